@@ -42,12 +42,13 @@ func (l *JobLimits) check() error {
 
 // Current is an [authn.Authenticator] that finds callers again.
 type Current interface {
-	// Now returns a caller with its rights of now; nil if there is none any more.
+	// Now returns a caller with its rights of now; nil if the caller no longer exists.
 	Now(id identity.ID) *identity.Principal
 }
 
-// rights returns what a caller may do now: one principal, or of a person one for each role. There is
-// none if the caller is not known any more. An error means that it cannot be found out at the moment.
+// rights returns what a caller may do now: one principal, or of a person one for each role. There
+// is none if the caller is no longer known. It fails if the rights cannot be found out at the
+// moment.
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
 	if id.Kind == identity.KindPerson {
 		if s.pages == nil {
@@ -118,9 +119,8 @@ func (s *Server) jobEnded(job *jobs.Job) {
 		Info("a job ended")
 }
 
-// RunJobs runs jobs until ctx is done. It is called once what was running when the gateway
-// was ended has been settled, so that an item that is called again finds what became of
-// its change.
+// RunJobs runs jobs until ctx is done. It is called once the changes in flight when the gateway
+// stopped have been settled, so that an item that is called again finds the outcome of its change.
 func (s *Server) RunJobs(ctx context.Context) {
 	if s.jobs != nil {
 		s.jobs.Run(ctx)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// statementType is that of in-toto statements in an envelope.
+// statementType is the type of in-toto statements in an envelope.
 const statementType = "application/vnd.in-toto+json"
 
 // provenance returns how the files of a release came to be, as SLSA provenance 1.0 in an
@@ -61,8 +61,8 @@ func provenance(version, commit string, built map[string][]byte, stamp time.Time
 	}, "", "  ")
 }
 
-// envelope returns a statement in an envelope of DSSE 1.0, signed with a key in PEM. The
-// signature is that of RSA (PKCS #1 1.5) or ECDSA with SHA-256, or that of Ed25519.
+// envelope returns a statement in an envelope of DSSE 1.0, signed with a key in PEM. The signature
+// is RSA (PKCS #1 1.5) or ECDSA with SHA-256, or Ed25519.
 func envelope(statement []byte, keyFile string) ([]byte, error) {
 	text, err := os.ReadFile(keyFile)
 	if err != nil {

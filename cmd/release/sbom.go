@@ -17,7 +17,7 @@ import (
 // sbomFile is the bill of materials in a zip.
 const sbomFile = "sbom.cdx.json"
 
-// spdx are the licences whose name is that of SPDX.
+// spdx are the licences whose name is also their name in SPDX.
 var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
 
 // sbom returns the bill of materials of an executable in CycloneDX: every module that the

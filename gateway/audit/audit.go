@@ -104,12 +104,12 @@ type Call struct {
 	From       string // the client's address
 	Operation  string
 	Parameters map[string]string // those that identify its targets; secrets masked
-	PlanCaller string            // who made the plan that it applies; empty: it applies none
+	PlanCaller string            // the maker of the plan that it applies; empty: it applies none
 	Change     string            // its identity in the history; empty: it has none
 	Degraded   bool              // an earlier version made the change without the store that the gateways shared
 
-	// Server is the directory or DNS server that is about to be used, and PinEpoch as in
-	// Result. Both are for [Log.Intent]; other lines have those of their Result.
+	// Server is the directory or DNS server that is about to be used, and PinEpoch as in Result.
+	// Both are for [Log.Intent]; other lines take them from their Result.
 	Server   string
 	PinEpoch uint64
 }

@@ -2,8 +2,8 @@ package audit
 
 import "time"
 
-// checkpointLines is the number of lines after which the end of the log is recorded
-// elsewhere before Options.Checkpoint is over, but at most ten times in that time.
+// checkpointLines is the number of lines after which the end of the log is recorded elsewhere
+// before Options.Checkpoint has passed, but at most ten times in that time.
 const checkpointLines = 1000
 
 // checkpoints says when the end of the log was last recorded elsewhere. The field

@@ -16,7 +16,7 @@ import (
 	"adgateway/ps"
 )
 
-// Outcomes that a [Record] may have in addition to those of [ps.Outcome].
+// Outcomes that a [Record] may have in addition to the outcomes of [ps.Outcome].
 const (
 	OutcomeRefused     = outcomeRefused
 	OutcomeInterrupted = "interrupted" // the gateway stopped while the call was running

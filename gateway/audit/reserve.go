@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// The log has space of its own on the disk: a file beside it that is given up when the disk is full,
-// so that changes can still be recorded, and made anew once there is room again.
+// The log has reserved space on the disk: a file beside it that is given up when the disk is full,
+// so that changes can still be recorded, and is made again once there is room.
 
 // reserveSuffix is what the name of that file ends in.
 const reserveSuffix = ".reserve"
 
-// reserveAgain is how often it is tried to make the file anew.
+// reserveAgain is the pause between attempts to make the file again.
 const reserveAgain = time.Minute
 
 // reserve is the space that a log has reserved. The holder of the log's writing uses it.

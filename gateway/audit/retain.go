@@ -12,7 +12,7 @@ import (
 // nothing is taken for old because the clock is wrong.
 const accounted = 7 * 24 * time.Hour
 
-// extent is a rotated file, which does not change any more.
+// extent is a rotated file, which is never written again.
 type extent struct {
 	first, last time.Time // of its lines; zero if unknown
 	size        int64
@@ -129,8 +129,8 @@ func (c *chain) expirations() []*Line {
 	return lines
 }
 
-// reserve is the part of the space that only outcomes may use: those of the calls that
-// run when it is spent.
+// reserve is the part of the space that only outcomes may use, for the calls that run when the rest
+// is spent.
 func (o *Options) reserve() int64 { return min(o.MaxTotal/10, 16<<20) }
 
 // room returns why no change can be recorded, or nil. When the space is spent it looks

@@ -1,11 +1,10 @@
 // Package auditmirror makes the audit logs of several gateways evidence for each other.
 //
-// Each gateway's local file is the evidence and is written first. A [Mirror] copies its
-// lines, as they are written, into a log of the store of the cluster, without any change waiting
-// for it. A [Witness] tells the others the end of the gateway's chain and
-// records theirs in its own chain: cutting off what a minute ago was the end of
-// one chain would need forging those of all others. [Verify] holds the files, the copies
-// and what was witnessed against each other.
+// Each gateway's local file is the evidence and is written first. A [Mirror] copies its lines, as
+// they are written, into a log of the store of the cluster, without any change waiting for it. A
+// [Witness] tells the others the end of the gateway's chain and records the ends of their chains in
+// its own. Who cuts off what a minute ago was the end of one chain would have to forge all others.
+// [Verify] compares the files, the copies and the recorded ends.
 package auditmirror
 
 import (

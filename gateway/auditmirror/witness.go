@@ -57,7 +57,7 @@ func NewWitness(o WitnessOptions) *Witness {
 }
 
 const (
-	missed     = 3         // intervals after which another gateway is not there any more
+	missed     = 3         // intervals after which another gateway counts as gone
 	aloneEvery = time.Hour // how often it is recorded that nobody is there
 	bellLife   = time.Hour
 )

@@ -10,6 +10,7 @@
 // A new leader first locks what the open changes of earlier leaders may still write to. It accepts
 // all other changes at once, and judges the open ones when their runs have ended or cannot go on
 // any longer.
+//
 //	cluster.go   a member, and what it does all its life: follow, claim, lead
 //	claim.go     how it becomes the leader, and stops being it
 //	message.go   what gateways tell each other

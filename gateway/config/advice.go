@@ -46,8 +46,8 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	return out
 }
 
-// advice names accounts whose credential goes by a name. One that is removed leaves the name to
-// whoever gets it next.
+// advice names accounts whose credential goes by a name. The name of a removed account may be given
+// to another one.
 func (a ACME) advice() (out []string) {
 	for _, one := range a.Inherited() {
 		const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +

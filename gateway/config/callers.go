@@ -99,7 +99,7 @@ func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
 	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
 }
 
-// checkReference returns what is wrong with the text that says which credential is meant.
+// checkReference returns the fault of the text that says which credential is meant.
 func checkReference(text string) error {
 	_, err := identity.ParseReference(text)
 	return err

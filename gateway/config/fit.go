@@ -12,9 +12,9 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// misfits returns why settings that are valid one by one contradict each other. Each
-// error begins with the key of a setting, one that is not left at its default. The sandbox
-// has people of its own, whose passwords everybody knows.
+// misfits returns why settings that are valid in themselves contradict each other. Each error
+// begins with the key of a setting, one that is not left at its default. The sandbox has people of
+// its own, whose passwords everybody knows.
 func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
@@ -99,7 +99,7 @@ func (s *Settings) uselessAccounts() []string {
 type File struct {
 	Path, Use string // Use is the setting that names it, or says whose it is
 	Written   bool   // by the gateway; otherwise it only reads it
-	Secret    bool   // whoever reads it can do what the gateway can
+	Secret    bool   // a reader of it can do what the gateway can
 	Required  bool   // it must be there
 	Folder    bool   // all in it is the gateway's alone
 	Told      bool   // nothing is decided by it: others may write it, which is worth a warning

@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Former is what the settings say of a cluster of an earlier version. These settings have no
-// effect any more but for its migration, and for the refusal to start without one.
+// Former is what the settings say of a cluster of an earlier version. These settings have effect
+// only in its migration, and in the refusal to start without one.
 type Former struct {
 	Name        string // of the cluster
 	Gateway     string // name of this gateway
@@ -29,7 +29,7 @@ const hostsOfList = "the nodes and gateways are those of the list that 'adgatewa
 // formerSettings are the settings of an earlier version, with what takes their place.
 var formerSettings = []struct {
 	key, now string
-	take     func(f *Former, text string) // nil: nothing of it is needed any more
+	take     func(f *Former, text string) // nil: nothing of it is needed now
 }{
 	{"cluster.name", inFolder,
 		func(f *Former, text string) { f.Name = text }},

@@ -47,8 +47,8 @@ func NewLive(read func() (Sources, error)) (*Live, error) {
 // Now returns the settings in effect, which must not be changed.
 func (l *Live) Now() *Settings { return l.now.Load() }
 
-// Fault returns what is wrong with the current sources, or nil. While it is not nil,
-// earlier settings remain in effect.
+// Fault returns the fault of the current sources, or nil. While it is not nil, earlier settings
+// remain in effect.
 func (l *Live) Fault() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

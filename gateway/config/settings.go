@@ -356,7 +356,7 @@ type Sandbox struct {
 	Domain         string // HOST:PORT of the process that holds the domain; empty: this one
 	TicketFile     string // of that process
 	GatewayName    string
-	Account        string        // whose connections the directory counts; empty: that of all gateways
+	Account        string        // whose connections the directory counts; empty: the account of all gateways
 	Clock          time.Duration // how far the clock of the domain is ahead
 	Tokens         []Token
 	Users          []User

@@ -74,7 +74,7 @@ func advise(lines []string, at int) (line int, advice string) {
 	return 0, ""
 }
 
-// adviceOn says what is wrong with a line; empty: nothing that is known.
+// adviceOn explains the fault of a line; empty: the fault is not known.
 func adviceOn(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "#") {
 		return ""

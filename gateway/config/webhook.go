@@ -35,7 +35,7 @@ func checkWebhookURL(text string) error {
 	return errors.New("takes a URL that begins with https://, because others could read and alter what is sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
 }
 
-// ofThisMachine reports whether a host is that of loopback addresses.
+// ofThisMachine reports whether a host has loopback addresses.
 func ofThisMachine(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()

@@ -10,7 +10,7 @@ import (
 )
 
 // compare says for each value of a change that a caller sees what it is now, and whether that is
-// what the change wrote. The states are those of its objects.
+// what the change wrote. The states are the states of its objects.
 func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {

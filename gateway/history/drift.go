@@ -22,7 +22,7 @@ type asRecorded struct {
 	row     *ops.Operation // of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // it is that of a creation: what was made must be as it was
+	created bool                           // the change is a creation: the object must be as it was made
 	accept  []string                       // fields that may have been changed since
 	from    change.Announcement            // the recorded change, in the form that plans are made from
 	sight   change.Sight                   // of the caller

@@ -38,7 +38,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	err = to.Begin()
 	if err == nil {
 		s.mark(to, position)
-		err = to.Comment("what is changed follows") // with the cursor, for who comes back before the first change
+		err = to.Comment("what is changed follows") // with the cursor, for a client that comes back before the first change
 	}
 	for err == nil {
 		changed := s.History.Ends() // taken before reading, so that nothing is missed
@@ -243,8 +243,8 @@ func (s *Service) awaitChange(waiting context.Context, changed <-chan struct{}) 
 	return false
 }
 
-// now returns the caller with the rights that it has now. It fails if it may not make the call any
-// more.
+// now returns the caller with the rights that it has now. It fails if the caller may no longer make
+// the call.
 func now(a call.Accepted) (*identity.Principal, error) {
 	if a.Again == nil {
 		return a.Principal, nil

@@ -24,7 +24,7 @@ import (
 type Options struct {
 	History    *changes.History // nil: none is kept, so that every call is refused
 	Operations []*ops.Operation // of the gateway
-	Settler    settle.Settler   // reads what is there now; the limit is that of each call
+	Settler    settle.Settler   // reads the current state; each call has this limit
 	Cursors    call.Cursors     // of the list
 	Streams    *call.Streams
 
@@ -72,7 +72,7 @@ type past struct {
 	made change.Made
 }
 
-// pastOf returns a recorded change, or false if its row does not exist any more.
+// pastOf returns a recorded change, or false if its row no longer exists.
 func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 	op := ops.Find(s.Operations, c.Operation)
 	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
@@ -89,7 +89,7 @@ func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 }
 
 // Made returns a change of the history, by its id. It returns false if there is none, none can be
-// read, or its row does not exist any more.
+// read, or its row no longer exists.
 func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
 	if s.History == nil {
 		return change.Made{}, false

@@ -21,9 +21,9 @@ import (
 	"adgateway/ps"
 )
 
-// An undo makes calls of other rows, by whoever undoes: with his scopes, his limits and lines of
-// their own in the audit. What their scripts announce must be the recorded change the other way
-// round; otherwise something was changed since, and nothing is done.
+// An undo makes calls of other rows for the person who undoes, with that person's scopes and limits
+// and with lines of their own in the audit. What their scripts announce must be the recorded change
+// the other way round; otherwise something was changed since, and nothing is done.
 
 // undoing is the undo of a change, or of a part of it, that a call asks for.
 type undoing struct {

@@ -148,7 +148,7 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 	case !job.State.Ended() || m.runOf(id) != nil:
 		return job, &StateError{job.State, "one that has ended: cancel it first"}
 	}
-	err = m.store.change(ctx, id, func(stored *Job) bool { // whoever reads it meanwhile finds no half of a list
+	err = m.store.change(ctx, id, func(stored *Job) bool { // no reader finds half of a list
 		stored.Listless = true
 		return true
 	})

@@ -1,17 +1,16 @@
 // Package jobs runs lists of calls: many changes as one job, beside the daily work.
 //
-// A [Job] is a list of items ([Spec]), each of which is a call of an operation under a
-// key of its own, so that it is made at most once however often it is tried: the key is
-// the truth, and what the store holds of an item ([Result]) is written after it, in
-// batches. A [Manager] runs jobs: it starts an item when those that it waits for have
-// ended and a session may be used (run.go), keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
+// A [Job] is a list of items ([Spec]), each of which is a call of an operation under a key of its
+// own, so that it is made at most once however often it is tried. The key is the truth; the
+// [Result] of an item in the store is written after it, in batches. A [Manager] runs jobs: it
+// starts an item when the items that it waits for have ended and a session may be used (run.go),
+// keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
 // (control.go). A gateway that was killed goes on where the store says (manager.go).
 //
-// Of the gateways of a cluster the one that leads runs the jobs: it loads them when its term
-// begins ([Manager.Load]). The others read from the store how far they have come.
+// Of the gateways of a cluster the one that leads runs the jobs: it loads them when its term begins
+// ([Manager.Load]). The others read from the store how far they have come.
 //
-// The package knows nothing of HTTP and operations: [Options.Call] makes the call of an
-// item.
+// The package knows nothing of HTTP and operations: [Options.Call] makes the call of an item.
 package jobs
 
 import (
@@ -114,7 +113,7 @@ type Spec struct {
 	Skip       *Result        `json:"skip,omitempty"` // the item is not run
 }
 
-// Result is what became of an item.
+// Result is the outcome of an item.
 type Result struct {
 	State    jobstate.Item `json:"state"`
 	Code     string        `json:"code,omitempty"`

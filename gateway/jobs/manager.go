@@ -42,7 +42,7 @@ type Options struct {
 	// Call makes the call of an item. Its context ends only after the manager's has, and a
 	// call that was cut off by that is made again by the next manager.
 	Call func(ctx context.Context, call Call) Answer
-	// Entry returns what [Log] tells of a job that has ended. Nil: nothing.
+	// Entry returns the entry of [Log] for a job that has ended. Nil: none.
 	Entry func(job *Job) []byte
 	// Forget removes what is kept of the calls of items, under these keys of theirs. Nil: nothing is.
 	Forget func(ctx context.Context, keys []string) error
@@ -104,10 +104,10 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, m.Load(ctx)
 }
 
-// Load makes the manager that of the jobs as the store has them now. What it knew of them
-// before does not count any more: another gateway may have run them meanwhile. Calls of items
-// that it has begun go on, but their results are not kept; whoever calls these items again
-// finds them by their keys.
+// Load makes the manager serve the jobs as the store has them now. What it knew of them before no
+// longer counts: another gateway may have run them in between. Calls of items that it has begun go
+// on, but their results are not kept. The gateway that calls these items again finds them by their
+// keys.
 func (m *Manager) Load(ctx context.Context) error {
 	m.mu.Lock()
 	m.loads++
@@ -186,9 +186,9 @@ func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 	return r, err
 }
 
-// Run runs the jobs that were loaded and those that are added, until ctx is done, and returns
-// when no item is being called any more. It can be called again after [Manager.Load]; until
-// then jobs are read from the store.
+// Run runs the jobs that were loaded and the ones that are added, until ctx is done, and returns
+// when no item is being called. It can be called again after [Manager.Load]; until then jobs are
+// read from the store.
 func (m *Manager) Run(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx = ctx
@@ -388,7 +388,7 @@ func (m *Manager) activate(r *run) {
 	}
 }
 
-// entry returns what the log is told of a job; nothing unless it has ended.
+// entry returns the entry of the log for a job, or nothing unless it has ended.
 func (m *Manager) entry(job *Job) []store.Change {
 	if m.Entry == nil || !job.State.Ended() {
 		return nil

@@ -125,7 +125,7 @@ func (r *run) notify() {
 // Watch follows a job. [Watch.Stop] must be called.
 type Watch struct {
 	// Changed gets a value after changes of the job. It is nil if the job had ended, and closed
-	// once this gateway does not run jobs any more.
+	// once this gateway has stopped running jobs.
 	Changed <-chan struct{}
 
 	r       *run // nil: the job had ended

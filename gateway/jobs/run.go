@@ -51,7 +51,7 @@ type run struct {
 	failures  []int // items that ended without success, in that order
 	watchers  map[chan struct{}]bool
 	later     map[int]time.Time // items that are called again at a time
-	abandoned bool              // the job is not this run's any more, see [Manager.Load]
+	abandoned bool              // the job has left this run, see [Manager.Load]
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -290,7 +290,7 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
-	<-slot // not before: the next item is begun after what became of this one is known
+	<-slot // not before: the next item is begun after the outcome of this one is known
 	r.mu.Unlock()
 	r.wakeUp()
 	r.m.released()
@@ -346,7 +346,7 @@ func (r *run) takeUp() (nap time.Duration) {
 	return nap
 }
 
-// end notes what became of an item, and lets those that wait for it begin. r.mu is held.
+// end notes the outcome of an item, and lets the items that wait for it begin. r.mu is held.
 func (r *run) end(i int, result Result) {
 	r.changed[i], r.unsaved = true, true
 	if r.saveAt.IsZero() {
@@ -379,7 +379,7 @@ func (r *run) end(i int, result Result) {
 	r.notify()
 }
 
-// finish ends a job of which no item can begin any more. r.mu is held.
+// finish ends a job none of whose items can begin. r.mu is held.
 func (r *run) finish() {
 	counts := r.job.Counts
 	switch {

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values in the store. Items have the keys of itemName, so that those of a
-// job are together and in order.
+// The kinds of values in the store. Items have the keys of itemName. So the items of a job are
+// together and in order.
 const (
 	jobKind    store.Kind = "job"
 	specKind   store.Kind = "jobspec"
@@ -27,7 +27,7 @@ const (
 // removed: the keys of secrets in lists.
 var SecretKinds = []store.Kind{dataKind}
 
-// batch is how many values are written at a time, beside those of the job itself.
+// batch is how many items are written at a time, beside the job itself.
 const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
@@ -58,9 +58,9 @@ func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	return changes
 }
 
-// add keeps a new job with its items. The job itself is last: without it the items are
-// those of no job, and expire. once, if it is not empty, names the call that submits
-// it; also is decided together with the job.
+// add keeps a new job with its items. The job itself is last: without it the items belong to no
+// job, and expire. once, if it is not empty, names the call that submits it; also is decided
+// together with the job.
 func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change) error {
 	for part := range slices.Chunk(items, batch) {
 		if _, err := s.Apply(ctx, part...); err != nil {
@@ -79,7 +79,7 @@ func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []b
 	return err
 }
 
-// storedSpec and storedResult are those of an item as they are kept.
+// storedSpec and storedResult are an item and its result as they are kept.
 type (
 	storedSpec struct {
 		store.Formatted

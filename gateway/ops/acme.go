@@ -77,10 +77,10 @@ var acmeRows = []*Operation{
 	},
 }
 
-// challengeShape is that of the records which scripts emit, and no answer shows.
+// challengeShape is the shape of the records which scripts emit, and no answer shows.
 var challengeShape = &schema.Shape{Name: "Challenge", Fields: []schema.Field{{Name: "fqdn"}, {Name: "value"}}}
 
-// challengeParams are those of both modes of httpreq.
+// challengeParams are the parameters of both modes of httpreq.
 var challengeParams = []Param{
 	{Name: "fqdn", Kind: schema.RecordName, Audited: true, Unsent: true, Doc: "The name of the record."},
 	{Name: "value", Kind: schema.Challenge, Audited: true, Unsent: true, Doc: "The text of the record."},

@@ -49,8 +49,8 @@ const maxTTL = 1<<31 - 1
 // key identifies the record set.
 func (e *endpoint) key() string { return e.DNSName + " " + e.RecordType }
 
-// normalise writes the name, type, time to live and targets as records shows them. It
-// fails if a target is none of its type.
+// normalise writes the name, type, time to live and targets as records shows them. It fails if a
+// target does not fit its type.
 func (e *endpoint) normalise() error {
 	e.DNSName = strings.TrimSuffix(strings.ToLower(e.DNSName), ".")
 	e.RecordType = strings.ToUpper(e.RecordType)
@@ -150,8 +150,8 @@ type zoneRecord struct {
 	TTL  int64  `json:"ttl"`
 }
 
-// endpointsOf groups records into sets, in the order of name and type. The name servers
-// of a zone itself are not shown, those of delegations are.
+// endpointsOf groups records into sets, in the order of name and type. The name servers of a zone
+// itself are not shown, the name servers of delegations are.
 func endpointsOf(batches []json.RawMessage) ([]*endpoint, error) {
 	sets := map[string]*endpoint{}
 	for _, batch := range batches {
@@ -200,7 +200,7 @@ func ownershipFirst(a, b string) int {
 	}
 }
 
-// setChange is what becomes of one record set.
+// setChange is the change of one record set.
 type setChange struct {
 	name, kind  string
 	add, remove [][]string // data of values
@@ -208,9 +208,9 @@ type setChange struct {
 	removes     bool       // nothing of it is to stay, so that the set may be gone
 }
 
-// setChanges returns what becomes of each set, in the order in which it is done: first
-// removals, then updates, then creations. Ownership is recorded before what is owned is
-// created, and forgotten after it was removed. A problem names no value.
+// setChanges returns the change of each set, in the order in which they are made: first removals,
+// then updates, then creations. Ownership is recorded before the record is created, and forgotten
+// after it was removed. A problem names no value.
 func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
 		return nil, &schema.FieldError{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}

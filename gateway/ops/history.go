@@ -19,8 +19,8 @@ const (
 	ShowFields    = "ShowFields" // of rows whose records can be cut down
 )
 
-// historyRows are about what the gateway has changed. The change that an undo makes is
-// that of another row, with its scopes and limits.
+// historyRows are about what the gateway has changed. The change that an undo makes is a change of
+// another row, with its scopes and limits.
 var historyRows = []*Operation{
 	{
 		ID: "change.list", Summary: "Lists what was changed, the newest first.",

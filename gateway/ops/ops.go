@@ -35,7 +35,7 @@ type Operation struct {
 	Lane   ps.Lane
 	Reply  Reply
 	Settle Settle        // how a write that was cut off is settled; zero for reads
-	Fails  []schema.Code // domain failures, besides what is wrong with the request itself
+	Fails  []schema.Code // domain failures, besides the faults of the request itself
 
 	// Disrupts reports that the operation counts against the caller's hourly limit of
 	// changes: it disables, renames, moves, ends a membership, or redirects or opens
@@ -74,7 +74,7 @@ type Operation struct {
 	Undo  Undo  // how what a change did is taken back; zero for reads
 	Guard Guard // which guards of a change are honoured; zero for reads
 
-	// Protocol is that of others which the row speaks; nil: our own.
+	// Protocol is the foreign protocol that the row speaks; nil: our own.
 	Protocol *Protocol
 
 	Timeout time.Duration // zero: the server's default for reads, lists or writes
@@ -154,7 +154,7 @@ type Param struct {
 	Doc      string
 	Example  string // valid in the sandbox's domain; empty: the kind's
 
-	// Without is a sentence that follows that of a success if the parameter is absent.
+	// Without is a sentence that follows the sentence of a success if the parameter is absent.
 	Without string
 
 	// Generated is for a secret that the gateway generates if it is absent: the

@@ -135,8 +135,8 @@ func somethingNew(r recordType) Rule {
 	}
 }
 
-// Arguments of the script that makes a set: what is wrong with values and with the owner,
-// should they be new. What the set has already stays, whatever it is.
+// Arguments of the script that makes a set: the faults of values and of the owner, should they be
+// new. What the set has already stays, whatever it is.
 const (
 	doubtArg      = "Doubt"
 	ownerDoubtArg = "OwnerDoubt"
@@ -184,7 +184,7 @@ var valuesFit = Rule{
 	},
 }
 
-// newOwnerDoubt returns what is wrong with the owner of a set, should there be none yet.
+// newOwnerDoubt returns the fault of the owner of a set, should there be no such set yet.
 func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	if t.Reverse && !schema.IsReverse(zone) {
 		return "must be in a reverse zone: PTR records are found by the names of addresses"
@@ -195,7 +195,7 @@ func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	return unmeantOwner(owner, zone)
 }
 
-// readValue returns the fields of a value, and what is wrong with it, should it be new.
+// readValue returns the fields of a value, and its fault, should it be new.
 func readValue(t *schema.RecordType, value, zone string) (fields []string, doubt string, problem *schema.FieldError) {
 	if _, problem := t.Parse(value); problem != nil {
 		doubt = problem.Message
@@ -288,7 +288,7 @@ func unmeantOwner(owner, zone string) string {
 	return ""
 }
 
-// unmeantOctets judges names of numbers only: others are those of hosts or of RFC 2317.
+// unmeantOctets judges names of numbers only: others name hosts, or follow RFC 2317.
 func unmeantOctets(labels []string) string {
 	for _, label := range labels {
 		if strings.Trim(label, "0123456789") != "" {

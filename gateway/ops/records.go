@@ -143,7 +143,7 @@ func (r recordType) target() *schema.RecordField { return &r.Fields[len(r.Fields
 // article returns "an MX record".
 func (r recordType) article() string {
 	switch r.Name[0] {
-	case 'A', 'M', 'S': // of letters that are spoken one by one
+	case 'A', 'M', 'S': // of letters that are spelled
 		return "an " + r.Name + " record"
 	default:
 		return "a " + r.Name + " record"

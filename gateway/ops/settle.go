@@ -84,7 +84,7 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 		return
 	}
 	if op.Local {
-		return // the changes that it makes are those of other rows
+		return // its changes are changes of other rows
 	}
 	if op.Settle.Script == "" {
 		fault("writes, but does not declare how it is settled")

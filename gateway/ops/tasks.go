@@ -9,7 +9,7 @@ import (
 	"adgateway/ps"
 )
 
-// taskRows are everyday tasks of a help desk, besides those of the other files.
+// taskRows are everyday tasks of a help desk, besides the rows of the other files.
 var taskRows = []*Operation{
 	{
 		ID: "search.find", Summary: "Finds users, groups and computers by a text, the best hits first.",

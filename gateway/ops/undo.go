@@ -187,7 +187,7 @@ var photoBack = Undo{
 }
 
 // MemberOf returns the object that an announcement names second: the member of the group before it.
-// It is zero if the announcement lacks it, as that of a damaged record may.
+// It is zero if the announcement lacks it, as the announcement of a damaged record may.
 func MemberOf(i *ps.Intent) ps.Intended {
 	if len(i.Objects) < 2 {
 		return ps.Intended{}

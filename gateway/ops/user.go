@@ -425,7 +425,7 @@ var userInputs = slices.Concat([]Param{
 	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
 }, attributeInputs(attributes.Users))
 
-// kept are the attributes that a record of a removal, or of a creation, has besides those of records.
+// kept are the attributes in the record of a removal or of a creation that other records lack.
 var kept = ps.Args{"Kept": ps.List(attributes.Kept())}
 
 // attributeInputs are the inputs of further attributes. They feed one argument of the script.

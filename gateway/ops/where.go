@@ -18,10 +18,10 @@ func (w Where) String() string {
 	return "here"
 }
 
-// Where returns where a call of the operation runs, given its raw query: nothing else of a call
-// has been read then. Changes, dry runs included, and reads of what gateways keep themselves
-// run on the leader. Reads of the directory and of DNS run here, and so does what is as good
-// from any gateway. A query that cannot be parsed is for whoever refuses it.
+// Where returns where a call of the operation runs, given its raw query: nothing else of a call has
+// been read then. Changes, dry runs included, and reads of what gateways keep themselves run on the
+// leader. Reads of the directory and of DNS run here, and so do rows that any gateway answers
+// alike. A query that cannot be parsed runs here, and is refused later.
 func (op *Operation) Where(query string) Where {
 	switch {
 	case op.Effect.Writes():

@@ -39,8 +39,8 @@ var (
 	)}
 )
 
-// RestoredObject is an object that was restored, as it is now: the record of its class. The
-// fields are those of an object of another class, which came back with what it lay below.
+// RestoredObject is an object that was restored, as it is now: the record of its class. The fields
+// describe an object of another class, which came back with its parent.
 var RestoredObject = &Shape{
 	Name: "RestoredObject", VariantOf: "restoredAs",
 	Variants: map[string]*Shape{"user": User, "group": Group, "computer": Computer, "ou": OU},

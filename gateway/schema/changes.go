@@ -105,7 +105,7 @@ func (momentKind) Doc() Doc {
 	return Doc{Type: "string", Format: "date-time", Text: "A time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
 }
 
-// What became of a value of a change since.
+// How a value of a change stands now.
 const (
 	Unchanged   = "unchanged"
 	DriftedAway = "drifted"

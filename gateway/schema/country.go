@@ -34,8 +34,8 @@ var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
 //go:embed countries.txt
 var countryFile string
 
-// otherNames returns names of countries besides those of the libraries, by alpha-2
-// code. Where a list starts with =, its first name is the one in answers.
+// otherNames returns names of countries that the libraries lack, by alpha-2 code. Where a list
+// starts with =, its first name is the one in answers.
 func otherNames() map[string][]string {
 	names := map[string][]string{}
 	for line := range strings.Lines(countryFile) {

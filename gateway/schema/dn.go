@@ -72,7 +72,7 @@ var attributeTypes = map[string]string{
 	"oid.2.5.4.3": "cn", "oid.2.5.4.11": "ou",
 }
 
-// Within reports whether the path is that of base or of something below it.
+// Within reports whether the path is base or lies below it.
 func (p Path) Within(base Path) bool {
 	above := len(p) - len(base)
 	if above < 0 {

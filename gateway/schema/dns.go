@@ -26,7 +26,7 @@ var (
 
 const listedLabel = `(?:[^\x00-\x1f\x7f.\\@]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-2]|12[7-9]|1[3-9][0-9]|2[0-4][0-9]|25[0-5]))+`
 
-// Zone is the name of a DNS zone (facts C26-C29), NewZone that of one to be created. The
+// Zone is the name of a DNS zone (facts C26-C29), NewZone the name of a zone to be created. The
 // script receives it without a trailing dot.
 var (
 	Zone Kind = domainKind{base: base{"string"}, pattern: servedPattern, what: "zone name",

@@ -24,7 +24,7 @@ var GroupScope Kind = scopeKind{base{"string"}}
 
 type scopeKind struct{ base }
 
-// scopes lists the spellings of each scope: first that of records, last that of the
+// scopes lists the spellings of each scope: first the spelling of records, last the spelling of the
 // cmdlets.
 var scopes = [][]string{{"Domain_Local", "DomainLocal"}, {"Global"}, {"Universal"}}
 

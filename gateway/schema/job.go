@@ -76,7 +76,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "moreProblems", Type: NumberField, Doc: "that are not listed, at least: unless items with mistakes are left out, a list is not read on after its 1,000th problem"},
 }}
 
-// JobItem is what became of an item of a job.
+// JobItem is an item of a job with its outcome.
 var JobItem = &Shape{Name: "JobItem", Fields: []Field{
 	{Name: "line", Type: NumberField, Doc: "of the list"},
 	{Name: "id", Null: true},

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// keyFields are the fields that say which object a record is of. A caller that may change an object
-// and not read it gets these only. Action and reason are those of the change itself.
+// keyFields are the fields that identify the object of a record. A caller that may change an object
+// and not read it gets these only. Action and reason describe the change itself.
 var keyFields = []string{
 	"guid", "name", "username", "samUsername", "samName", "computerName", "account", "distinguishedName", "path",
 	"zone", "zoneName", "fqdn", "childName", "memberName", "memberDistinguishedName",

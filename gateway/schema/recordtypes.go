@@ -70,7 +70,7 @@ type RecordType struct {
 	Tree    bool // no name below its owner may have records
 	Reverse bool // its owner is the reverse name of an address, and its target is a full name
 
-	// Number is that of a type that Windows has no class for, and keeps as octets (RFC 3597).
+	// Number is the number of a type that Windows has no class for, and keeps as octets (RFC 3597).
 	Number uint16
 	// Refused says how records of a type are written that this server's cmdlets cannot write,
 	// or that are written elsewhere.
@@ -468,8 +468,8 @@ func (t *RecordType) Key(fields []string) string {
 	return strings.Join(key, " ")
 }
 
-// WritableType is the type of a set of records that is written, RecordTypeName that of any
-// set; a type without a name is TYPE with its number (RFC 3597).
+// WritableType is the type of a set of records that is written, RecordTypeName the type of any set;
+// a type without a name is TYPE with its number (RFC 3597).
 var (
 	WritableType   = OneOf("A type of records.", writableTypes()...)
 	RecordTypeName = numberedTypeKind{OneOf("A type of records.", recordTypes()...).(oneOfKind)}

@@ -45,8 +45,8 @@ type Field struct {
 	Doc   string
 	Enum  []string // possible values; nil: any
 
-	// Attribute is the name under which scripts announce a change of the field, the
-	// directory's unless it is the field's own. Empty: its name, or that of Packed.
+	// Attribute is the name under which scripts announce a change of the field, the directory's
+	// unless it is the field's own. Empty: its name, or the name of Packed.
 	Attribute string
 
 	// Extra is the attribute of a field that is shown only where a field list names it. Nil: the field is always

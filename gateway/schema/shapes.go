@@ -295,7 +295,7 @@ var (
 	}}
 )
 
-// HitTypes are the types of objects that a search finds, MemberTypes those of members.
+// HitTypes are the types of objects that a search finds, MemberTypes the types of members.
 var (
 	HitTypes        = []string{"user", "group", "computer"}
 	MemberTypes     = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}

@@ -20,7 +20,7 @@ func Extend(table []*attributes.Attribute) Extended {
 	return Extended{&Shape{Name: User.Name, Tag: User.Tag, Fields: fields}, filter.Users.With(table)}
 }
 
-// Of returns the shape in place of another one: that of users, which is extended, or itself.
+// Of returns the extended shape of users if it is given that shape, else the shape itself.
 func (e Extended) Of(s *Shape) *Shape {
 	if s == User {
 		return e.shape

@@ -20,7 +20,7 @@ const (
 	mediaForm = "application/x-www-form-urlencoded"
 )
 
-// What is wrong with a body as a whole. Nothing of it is repeated, because it may hold a password.
+// Faults of a body as a whole. Nothing of it is repeated, because it may hold a password.
 
 const (
 	sendJSON = "Send the header Content-Type: application/json."

@@ -82,8 +82,8 @@ func locate(from Proxies, next http.Handler) http.Handler {
 	})
 }
 
-// ClientOf returns the address of a request's client, by the rules for trusted proxies, else
-// that of the TCP peer, else the zero Addr.
+// ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
+// it is the TCP peer, and without that the zero Addr.
 func ClientOf(r *http.Request) netip.Addr {
 	if client, ok := r.Context().Value(clientKey{}).(netip.Addr); ok {
 		return client

@@ -148,7 +148,7 @@ func mediaTypeOf(header http.Header) string {
 	return mediaType
 }
 
-// token compares the credential in the body with that of the request, which has been
+// token compares the credential in the body with the credential of the request, which has been
 // checked.
 func (c *collector) token(value any) error {
 	switch c.tokens++; {

@@ -82,7 +82,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 	}
 }
 
-// callOf returns the call that a request makes, but for who makes it.
+// callOf returns the call that a request makes, without its caller.
 func (s *Server) callOf(x *exchange) call.Call {
 	header := x.c.Request.Header
 	return call.Call{
@@ -95,7 +95,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 	}
 }
 
-// identifyCaller completes a call with who makes it.
+// identifyCaller completes a call with its caller.
 func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 	if c.Behind, err = unledOf(x.c.Request); err != nil {
 		return err
@@ -253,9 +253,9 @@ func (x *exchange) send(status int, body []byte) {
 	_ = x.write(body) // fails only if the client has left
 }
 
-// write writes in pieces and gives the client sendTimeout for each. So a client
-// that does not read cannot hold the handler, or the session of a stream, for
-// ever, and one that reads slowly still gets everything.
+// write writes in pieces and gives the client sendTimeout for each. So a client that does not read
+// cannot hold the handler, or the session of a stream, forever, and one that reads slowly still
+// gets everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
 		piece := body[:min(len(body), call.Piece)]

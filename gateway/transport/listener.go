@@ -190,9 +190,9 @@ type Connections struct {
 	// the places is kept for known hosts, see [Server.known]; when the others are taken,
 	// connections from anywhere else are closed.
 	Total int
-	// PerAddress is how many may be open from one host that is not a trusted proxy,
-	// further ones are closed. The addresses of an IPv6 /64 are one host, and
-	// so are those of this machine.
+	// PerAddress is how many may be open from one host that is not a trusted proxy, further ones
+	// are closed. The addresses of an IPv6 /64 are one host, and so are the addresses of this
+	// machine.
 	PerAddress int
 }
 
@@ -240,10 +240,9 @@ func (s *Server) listen(listener net.Listener) *Listener {
 	})
 }
 
-// known reports whether connections from an address may use the places that are
-// kept: those of this machine, of trusted proxies, and of hosts from which a valid
-// credential came lately. So strangers can take all other places without keeping out
-// who is already using the API.
+// known reports whether connections from an address may use the reserved places. This machine,
+// trusted proxies, and hosts from which a valid credential came lately may. So strangers can take
+// all other places without keeping out clients that already use the API.
 func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true

@@ -19,7 +19,7 @@ import (
 )
 
 // meters are the metrics of requests. No label contains anything that a client sent: operations are
-// rows of the table, codes those of the API.
+// rows of the table, codes come from the API.
 type meters struct {
 	requests   *prometheus.CounterVec
 	duration   *prometheus.HistogramVec

@@ -37,7 +37,7 @@ func adoptCredential(x *exchange) {
 	}
 }
 
-// ownsHeaders refuses a secret that is not that of the name beside it.
+// ownsHeaders refuses a secret that does not belong to the name beside it.
 func (x *exchange) ownsHeaders() error {
 	p := x.op.Protocol
 	if p == nil || p.UserHeader == "" {
@@ -130,7 +130,7 @@ func (x *exchange) mediaOf() []string {
 	return contentTypes
 }
 
-// ownForm reports whether the answer is one of ours, and not that of a protocol.
+// ownForm reports whether the answer has our own form and not the form of a protocol.
 func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
 
 var contentTypes = []string{contentType} // all answers share it

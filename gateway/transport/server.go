@@ -74,7 +74,7 @@ type Options struct {
 type Bodies struct {
 	Limit  int64 // for one body
 	List   int64 // for one body that an operation takes as a whole
-	Memory int64 // for those of all running requests together
+	Memory int64 // for the answers of all running requests together
 }
 
 // Hop is how calls pass between the gateways of a cluster.

@@ -57,7 +57,7 @@ func NewSpooler(o Spool, failed func(error)) *Spooler {
 	if o.Most > 0 {
 		stale, _ := filepath.Glob(filepath.Join(folder, SpoolPattern))
 		for _, file := range stale {
-			_ = os.Remove(file) // fails for those of other processes that are in use
+			_ = os.Remove(file) // fails for files of other processes that are in use
 		}
 	}
 	share := o.Share
@@ -68,7 +68,7 @@ func NewSpooler(o Spool, failed func(error)) *Spooler {
 	return &Spooler{folder: folder, space: space, share: share, failed: failed, sealer: sealer}
 }
 
-// open returns a new file, which on Unix has no name any more.
+// open returns a new file, which on Unix has lost its name.
 func (s *Spooler) open() (*os.File, error) {
 	file, err := os.CreateTemp(s.folder, SpoolPattern) // accessible to this account only
 	if err == nil && runtime.GOOS != "windows" {
@@ -275,7 +275,7 @@ func (t *Stream) release() {
 	if t.file == nil {
 		return
 	}
-	_ = t.file.Close() // nothing is read from it any more
+	_ = t.file.Close() // nothing more is read from it
 	if runtime.GOOS == "windows" {
 		_ = os.Remove(t.file.Name())
 	}

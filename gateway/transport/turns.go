@@ -18,7 +18,7 @@ type turns struct {
 	callers map[identity.ID]*turn
 }
 
-// turn is that of the lists of one caller.
+// turn belongs to the lists of one caller.
 type turn struct {
 	free  chan struct{} // has an element while nobody has the turn
 	asked int           // how many have it or wait for it
@@ -53,10 +53,10 @@ func (t *turns) take(ctx context.Context, by identity.ID) (end func(), has bool)
 	}
 }
 
-// mostTurn is how long a list waits for those of the same caller that came first.
+// mostTurn is how long a list waits for earlier lists of the same caller.
 const mostTurn = 30 * time.Second
 
-// awaitTurn waits for the turn of a list. It is over at the end of the request.
+// awaitTurn waits for the turn of a list. The turn ends with the request.
 func (s *Server) awaitTurn(x *exchange) error {
 	ctx, cancel := context.WithTimeout(x.c.Request.Context(), mostTurn)
 	defer cancel()

@@ -35,8 +35,8 @@ type event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// changeData is what is told of a change. It has no values: who needs them asks for the
-// change with a credential that may see them.
+// changeData is the part of a message about a change. It has no values: a receiver that needs them
+// asks for the change with a credential that may see them.
 type changeData struct {
 	ChangeID  string    `json:"changeId"`
 	RequestID string    `json:"requestId"`
@@ -86,8 +86,7 @@ func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	return newMessage(Change, c.ID, c.Time, position, data)
 }
 
-// jobID is an identity that may be that of a message: a dot would make it ambiguous what
-// was signed.
+// jobID is an identity that may identify a message: a dot would make it ambiguous what was signed.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // ofJob returns the message about a job.

@@ -67,7 +67,7 @@ func tlsConfig(trusted *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 }
 
-// newClient returns a client that trusts these authorities only; nil: those of the system.
+// newClient returns a client that trusts these authorities only; nil: the system's.
 func newClient(trusted *x509.CertPool) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{ // without a proxy: the settings name the target, not the environment
@@ -83,7 +83,7 @@ func newClient(trusted *x509.CertPool) *http.Client {
 	}
 }
 
-// errGone means that the target wants no messages any more.
+// errGone means that the target wants no more messages.
 var errGone = errors.New("it answered 410: it wants no messages any more")
 
 // refusedError is an answer that is no success.

@@ -98,8 +98,8 @@ func (t *target) begin(ctx context.Context) error {
 	}
 }
 
-// resumeAt goes on with what the store keeps of the target. With another URL it is a new
-// one. Types that are new begin now, and those that are not wanted any more are forgotten.
+// resumeAt goes on with what the store keeps of the target. With another URL it is a new one. Types
+// that are new begin now, and types that are no longer wanted are forgotten.
 func (t *target) resumeAt(ctx context.Context, read kept) error {
 	if read.URL != t.settings.URL {
 		read = kept{After: read.After} // the same receiver elsewhere misses nothing
@@ -242,7 +242,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 	t.note(func(s *Status) { s.Failed++ })
 	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries, "error": err.Error()}
 	now, since := t.o.Store.Now(), t.kept.Failing
-	if m.at.After(since) && !m.at.After(now) { // a time to come is that of a wrong clock
+	if m.at.After(since) && !m.at.After(now) { // a future time comes from a wrong clock
 		since = m.at
 	}
 	wait := pauseAfter(t.kept.Tries, err)

@@ -28,7 +28,7 @@ type Target struct {
 	Name       string // unique; the position is kept under it
 	URL        string // as the settings allow it: https, or of this machine
 	SecretFile string // see [ReadSecrets]; it is read for each message
-	CAFile     string // authorities that the target's certificate must come from; empty: those of the system
+	CAFile     string // authorities that the target's certificate must come from; empty: the system's
 	Types      []Type // of messages; empty: all
 }
 
@@ -44,7 +44,7 @@ const (
 // Types are all types of messages.
 var Types = []Type{Change, Job}
 
-// Options configure webhooks. All fields are required but those of which it is said.
+// Options configure webhooks. All fields are required unless their comments say otherwise.
 type Options struct {
 	Targets []Target
 	Store   *store.Sealed
@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	return w, w.forget(ctx)
 }
 
-// forget removes what is kept of targets that are not in the settings any more.
+// forget removes what is kept of targets that the settings no longer name.
 func (w *Webhooks) forget(ctx context.Context) error {
 	o, known := &w.o, map[string]bool{}
 	for _, t := range o.Targets {

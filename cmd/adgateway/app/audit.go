@@ -15,9 +15,9 @@ import (
 // auditReserve is how many bytes are reserved for the audit log.
 const auditReserve = 16 << 20
 
-// openAudit opens the audit log of the settings, or returns nil if it is switched
-// off. Its head and what is wrong with it also go to the system's event log, which
-// somebody who can change the gateway's files cannot change.
+// openAudit opens the audit log of the settings, or returns nil if it is switched off. Its head and
+// its faults also go to the system's event log, which an intruder who can change the gateway's
+// files cannot change.
 func openAudit(o Options, calls *callEvents, room *bounds.Room) (*audit.Log, error) {
 	c := o.Settings.Audit
 	if !audited(c) {

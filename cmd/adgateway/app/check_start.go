@@ -14,9 +14,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// CheckStart returns, joined, what keeps a gateway with these settings from starting, except
-// that its port may be in use. [Prepare] begins with it. Nothing is changed. file is
-// that of the settings.
+// CheckStart returns, joined, what keeps a gateway with these settings from starting, except that
+// its port may be in use. [Prepare] begins with it. It changes nothing. file is the settings file.
 func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
 	_, peopleErr := domainPeople(cfg.SignIn)

@@ -20,8 +20,8 @@ type evidence struct {
 	witness *auditmirror.Witness
 }
 
-// newEvidence returns that of a gateway of a cluster; nil for one that is alone or has no
-// audit log.
+// newEvidence returns the copies of the audit that a gateway of a cluster keeps; nil if the gateway
+// is alone or has no audit log.
 func newEvidence(o Options, db *store.Sealed, log *audit.Log) *evidence {
 	s := o.Settings
 	name := GatewayName(o)

@@ -94,7 +94,7 @@ func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) e
 	return errors.Join(do(ring), client.Close())
 }
 
-// reached returns where the gateways of a cluster are reached, that of this host first.
+// reached returns the addresses of the gateways of a cluster, this host's first.
 func reached(list trust.Members, own string) (all []relay.Gateway) {
 	for _, m := range list.Gateways {
 		if m.HopAddress == "" || !m.HasJoined() {
@@ -120,8 +120,8 @@ func clusterName(o Options) string {
 // stateFor is how long a gateway may take to say what it knows of its cluster.
 const stateFor = 5 * time.Second
 
-// ReadCluster returns what a gateway of the cluster knows of it: that of this host if it runs, or
-// another one.
+// ReadCluster returns what a gateway of the cluster knows of it. It asks the gateway of this host
+// if that runs, else another one.
 func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -147,7 +147,7 @@ type Asked struct {
 }
 
 // AskCluster asks all gateways of the cluster what they know of it. It also returns the addresses
-// of the nodes, that of this host first.
+// of the nodes, this host's first.
 func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, err error) {
 	list, err := o.Folder.List()
 	if err != nil {

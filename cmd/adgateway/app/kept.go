@@ -33,13 +33,13 @@ type kept struct {
 
 	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
 	joined  *peer.Gateway   // which has the store; nil: this gateway is in no cluster
-	keyFile func() error    // returns why the key file does not open the ring any more; set if joined is
+	keyFile func() error    // returns why the key file no longer opens the ring; set if joined is
 }
 
 // mostOfHistory is the size of the history of the settings, in bytes.
 func mostOfHistory(o Options) int64 { return int64(o.Settings.Changes.MaxSize) << 20 }
 
-// mostInMemory is the size of a history in memory, if that of the settings is larger.
+// mostInMemory is the size of a history in memory, if the settings allow more.
 const mostInMemory = 64 << 20
 
 // storeKey names the file of the store's key in messages.
@@ -90,8 +90,8 @@ func (s *kept) inMemory() error {
 	return err
 }
 
-// checkKey finds out whether the key of the store is that of its file. With another one reads
-// go on, and changes are refused, until the gateway starts with the right one.
+// checkKey finds out whether the key file belongs to the store. With another key reads go on, and
+// changes are refused, until the gateway starts with the right one.
 func (s *kept) checkKey(ctx context.Context, o Options) error {
 	err := s.store.CheckKey(ctx, lastingKinds...)
 	switch {
@@ -156,8 +156,8 @@ func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any
 	}
 }
 
-// RebuildHistory adds the changes of an audit log to the history of the settings, which no
-// gateway may have open. Without files the log is that of the settings.
+// RebuildHistory adds the changes of an audit log to the history of the settings, which no gateway
+// may have open. Without files it reads the audit log of the settings.
 func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Rebuilding, error) {
 	if o.Identity != nil {
 		return changes.Rebuilding{}, errors.New("this gateway is of the cluster " + o.Identity.Cluster +

@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/webhooks"
 )
 
-// lastingKinds are those of the values that are sealed anew under a new version of the key.
-// Logs, and what lives for a day, age out under the one before.
+// lastingKinds are the values that are resealed with a new version of the key. Logs, and values
+// that live for a day, expire under the version before.
 var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
 
 // LastingKinds returns the kinds of the values that outlive the process.

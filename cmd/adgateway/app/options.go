@@ -70,7 +70,7 @@ type Options struct {
 	Checks func() []gateway.Check
 }
 
-// Membership is that of a gateway in a cluster with a log.
+// Membership is the membership of a gateway in a cluster with a log.
 type Membership struct {
 	Folder   trust.Folder    // of the cluster
 	Identity *trust.Identity // what the gateway proves its name with; nil: it is in none

@@ -106,7 +106,7 @@ func comparison(field, text string) (string, error) {
 }
 
 const (
-	// inEveryDomain is an account whose policy stands for that of names without an account.
+	// inEveryDomain is an account whose policy stands for names without an account.
 	inEveryDomain = "krbtgt"
 	// lowThreshold stands for one that cannot be read: few domains lock out earlier.
 	lowThreshold = 3

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// PowerShell returns the Starter of the PowerShell of the settings. temp is the
-// temporary folder of its processes; empty: that of this process.
+// PowerShell returns the Starter of the PowerShell of the settings. temp is the temporary folder of
+// its processes; empty: the folder of this process.
 func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	path, err := FindPowerShell(c.Path, runtime.GOOS, exec.LookPath)
 	if err != nil {
@@ -21,9 +21,9 @@ func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	return session.Local{Path: path, Arguments: c.Arguments, Temp: temp}, nil
 }
 
-// FindPowerShell returns the path of the executable: that of the settings if
-// set; else on Windows "", which stands for Windows PowerShell, and elsewhere
-// pwsh. system is a GOOS; look finds an executable as [exec.LookPath] does.
+// FindPowerShell returns the path of the executable. It is the path in the settings if set; else on
+// Windows "", which stands for Windows PowerShell, and elsewhere pwsh. system is a GOOS; look finds
+// an executable as [exec.LookPath] does.
 func FindPowerShell(path, system string, look func(string) (string, error)) (string, error) {
 	switch {
 	case path != "":

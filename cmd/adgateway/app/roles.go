@@ -16,7 +16,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// helpdeskScopes are those of the role helpdesk of the sandbox: read everything, unlock,
+// helpdeskScopes are the scopes of the role helpdesk of the sandbox: read everything, unlock,
 // reset, enable, disable, and change memberships.
 var helpdeskScopes = []identity.Scope{
 	identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.OURead, identity.DNSRead, identity.ChangeRead, identity.BinRead, identity.OpsRead,

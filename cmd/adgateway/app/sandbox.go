@@ -23,7 +23,7 @@ type Sandbox struct {
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
 
 	domain   simulated
-	operator *signin.Person // who the link signs in; nil: nobody
+	operator *signin.Person // whom the link signs in; nil: nobody
 }
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
@@ -142,8 +142,8 @@ func newPrincipal(kind, name string, scopes []string) (*identity.Principal, erro
 	return &identity.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
 }
 
-// addStore makes the sandbox accept the accounts of auth.store, if set, in
-// addition to those of its settings.
+// addStore makes the sandbox accept the accounts of auth.store, if set, in addition to the accounts
+// of its settings.
 func (s *Server) addStore(ctx context.Context, static *authn.Static, file authn.File) error {
 	if c := s.live.Now().Auth; c.Store == "" && !s.shared() {
 		s.backend.auth = static

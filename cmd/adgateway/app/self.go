@@ -57,8 +57,8 @@ func (s *Server) serveSelf(ctx context.Context) {
 	<-started
 }
 
-// awaitSessions returns when every lane has a session, or they have had the time for
-// it, so that the sessions of a view do not compete with those of requests.
+// awaitSessions returns when every lane has a session, or has had the time to start one. So the
+// sessions of a view do not compete with the sessions of requests.
 func (s *Server) awaitSessions(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.live.Now().Pool.StartTimeout)
 	defer cancel()

@@ -50,7 +50,7 @@ type backend struct {
 	folder  *session.Folder // of the sessions' processes; nil: none
 	sandbox bool            // a simulated domain
 	hosts   []string        // the names of this computer in DNS; the simulated one has none
-	people  *People         // who signs in to the pages with an account; nil: nobody
+	people  *People         // signs people in to the pages; nil: nobody can sign in
 	dial    servers.Dial    // nil dials the network
 	auth    authn.Authenticator
 	checks  []func() []gateway.Check // additional readiness checks
@@ -143,8 +143,7 @@ func (s *Server) openLog() (err error) {
 	return nil
 }
 
-// openFolder creates the temporary folder of the sessions. Without one they use that
-// of the gateway.
+// openFolder creates the temporary folder of the sessions. Without one they use the gateway's own.
 func (s *Server) openFolder() {
 	folder, err := session.NewFolder()
 	if err != nil {

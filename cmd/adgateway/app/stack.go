@@ -304,7 +304,7 @@ func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(options.Policy(settings))
 }
 
-// stopping lets another gateway lead, and the sessions begin nothing any more.
+// stopping lets another gateway lead, and makes the sessions begin no more runs.
 func (s *Stack) stopping() {
 	if j := s.kept.cluster(); j != nil {
 		s.handing.Go(func() { j.HandOver(context.Background()) })

@@ -67,8 +67,8 @@ func KeyGroup(name string) (keyring.Wrapper, error) {
 	return secrets, nil
 }
 
-// openStore opens the credentials of a gateway: those of a file, unless there are shared
-// ones. The caller calls Run.
+// openStore opens the credentials of a gateway: the shared ones if there are any, else the file.
+// The caller calls Run.
 func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*authn.Store, error) {
 	options := authn.StoreOptions{
 		File: file, Header: authn.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,

@@ -26,8 +26,8 @@ func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 	return err
 }
 
-// leaveAccounts replaces the tokens and users of the file by those of a store, if that has any,
-// and removes them from it: those of the file count from then on.
+// leaveAccounts replaces the tokens and users of the file by those in a store, if that has any, and
+// removes them from it. The file counts then.
 func (o Options) leaveAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil

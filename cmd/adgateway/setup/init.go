@@ -105,7 +105,7 @@ func found(
 	return invite(ctx, register, self, others)
 }
 
-// invite invites those of a new cluster that have not joined.
+// invite invites the gateways of a new cluster that have not joined.
 func invite(ctx context.Context, r *trust.Register, self trust.Member, others []trust.Member) (*Made, error) {
 	list, err := r.Members(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func members(o Options, hosts []Host, own bool) (self trust.Member, others []tru
 			self = m
 			continue
 		}
-		m.HopAddress, m.ClientAddress = "", "" // it says so when it joins
+		m.HopAddress, m.ClientAddress = "", "" // it reports that when it joins
 		others = append(others, m)
 	}
 	return self, others, nil

@@ -19,8 +19,8 @@ import (
 
 // Migration is what [Migrate] takes over.
 type Migration struct {
-	From     string            // mirror; empty: that of this gateway
-	Journals []migrate.Journal // of other gateways, beside that of this one
+	From     string            // mirror; empty: the mirror of this gateway
+	Journals []migrate.Journal // of other gateways, beside the journal of this one
 	Hosts    []Host            // of the gateways, this one first
 }
 
@@ -32,8 +32,9 @@ type Migrated struct {
 	Log  *OwnLog
 }
 
-// Migrate makes a cluster of what the gateways shared that the settings are those of one of, in
-// an earlier version. None of them runs meanwhile. It can be run again if it was interrupted.
+// Migrate makes a cluster of the store that gateways of an earlier version shared. The settings are
+// the settings of one of these gateways, and none of them may run. It can be run again if it was
+// interrupted.
 func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	folder, err := o.folder()
 	if err != nil {

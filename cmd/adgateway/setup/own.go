@@ -19,8 +19,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The nodes are those of the hosts, or a NATS of the user's own (cluster.servers). Then the command
-// that makes the cluster makes its log, too: its first gateway does not go on alone.
+// The nodes are on the hosts, or are a NATS of the user's own (cluster.servers). With a NATS the
+// command that makes the cluster also makes its log, because its first gateway does not go on
+// alone.
 
 const (
 	examineFor = 15 * time.Second // a NATS is examined
@@ -31,7 +32,7 @@ const (
 
 // OwnLog is what the administrator of a NATS of the user's own has to do for a new cluster.
 type OwnLog struct {
-	Account string // that of the gateways, as nats-server reads it
+	Account string // the account of the gateways, as nats-server reads it
 	Command string // that makes the log; empty: it is there
 	Subject string // to which the user of this gateway would have to publish to make it
 	Warning string // empty: there is none

@@ -81,8 +81,8 @@ func Invite(ctx context.Context, o Options, h Host) (i trust.Invitation, err err
 	return i, err
 }
 
-// Leave takes a gateway off the list of the cluster of the settings, which runs; empty: that of
-// the settings. It returns the name of the gateway and the list without it.
+// Leave takes a gateway off the list of the cluster of the settings, which runs; an empty name is
+// the gateway of the settings. It returns the name of the gateway and the list without it.
 func Leave(ctx context.Context, o Options, gateway string) (name string, list trust.Members, err error) {
 	err = reach(ctx, o, func(c reached) error {
 		if name = gateway; name == "" {
@@ -100,7 +100,7 @@ func Leave(ctx context.Context, o Options, gateway string) (name string, list tr
 		}
 		list, err = c.register.Members(ctx)
 		if name == c.self.Name && err != nil {
-			list, err = before, nil // it has no access any more
+			list, err = before, nil // it no longer has access
 		}
 		return err
 	})

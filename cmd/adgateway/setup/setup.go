@@ -1,4 +1,4 @@
-// Package setup makes gateways those of a cluster, and gateways of a cluster single ones.
+// Package setup makes gateways members of a cluster, and members of a cluster single gateways.
 //
 //	setup.go   what the steps have in common
 //	init.go    a cluster is made of a gateway with its store, and hosts that are invited
@@ -24,7 +24,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options are those of all steps.
+// Options are the options of all steps.
 type Options struct {
 	Settings *config.Settings
 
@@ -32,7 +32,7 @@ type Options struct {
 	// nil: this computer cannot.
 	KeyGroup func(group string) (keyring.Wrapper, error)
 
-	// Kinds are those of the values by which it is found out whether the key of the store is its.
+	// Kinds are the kinds of values by which CheckKey finds out whether a key belongs to the store.
 	Kinds []store.Kind
 
 	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the

@@ -40,7 +40,7 @@ type state struct {
 	remove     string
 	on, off    string
 	joined     map[string][3]string // option that is a distinguished name: attribute, options of its name and its parent
-	needed     []string             // options that a state needs besides those of the identity
+	needed     []string             // options that a state needs besides the identity
 	shown      []string             // options of the example
 	notes      []string
 }
@@ -96,8 +96,8 @@ var states = []state{
 	},
 }
 
-// optionNames are the options whose names are not those of their parameters in snake
-// case, by the module, or by all modules ("").
+// optionNames are the options that are not called as their parameters in snake case, by the module,
+// or by all modules ("").
 var optionNames = map[string]map[string]string{
 	"": {
 		"GroupDescription": "description", "GroupEmail": "email_address", "GroupScope": "scope", "NewDisplayName": "display_name",

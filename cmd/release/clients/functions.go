@@ -92,7 +92,7 @@ func sortByName(all []*Function) {
 	slices.SortFunc(all, func(a, b *Function) int { return strings.Compare(a.Name(), b.Name()) })
 }
 
-// distinguish gives a switch to sets whose required parameters are those of a set before.
+// distinguish gives a switch to sets whose required parameters equal those of an earlier set.
 func (f *Function) distinguish() {
 	taken := map[string]bool{}
 	for i := range f.Sets {

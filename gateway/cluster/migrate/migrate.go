@@ -45,8 +45,8 @@ type Options struct {
 	KeyFile  string          // that the wrapper reads; empty: it reads none
 	Journals []Journal       // of changes that were made without the store
 
-	Life time.Duration // of the history
-	Most int64         // bytes of the history
+	Life time.Duration    // of the history
+	Most int64            // bytes of the history
 	Now  func() time.Time // by which values expire, too
 
 	step func(what string) // is called before each change of a file; nil in the program

@@ -1,15 +1,14 @@
-// Package joblist reads the list of a bulk job, as spreadsheets and programs write it,
-// and writes the list of its results. It knows nothing of HTTP or of operations: what
-// the columns mean is the caller's.
+// Package joblist reads the list of a bulk job, as spreadsheets and programs write it, and writes
+// the list of its results. It knows nothing of HTTP or of operations: its caller knows what the
+// columns mean.
 //
-// [Read] reads CSV (csv.go), NDJSON and JSON (json.go) through one reader that limits
-// the size and checks the encoding (source.go). What is wrong with single items is
-// collected as a [Problem]; what cannot be read as a list at all is an error:
-// [*Unreadable] or [*TooLarge]. No message contains a value of a cell, which may be a
-// password; ids and names of columns are repeated.
+// [Read] reads CSV (csv.go), NDJSON and JSON (json.go) through one reader that limits the size and
+// checks the encoding (source.go). Faults of single items are collected as [Problem]s. A text that
+// is no list is an error: [*Unreadable] or [*TooLarge]. No message contains a value of a cell,
+// which may be a password; ids and names of columns are repeated.
 //
-// [Order] finds which items must have ended before another may begin. [Result] writes
-// the items back with what became of them.
+// [Order] finds which items must have ended before another may begin. [Result] writes the items
+// back with their outcomes.
 package joblist
 
 import (
@@ -45,7 +44,7 @@ type Item struct {
 	Invalid    bool     // one of the problems is about this item: it cannot be run
 }
 
-// Problem says what is wrong with a list, for whoever wrote it.
+// Problem is a fault of a list, in words for its author.
 type Problem struct {
 	Line    int    `json:"line"`             // physical line where the item begins, from 1
 	Column  int    `json:"column,omitempty"` // CSV: number of the cell, from 1; a line that is no JSON: number of the character
@@ -59,7 +58,7 @@ type List struct {
 	Format        Format
 	Separator     rune     // CSV: , ; or tab
 	BOM           bool     // it began with a byte order mark
-	Header        []string // CSV: the names of all columns, in order; JSON: those of all parameters, in the order of their first use
+	Header        []string // CSV: the names of all columns, in order; JSON: the names of all parameters, in the order of their first use
 	HeaderLine    int      // CSV: physical line where the first row begins
 	Items         []Item
 	Problems      []Problem // the first [Limits.MaxProblems], in the order of the lines
@@ -126,7 +125,7 @@ func (e *TooLarge) Error() string {
 // errEnough ends the reading of a list with as many problems as are listed.
 var errEnough = errors.New("the list has as many problems as are listed")
 
-// Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or that of r.
+// Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or an error of r.
 func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 	limits = limits.orDefault()
 	src, err := newSource(r, limits.MaxBytes)
@@ -163,7 +162,7 @@ type reader struct {
 	names  map[string]bool // JSON: of the header
 }
 
-// add adds an item that was read, and what is wrong with it.
+// add adds an item that was read, and its faults.
 func (r *reader) add(item Item, problems ...Problem) error {
 	if len(r.Items) == r.limits.MaxItems {
 		return &TooLarge{Limit: int64(r.limits.MaxItems), Items: true}
@@ -192,8 +191,8 @@ func (r *reader) broken(p Problem) {
 	r.problem(p)
 }
 
-// checkItem says what is wrong with the ids of an item, and cuts them to what is
-// repeated in answers. Blanks and commas separate ids in the column After.
+// checkItem notes the faults of the ids of an item, and cuts them to what is repeated in answers.
+// Blanks and commas separate ids in the column After.
 func checkItem(item *Item) (problems []Problem) {
 	unfit := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == ',' }
 	wrong := func(field, format string, args ...any) {

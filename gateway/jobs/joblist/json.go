@@ -18,7 +18,7 @@ import (
 // deepest is how deep arrays and objects of an item may be nested.
 const deepest = 16
 
-// members are those of an item.
+// members are the members of an item.
 var members = []string{"id", "operation", "parameters", "ifMatch", "after"}
 
 // readNDJSON reads one object a line. A line over the limit is read piece by piece.
@@ -53,7 +53,7 @@ func (r *reader) readNDJSON(src *source) error {
 	return nil
 }
 
-// isDocument reports whether the first line of a list is that of a document in JSON.
+// isDocument reports whether the first line of a list begins a document in JSON.
 func isDocument(line []byte) bool {
 	compact := bytes.ReplaceAll(line[:min(len(line), 64)], []byte(" "), nil)
 	return string(compact) == "{" || bytes.HasPrefix(compact, []byte("[")) || bytes.HasPrefix(compact, []byte(`{"items":`))

@@ -9,8 +9,8 @@ import (
 // Unit is an item with those that it waits for.
 type Unit struct {
 	Item   int   // index
-	Before []int // indexes of the items that must have ended before it begins, ascending, those of After among them; only direct ones
-	After  []int // those of Before that its After names: it runs only if they were done
+	Before []int // indexes of the items that must have ended before it begins, ascending, with the ones in After; only direct ones
+	After  []int // the items of Before that its After names: it runs only if they were done
 }
 
 // Touch says which objects an item is about, by names that are equal for the same object.
@@ -89,7 +89,7 @@ type touched struct {
 	users   []int // items that use it since then
 }
 
-// before returns the items that an item waits for, those of after among them.
+// before returns the items that an item waits for, including the ones in after.
 func (o objects) before(i int, touch Touch, after []int) []int {
 	found := slices.Clone(after)
 	of := func(name string) *touched {
@@ -177,8 +177,8 @@ func (o *order) findCircles(after [][]int) {
 			}
 		}
 	}
-	// Whoever still waits, waits for one who does: going from one to the next ends in a
-	// circle, or where an earlier walk came by.
+	// Each waiting item waits for a waiting one: going from one to the next ends in a circle, or
+	// where an earlier walk came by.
 	walk := make([]int, len(after)) // in which one an item was met, from 1
 	for i := range after {
 		var path []int

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Outcome is what became of an item. Texts may be empty.
+// Outcome is the outcome of an item. Texts may be empty.
 type Outcome struct {
 	State    string
 	Code     string // of the error
 	Message  string
 	ChangeID string
 	GUID     string // of the object
-	Sealed   string // secrets for whoever asked for the job; see [ResultOptions]
+	Sealed   string // secrets for the caller of the job; see [ResultOptions]
 }
 
 // ResultOptions say how a result is written.

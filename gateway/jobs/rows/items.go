@@ -40,9 +40,9 @@ type Items struct {
 	Count func(state string)
 }
 
-// Rights returns what a caller may do now: one principal, or of a person one for each role, which are
-// not merged. There is none if the caller is not known any more, or may do nothing. An error means
-// that it cannot be found out at the moment.
+// Rights returns what a caller may do now: one principal, or of a person one for each role, which
+// are not merged. There is none if the caller is no longer known, or may do nothing. It fails if
+// the rights cannot be found out at the moment.
 type Rights func(ctx context.Context, id identity.ID) ([]*identity.Principal, error)
 
 // How long a job is held when its item could not be run.
@@ -135,8 +135,9 @@ func passedOn(err error) bool {
 	return false
 }
 
-// outranks reports whether the outcome in one role counts for more than the refusal in an earlier one:
-// what was not passed on, then a limit, which passes, then what is wrong with the item.
+// outranks reports whether the outcome in one role counts for more than the refusal in an earlier
+// one. A call that was not passed on counts most, then a limit, which passes, then a fault of the
+// item.
 func outranks(err, earlier error) bool {
 	rank := func(err error) int {
 		switch e := problem.Of(err); {
@@ -244,8 +245,8 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// sealSecret seals a generated secret to the key of whoever fetches the result: an anonymous box
-// (X25519, XSalsa20, Poly1305). Without a secret or a key it returns nil.
+// sealSecret seals a generated secret to the key of the caller that will fetch the result: an
+// anonymous box (X25519, XSalsa20, Poly1305). Without a secret or a key it returns nil.
 func sealSecret(secret *ops.Generated, key []byte) []byte {
 	if secret == nil || len(key) != 32 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// problem notes what is wrong with an item.
+// problem notes a fault of an item.
 func (sub *submission) problem(i int, field, message string) {
 	sub.faulty[i] = true
 	item := &sub.list.Items[i]
@@ -47,8 +47,8 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 	return at + 1
 }
 
-// unknown takes the problem of a column that is no parameter out of those of an item, and
-// notes it once, with the first row as its place. Names of columns are no secrets, and
+// unknown moves the problem of a column that is no parameter from the problems of an item to the
+// problems of the list, once, with the first row as its place. Names of columns are no secrets, and
 // shown in full.
 func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.Problems) == found {

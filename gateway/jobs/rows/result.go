@@ -14,9 +14,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// result answers with the list and with what became of each item, as it is when it is sent.
-// Secrets of the list are never in it; those that were generated are, sealed to the key of whoever
-// submitted the job, until a result was sent to its end.
+// result answers with the list and the outcome of each item, as it is when it is sent. Secrets of
+// the list are never in it. Generated ones are, sealed to the key of the caller that submitted the
+// job, until a result was sent to its end.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if err := withList(job); err != nil {
 		return call.Answer{}, err

@@ -1,10 +1,10 @@
 // Package rows answers the calls about jobs and makes the calls of their items.
 //
 // [Service] has the handlers of the rows job.*: a list is read, bound and checked as a whole before
-// anything of it runs (submit.go, problems.go), jobs and their items are listed (lists.go, shown.go),
-// the items of one job become another one that tries them again or takes them back (again.go), and a
-// job tells how far it has come (stream.go) and what became of its items (result.go). [Items] makes the
-// call of an item: one like that of a client, under the key of the item (items.go).
+// anything of it runs (submit.go, problems.go), jobs and their items are listed (lists.go,
+// shown.go), the items of one job become another one that tries them again or undoes them
+// (again.go), and a job reports its progress (stream.go) and the outcomes of its items (result.go).
+// [Items] makes the call of an item as a client would, under the key of the item (items.go).
 //
 // Package jobs, which runs them, knows neither operations nor calls. This package knows nothing of
 // HTTP, nor of how a call goes through its stages.

@@ -75,7 +75,7 @@ func show(p *jobs.Progress) shownJob {
 	return shown
 }
 
-// Entry returns what webhooks are told of a job that has ended, as [jobs.Options] want it.
+// Entry returns the message of webhooks about a job that has ended, as [jobs.Options] want it.
 func Entry(job *jobs.Job) []byte {
 	return schema.JSON(map[string]any{"type": "job", "data": show(&jobs.Progress{Job: *job})})
 }

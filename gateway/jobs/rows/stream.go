@@ -46,7 +46,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	return nil
 }
 
-// errRunsElsewhere is why the stream of a job ends whose gateway does not lead any more.
+// errRunsElsewhere ends the stream of a job whose gateway has stopped leading.
 const errRunsElsewhere = call.EndOfEvents(
 	"another gateway runs the job from now on: ask for the stream again")
 

@@ -102,7 +102,7 @@ func circular(circles []joblist.Problem) error {
 	return problem.Invalid(problems)
 }
 
-// listable returns the operation of items, or what is wrong with its name.
+// listable returns the operation of items, or the fault of its name.
 func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {

@@ -14,7 +14,7 @@ const (
 	Paused    Job = "paused"   // by a call
 	Stopping  Job = "stopping" // items that were begun end first
 	Done      Job = "done"     // every item has ended
-	Failed    Job = "failed"   // stopped because of what became of items
+	Failed    Job = "failed"   // stopped because of the outcomes of items
 	Cancelled Job = "cancelled"
 	Rejected  Job = "rejected" // the list has mistakes; nothing was run
 )
@@ -46,7 +46,7 @@ const (
 	Engine     Reason = "engine"     // held while the store of the cluster cannot be written
 	Lane       Reason = "lane"       // held while no session or server can be used
 	Errors     Reason = "errors"     // stopped by as many failures as StopAfter allows
-	AnUnknown  Reason = "unknown"    // stopped by an item of which it is not known what became
+	AnUnknown  Reason = "unknown"    // stopped by an item whose outcome is not known
 )
 
 // Reasons are all reasons.
@@ -64,7 +64,7 @@ const (
 	Made    Item = "done"
 	Noop    Item = "noop"    // there was nothing to change
 	Refused Item = "failed"  // nothing of it was done, or only a part
-	Unknown Item = "unknown" // what became of it
+	Unknown Item = "unknown" // its outcome
 	Skipped Item = "skipped" // it has mistakes, or cannot be undone
 	NotRun  Item = "not_run" // the job ended first, or an item that it needs was not done
 )

@@ -29,7 +29,7 @@ const (
 	PNG  = "image/png"
 )
 
-// The faults of an image. Their texts say what is wrong without repeating it.
+// The faults of an image. Their texts do not repeat any part of it.
 var (
 	ErrType   = errors.New("is neither a JPEG nor a PNG")
 	ErrSize   = fmt.Errorf("is larger than %d bytes", MostIn)

@@ -103,7 +103,7 @@ func left(s *config.Settings) (all []Left) {
 	return all
 }
 
-// ofAudit reports whether a name is that of a file of an audit log.
+// ofAudit reports whether a name names a file of an audit log.
 func ofAudit(log, name string) bool {
 	ext := filepath.Ext(log)
 	return name == log || name == log+".head" || strings.HasPrefix(name, strings.TrimSuffix(log, ext)+"-") && filepath.Ext(name) == ext

@@ -183,7 +183,7 @@ func openKey(path string) ([]content, error) {
 	return []content{c}, nil
 }
 
-// openStore opens a copy of the store, which is that of a gateway if one has it open.
+// openStore opens a copy of the store. A gateway that has the store open makes the copy.
 func (w *writer) openStore(path string) ([]content, error) {
 	c := content{base: filepath.Base(path), write: func(to io.Writer) error { return store.CopyFile(w.ctx, path, to) }}
 	if _, err := os.Stat(path); err != nil {

@@ -53,8 +53,8 @@ func (l *storeLocation) Open() (accountStore, error) {
 	return accountStore{file}, nil
 }
 
-// OpenBoth returns the store of the file, which the settings or --store name, and that of
-// the cluster.
+// OpenBoth returns the store of the file, which the settings or --store name, and the store of the
+// cluster.
 func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err error) {
 	flags := program.Flags{File: l.Config, Fallback: program.DefaultFile(), Beside: true}
 	live, err := flags.Load()

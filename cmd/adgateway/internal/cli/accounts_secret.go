@@ -12,10 +12,9 @@ import (
 // certificateName names a client certificate, and the issuer that it must have.
 type certificateName struct{ Subject, Issuer string }
 
-// CreateToken adds an account of this name and returns its token, which is stored
-// nowhere. With a client certificate there is no token: whoever presents that
-// certificate has the rights. The error joins every mistake in the
-// arguments and invalid, which is what was wrong with the rights.
+// CreateToken adds an account of this name and returns its token, which is stored nowhere. With a
+// client certificate there is no token: the certificate alone gives the rights. The error joins
+// every mistake in the arguments and invalid, the faults of the rights.
 func (s accountStore) CreateToken(ctx context.Context, name string, of certificateName, rights authn.Rights, invalid error, now time.Time) (a *authn.Account, token string, err error) {
 	a = authn.NewAccount(name, now, rights)
 	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (certificateName{}) {

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// auditFlags say which audit log a command reads: that of the settings, as serve
-// reads them, unless files are given.
+// auditFlags say which audit log a command reads. Without files it is the log of the settings, as
+// serve reads them.
 type auditFlags struct{ program.Flags }
 
 func (f *auditFlags) add(c *cobra.Command) {
@@ -28,8 +28,8 @@ func (f *auditFlags) add(c *cobra.Command) {
 		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
 }
 
-// check returns what to verify or to read: the path of the audit log, its key and its
-// anchor. The anchor of the settings is not that of another log.
+// check returns what to verify or to read: the path of the audit log, its key and its anchor. The
+// anchor of the settings does not belong to another log.
 func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
 	live, err := f.Load()
 	if err != nil {

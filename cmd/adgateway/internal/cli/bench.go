@@ -109,8 +109,8 @@ func (t *benchTarget) Ready(ctx context.Context) error {
 	}
 }
 
-// Measure sends requests of one kind from so many clients until the time is over, at
-// least one from each.
+// Measure sends requests of one kind from so many clients until the time has passed, at least one
+// from each.
 func (t *benchTarget) Measure(ctx context.Context, r benchRequest, clients int, duration time.Duration) (measurement, error) {
 	m := measurement{Request: r.Name, Clients: clients}
 	if _, err := t.Do(ctx, r, -1); err != nil { // not measured: the first of a kind is compiled

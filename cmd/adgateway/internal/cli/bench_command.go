@@ -21,7 +21,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 )
 
-// benchFlags are the flags of the benchmark, besides those of the sandbox's settings.
+// benchFlags are the flags of the benchmark, besides the settings of the sandbox.
 type benchFlags struct {
 	program.Flags
 	json                     bool

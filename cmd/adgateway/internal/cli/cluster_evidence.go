@@ -73,7 +73,7 @@ func clusterVerifyCommand() *cobra.Command {
 	return c
 }
 
-// chains returns the logs to verify: those that are given, or that of the settings.
+// chains returns the logs to verify: the given ones, or the log of the settings.
 func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []string) (chains []auditmirror.Chain, key []byte, err error) {
 	if key, err = app.AuditKey(o.Settings.Audit.KeyFile); err != nil {
 		return nil, nil, err

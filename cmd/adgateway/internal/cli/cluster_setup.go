@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 )
 
-// ofGateways returns a command that makes gateways those of a cluster, or single ones.
+// ofGateways returns a command that makes gateways members of a cluster, or single ones.
 func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	c.Args = cobra.NoArgs

@@ -108,8 +108,8 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	return c
 }
 
-// removeCommand removes accounts for good. use and short are its help; removed
-// says in a sentence what became of an account.
+// removeCommand removes accounts for good. use and short are its help; removed is a sentence about
+// an account that was removed.
 func removeCommand(at *storeLocation, kind accountKind, use, short, removed string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME...",

@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// doctorFlags are the flags of the doctor, besides those of the settings.
+// doctorFlags are the flags of the doctor, besides the settings.
 type doctorFlags struct {
 	program.Flags
 	json, list, sandbox, live bool

@@ -43,8 +43,8 @@ func exitTable() []exitRow {
 	}
 }
 
-// addExits adds to the help of the commands below root what their exit codes mean, and to
-// its own what those of all others do.
+// addExits adds to the help of each command below root what its exit codes mean, and to root's own
+// help what all of them mean.
 func addExits(root *cobra.Command) {
 	for _, row := range exitTable() {
 		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])

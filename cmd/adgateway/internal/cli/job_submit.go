@@ -62,10 +62,10 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	return c
 }
 
-// mediaTypes are those of lists, by format.
+// mediaTypes are the media types of lists, by format.
 var mediaTypes = map[string]string{"csv": "text/csv", "ndjson": "application/x-ndjson", "json": "application/json"}
 
-// formats are those of files, by extension.
+// formats are the formats of files, by extension.
 var formats = map[string]string{".csv": "csv", ".tsv": "csv", ".txt": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
 
 // formatOf returns the format of a list.

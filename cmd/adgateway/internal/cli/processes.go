@@ -122,7 +122,7 @@ func stopWaits(shutdown time.Duration) (gateway, node time.Duration) {
 	return gateway, all - gateway
 }
 
-// programs returns the paths of this program and of that of the node, which is in the same folder.
+// programs returns the paths of this program and of the node's program in the same folder.
 func programs() (self, node string, err error) {
 	if self, err = os.Executable(); err != nil {
 		return "", "", fmt.Errorf("the folder of this program cannot be found: %w", err)
@@ -137,7 +137,7 @@ func programs() (self, node string, err error) {
 	return self, node, nil
 }
 
-// gatewayLine returns the arguments of the gateway's process: those of this one.
+// gatewayLine returns the arguments of the gateway's process, which are this process's own.
 func gatewayLine(c *cobra.Command) []string {
 	line := append(strings.Fields(c.CommandPath())[1:], "--"+childFlag)
 	c.Flags().Visit(func(f *pflag.Flag) {

@@ -43,7 +43,7 @@ func (f *tlsFlags) folder(c *cobra.Command) (certificateFolder, error) {
 	return certificateFolder(path), err
 }
 
-// wanted returns the names that were given, or those of this computer.
+// wanted returns the names that were given, or the names of this computer.
 func (f *tlsFlags) wanted() []string {
 	if len(f.names) > 0 {
 		return f.names

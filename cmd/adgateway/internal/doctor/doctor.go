@@ -1,11 +1,11 @@
-// Package doctor checks whether an installation has what it needs, and says how to
-// fix what is missing.
+// Package doctor checks whether an installation has what it needs, and says how to fix what is
+// missing.
 //
-// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the
-// log): what it is about, how it works, and every fault it can find, each with a severity and advice. Checks use nothing but
-// [Probes], so that tests can simulate any broken computer. [Examine] runs all checks
-// in the order of the table, each with a time limit; a check that needs another one
-// which failed is skipped and says so.
+// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the log): what
+// it is about, how it works, and every fault it can find, each with a severity and advice. Checks
+// use nothing but [Probes], so tests can simulate any broken computer. [Examine] runs all checks in
+// the order of the table, each with a time limit. A check that depends on a failed one is skipped,
+// and its result says so.
 package doctor
 
 import (

@@ -16,14 +16,14 @@ import (
 	"adgateway/ps"
 )
 
-// SelfView is how a running gateway sees its own sessions: as which account, with which
-// modules, servers and folders. Only the gateway itself can tell, because a doctor runs as
-// whoever starts it, and at a console.
+// SelfView is how a running gateway sees its own sessions: as which account, with which modules,
+// servers and folders. Only the gateway itself can tell, because a doctor runs as the account that
+// starts it, and at a console.
 //
-// The gateway writes it to a file in its folder of state after its start and whenever
-// somebody asks ([SelfFiles.Serve]); asking is creating a second file there
-// ([SelfFiles.Ask]). Whoever may write in that folder may ask, and nobody else may read
-// the answer. A third file is locked as long as the gateway runs.
+// The gateway writes it to a file in its folder of state after its start and on request
+// ([SelfFiles.Serve]). A request is a second file in that folder ([SelfFiles.Ask]). An account that
+// may write in that folder may ask, and no other may read the answer. A third file is locked as
+// long as the gateway runs.
 type SelfView struct {
 	Taken     time.Time     `json:"taken"`
 	Version   string        `json:"version"`
@@ -119,7 +119,7 @@ func (f SelfFiles) Serve(ctx context.Context, ready <-chan struct{}, take func(c
 			if !presence.Locked() { // somebody asked at that moment
 				_, _ = presence.TryLock()
 			}
-			// Removing the request at once tells whoever asks that a gateway is there.
+			// The request is removed at once: its sender sees that a gateway is there.
 			if os.Remove(f.Request()) == nil {
 				wanted = true
 			}
@@ -215,8 +215,8 @@ func (f SelfFiles) Ask(ctx context.Context) (SelfView, error) {
 	return last, nil
 }
 
-// until calls done until it returns true, ctx ends, or the time is over; 0 means that
-// only ctx limits it.
+// until calls done until it returns true, ctx ends, or the time has passed; 0 means that only ctx
+// limits it.
 func until(ctx context.Context, limit time.Duration, done func() bool) bool {
 	if limit > 0 {
 		var cancel context.CancelFunc

@@ -53,7 +53,7 @@ type Job struct {
 	Raw json.RawMessage `json:"-"` // the whole record, for programs
 }
 
-// Problem says what is wrong with a list.
+// Problem is a fault of a list.
 type Problem struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -334,8 +334,8 @@ func (c *Client) Do(ctx context.Context, id string, action Action, query url.Val
 	return c.askOne(ctx, call{method: method, path: pathOf(id, below), query: query})
 }
 
-// Result returns the result of a job, to be closed, and its media type. An empty format
-// stands for that of the list.
+// Result returns the result of a job, to be closed, and its media type. An empty format stands for
+// the format of the list.
 func (c *Client) Result(ctx context.Context, id, format string) (io.ReadCloser, error) {
 	query := url.Values{}
 	if format != "" {

@@ -136,7 +136,7 @@ func (p *Passwords) openTable(w io.Writer, text []byte) (n int, err error) {
 // errNotSealed means that a result has no passwords.
 var errNotSealed = errors.New("the result has no sealed passwords: they are given out once")
 
-// lastSealed returns the column with the boxes, which is behind those of the list.
+// lastSealed returns the column with the boxes, which is behind the columns of the list.
 func lastSealed(header []string) int {
 	for i := len(header) - 1; i >= 0; i-- {
 		if header[i] == sealedColumn || header[i] == "Job"+sealedColumn {

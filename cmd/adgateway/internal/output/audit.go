@@ -63,7 +63,7 @@ type Verified struct {
 	NotChecked  []string      `json:"notChecked"`
 }
 
-// AuditFault is what is wrong with a line, or with a file if its line is 0.
+// AuditFault is a fault of a line, or of a file if its line is 0.
 type AuditFault struct {
 	File string `json:"file"`
 	Line int    `json:"line"`

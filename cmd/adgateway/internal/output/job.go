@@ -14,7 +14,7 @@ import (
 // shownProblems is how many problems of a list are shown.
 const shownProblems = 1000
 
-// Job writes a job, what is wrong with its list, and what to do next.
+// Job writes a job, the faults of its list, and what to do next.
 func Job(w io.Writer, job *jobclient.Job) error {
 	var b strings.Builder
 	title := job.ID

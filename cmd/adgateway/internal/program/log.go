@@ -26,8 +26,8 @@ func NewLog(c config.Log, w io.Writer) *logrus.Logger {
 	return log
 }
 
-// OpenLog returns a log that writes to log.file, and says so on w; without
-// log.file it writes to w. The caller closes the file with the closer.
+// OpenLog returns a log that writes to log.file, and says so on w; without log.file it writes to w.
+// The caller closes the file with the closer.
 func OpenLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if c.File == "" {
 		return NewLog(c, w), io.NopCloser(nil), nil
@@ -83,7 +83,7 @@ func TuneLog(log *logrus.Logger, c config.Log) {
 // OneLine joins the lines of an error for a log entry.
 func OneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// WarnFormer logs which settings are those of an earlier version.
+// WarnFormer logs which settings belong to an earlier version.
 func WarnFormer(log logrus.FieldLogger, s *config.Settings) {
 	for _, sentence := range s.Former.Advice() {
 		log.Warn(sentence)

@@ -21,8 +21,8 @@ type Probe struct {
 	// skip returns why the probe cannot run there, or "". It may be nil.
 	skip func(t target) string
 
-	// IfDiffers is what to change if a result is not as expected; that of a single fact
-	// is in IfFactDiffers. Measurements have none.
+	// IfDiffers is what to change if a result is not as expected. The advice for a single fact is
+	// in IfFactDiffers. Measurements have none.
 	IfDiffers     string
 	IfFactDiffers map[string]string
 
