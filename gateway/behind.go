@@ -119,6 +119,6 @@ func (s *Server) ClusterHandler() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(s.standing()) // who asked may have left
+		_ = json.NewEncoder(w).Encode(s.standing()) // the client may have left
 	})
 }

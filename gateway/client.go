@@ -7,6 +7,6 @@ import (
 	"adgateway/gateway/transport"
 )
 
-// ClientOf returns the address of a request's client, by the rules for trusted proxies, else
-// that of the TCP peer, else the zero Addr.
+// ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
+// it is the TCP peer, and without that the zero Addr.
 func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }

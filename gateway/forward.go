@@ -81,8 +81,8 @@ func (s *Server) forLeader(r *http.Request) (limit time.Duration, leads bool) {
 	return most + policy.SettleLimit + s.MaxWait, leads
 }
 
-// isPage reports whether a path is that of a page for people, whose session the leader knows.
-// What the pages are drawn with is the same everywhere.
+// isPage reports whether a path leads to a page for people, whose session the leader knows. The
+// files that pages are drawn with are the same at every gateway.
 func isPage(path string) bool {
 	return strings.HasPrefix(path, transport.PagesPath) && !strings.HasPrefix(path, transport.PagesPath+"assets/")
 }
@@ -96,8 +96,8 @@ func originOf(r *http.Request) hop.Origin {
 	return origin
 }
 
-// observeHop counts and logs what becomes of a call that is forwarded. The line of a call that
-// the leader has not answered is written with the answer of this gateway.
+// observeHop counts and logs the outcome of a call that is forwarded. The line of a call that the
+// leader has not answered is written with the answer of this gateway.
 func (s *Server) observeHop(r *http.Request, outcome hop.Outcome, gateway string) {
 	s.meters.forwarded.WithLabelValues(string(outcome)).Inc()
 	level := logrus.InfoLevel

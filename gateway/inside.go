@@ -16,9 +16,9 @@ import (
 )
 
 // Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
-// or sign-in. It is authorised, metered, audited, logged and counted as that of a client, and is
-// answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has none that
-// is well formed. Its Input is [call.Values].
+// or sign-in. It is authorised, metered, audited, logged and counted as the call of a client, and
+// is answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has
+// none that is well formed. Its Input is [call.Values].
 //
 // The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
@@ -33,7 +33,7 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	return call.Settled(c, answer, err)
 }
 
-// pathOf returns those of the values of a call that stand in the path of its row.
+// pathOf returns the values of a call that stand in the path of its row.
 func pathOf(op *ops.Operation, input call.Input) map[string]string {
 	values, _ := input.(call.Values)
 	path := map[string]string{}

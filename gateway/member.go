@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// In a cluster of one writer the gateway that leads makes all changes, as one that is alone
-// does. A script may begin to write only while the gateway leads for certain, and its
-// announcement was stored just now. When the term of the gateway ends, the scripts that run
-// go on to their end; the next leader keeps their objects locked until it is told how they
-// have ended, or they cannot write any more.
+// In a cluster of one writer the gateway that leads makes all changes, as one that is alone does. A
+// script may begin to write only while the gateway leads for certain, and its announcement was
+// stored just now. When the term of the gateway ends, the scripts that run go on to their end. The
+// next leader keeps their objects locked until it learns how they have ended, or they can no longer
+// write.
 
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
@@ -22,7 +22,8 @@ func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
-// load reads anew what the gateway knows by heart, which others may have changed while they led.
+// load reads the values that the gateway keeps in memory again, because others may have changed
+// them while they led.
 func (s *Server) load(ctx context.Context) error {
 	s.calls.Keys.Forget()
 	if err := s.calls.Plans.Load(ctx); err != nil {
@@ -34,8 +35,8 @@ func (s *Server) load(ctx context.Context) error {
 // judgedFor is how long jobs wait for the open changes of earlier terms.
 const judgedFor = 5 * time.Second
 
-// runJobsOfTerm runs jobs until the term is over. Most open changes of earlier terms are judged
-// by then, so that items that have made one need not be called twice.
+// runJobsOfTerm runs jobs until the term ends. Most open changes of earlier terms are judged by
+// then, so items that have made one need not be called twice.
 func (s *Server) runJobsOfTerm(ctx context.Context) {
 	limit := time.NewTimer(judgedFor)
 	defer limit.Stop()

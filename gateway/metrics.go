@@ -64,7 +64,7 @@ func newMeters() *meters {
 	return m
 }
 
-// incompleteOutcomes are those of changes that somebody must look at.
+// incompleteOutcomes are the outcomes of changes that an administrator must look at.
 var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
 func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {

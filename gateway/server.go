@@ -1,10 +1,10 @@
-// Package gateway puts the parts of the gateway together: store, writer, history, jobs, calls, and the
-// server that shows them to clients.
+// Package gateway puts the parts of the gateway together: store, writer, history, jobs, calls, and
+// the server that shows them to clients.
 //
-// Package transport knows HTTP: it finds the operation of a request and who sends it, and makes
-// a [call.Call] of it. [call.Service.Do] makes every call, whoever asks for it, and returns a
-// [call.Answer], which transport writes as an envelope. A row without a script is answered by the
-// package that owns the state: history, jobs/rows.
+// Package transport knows HTTP: it finds the operation of a request and its caller, and makes a
+// [call.Call] of it. [call.Service.Do] makes every call and returns a [call.Answer], which
+// transport writes as an envelope. A row without a script is answered by the package that owns the
+// state: history, jobs/rows.
 //
 // The package knows operations only as rows (package ops) and PowerShell only as a Runner.
 package gateway
@@ -135,8 +135,8 @@ type Cluster struct {
 // Pages are the pages for people, and know who may use them.
 type Pages interface {
 	http.Handler
-	// Rights returns what a person with a SID may do now, signed in or not: one principal for each role,
-	// none if the account may not log on any more. An error means that the directory could not answer.
+	// Rights returns what a person with a SID may do now, signed in or not: one principal for each
+	// role, none if the account may no longer log on. It fails if the directory could not answer.
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
 }
 

@@ -73,7 +73,7 @@ func (s Site) field() string {
 	return name.String()
 }
 
-// Check returns what is wrong with an attribute; nil: nothing is.
+// Check returns the fault of an attribute; nil: it has none.
 func (s Site) Check() error {
 	switch {
 	case !ldapPattern.MatchString(s.LDAP):
@@ -98,7 +98,7 @@ func (s Site) Check() error {
 	return nil
 }
 
-// CheckSite returns what is wrong with the attributes of a site: each of them, and those that are the same.
+// CheckSite returns the faults of the attributes of a site: of each of them, and of duplicates.
 func CheckSite(sites []Site) (faults []error) {
 	if len(sites) > MostSite {
 		faults = append(faults, fmt.Errorf("there are %d attributes, of at most %d", len(sites), MostSite))

@@ -32,7 +32,7 @@ type Credential struct {
 	Other         string   // name of a header that other APIs take credentials in; empty: none is there
 
 	Chains [][]*x509.Certificate // of the client's certificate, verified
-	Client netip.Addr            // the client's address, which behind a proxy is not that of the connection
+	Client netip.Addr            // the client's address, which behind a proxy is not the address of the connection
 }
 
 // Given reports whether anything is meant as a credential, besides the certificate.
@@ -186,11 +186,11 @@ func parse(value string) (proof, error) {
 	return proof{user: user, password: password, basic: true}, nil
 }
 
-// schemes are those of other servers. No other word is repeated, as it may be the token.
+// schemes are schemes of other servers. No other word is repeated, as it may be the token.
 var schemes = []string{"Token", "Digest", "Negotiate", "NTLM",
 	"ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
 
-// wrongScheme says what is wrong with the first word of a credential.
+// wrongScheme explains the fault of the first word of a credential.
 func wrongScheme(scheme string, spaced bool) string {
 	at := slices.IndexFunc(schemes, func(s string) bool { return strings.EqualFold(s, scheme) })
 	switch {

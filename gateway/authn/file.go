@@ -52,7 +52,7 @@ type File struct {
 // Place returns the path of the file.
 func (f File) Place() string { return f.Path }
 
-// lockWait is how long a change waits for that of another process.
+// lockWait is how long a change waits for the change of another process.
 const lockWait = 10 * time.Second
 
 // Read reads the file. The error names every mistake with its line. The warning, if
@@ -79,7 +79,7 @@ func (f File) Read() (document *Document, warning string, err error) {
 	return document, warning, err
 }
 
-// explain adds which setting names the file, and what is wrong with it.
+// explain adds which setting names the file, and the file's fault.
 func (f File) explain(err error) error { return filefault.Explain("auth.store (--store)", err) }
 
 // Edit passes the content of the file, or an empty document if it does not exist,

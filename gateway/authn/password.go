@@ -49,7 +49,7 @@ const (
 	maxPassword = 1024
 )
 
-// CheckPassword returns what is wrong with a new password.
+// CheckPassword returns the fault of a new password.
 func CheckPassword(password string) error {
 	length := utf8.RuneCountInString(password)
 	switch {

@@ -91,8 +91,8 @@ func (s *Static) Authenticate(_ context.Context, c Credential) (*identity.Princi
 	return user.principal, nil
 }
 
-// AddCertificate adds a client certificate, named like that of an [Account].
-// Duplicates are an error.
+// AddCertificate adds a client certificate, named like the certificate of an [Account]. Duplicates
+// are an error.
 func (s *Static) AddCertificate(name string, p *identity.Principal) error {
 	key, err := certificateKey(name)
 	if err != nil {

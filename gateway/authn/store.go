@@ -224,8 +224,8 @@ func (s *Store) follow() {
 	}
 }
 
-// changed reports whether the file differs from the one that was loaded, or cannot
-// be opened any more.
+// changed reports whether the file differs from the one that was loaded, or can no longer be
+// opened.
 func (s *Store) changed() bool {
 	file, err := os.Open(s.options.File.Path)
 	if err != nil {

@@ -239,7 +239,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("%s: %s has %d of %d bytes", f.Row.Name, whose, f.Used, f.Most)
 }
 
-// Sentences say what is full, which setting says so and how to make room.
+// Sentences say what is full, which setting limits it and how to make room.
 func (f *Full) Sentences() string {
 	whose, part := "All credentials together have", "in all"
 	if f.Own {

@@ -15,7 +15,7 @@ import (
 // An Accepted is a call that may be made: its caller has the right to it, and its parameters are
 // bound. It is a value.
 type Accepted struct {
-	Call       // its Guards begin with that of its Conditions, if it is a change
+	Call       // its Guards begin with its Conditions, if it is a change
 	Bound      *ops.Bound
 	Given      Given
 	Conditions Conditions
@@ -72,7 +72,7 @@ func (a Accepted) Reads() bool {
 	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
 }
 
-// Parse waits until the document of the call may be parsed. Whoever waits calls done.
+// Parse waits until the document of the call may be parsed. The caller must call done.
 func (a Accepted) Parse() (done func()) {
 	if a.Given.Parsing == nil {
 		return func() {}

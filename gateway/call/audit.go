@@ -18,7 +18,7 @@ type unwritten struct{ error }
 
 func (u *unwritten) Unwrap() error { return u.error }
 
-// isUnrecorded reports whether err is that of [unrecorded].
+// isUnrecorded reports whether err was made by [unrecorded].
 func isUnrecorded(err error) bool {
 	why := (*unwritten)(nil)
 	return errors.As(err, &why)
@@ -37,8 +37,8 @@ func unrecorded(err error) error {
 	return failed
 }
 
-// AuditCall returns the call as the audit shows it, with those of its parameters that identify what
-// it is about, as they were accepted.
+// AuditCall returns the call as the audit shows it, with the parameters that identify what it is
+// about, as they were accepted.
 func (a Accepted) AuditCall() audit.Call {
 	return a.auditCall(func(p *ops.Param) (string, bool) { return a.Bound.Text(p.Name), a.Bound.Has(p.Name) })
 }

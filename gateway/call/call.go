@@ -1,11 +1,12 @@
-// Package call makes the calls of operations, whoever asks for them: a client over HTTP, a page, an
-// item of a job, or an undo.
+// Package call makes the calls of operations: for a client over HTTP, a page, an item of a job, or
+// an undo.
 //
-// [Service.Do] takes a [Call] and returns an [Answer]. It accepts the call first: the caller has the
-// right to it, its parameters are bound, and nothing stands against it (an [Accepted]). A read then
-// runs its script. A change takes its key, its plan and what it may spend (packages idempotency, plan,
-// quota); package write runs its script, stores all of them before the script may begin, and closes
-// them once it has ended. A row without a script is answered by its [Handler].
+// [Service.Do] takes a [Call] and returns an [Answer]. It accepts the call first: the caller has
+// the right to it, its parameters are bound, and nothing stands against it (an [Accepted]). A read
+// then runs its script. A change takes its key, its plan and what it may spend (packages
+// idempotency, plan, quota); package write runs its script, stores all of them before the script
+// may begin, and closes them once it has ended. A row without a script is answered by its
+// [Handler].
 package call
 
 import (
@@ -26,8 +27,8 @@ import (
 	"adgateway/ps"
 )
 
-// A Call is one use of an operation as its caller states it. It is a value: whoever makes the call
-// does not find it changed afterwards.
+// A Call is one use of an operation as its caller states it. It is a value, which Do does not
+// change.
 type Call struct {
 	ID        string // of the request, for log, audit and history
 	Op        *ops.Operation
@@ -36,7 +37,7 @@ type Call struct {
 	Input     Input
 	Classic   bool  // dialect of parameters and records
 	Behind    bool  // the answer may be from a copy that lacks the last changes
-	Item      *Item // nil: the call is not that of an item of a job
+	Item      *Item // nil: the call is not made for an item of a job
 
 	// Path are the values in the path, for the audit of a call that is refused before Input is read.
 	Path map[string]string
@@ -60,7 +61,7 @@ type Call struct {
 }
 
 // Outer is a call that is being made, and that makes others as its parts. They have its policy, its
-// key and its plan, and count with it. Whoever makes calls implements it.
+// key and its plan, and count with it. The caller of Do implements it.
 type Outer interface {
 	// Part returns a call that is a part of it, with a request id of its own.
 	Part(id string, op *ops.Operation, given ops.Given) Call
@@ -183,7 +184,7 @@ type Document struct {
 
 // A Sink takes the records of a list that is too long to hold back, while the script runs.
 type Sink interface {
-	// Take takes rendered records, with commas between all of them. After the first call no other
-	// answer than a success can be given any more. The error is that of the client.
+	// Take takes rendered records, with commas between all of them. After the first call the answer
+	// can only be a success. It fails if the client does.
 	Take(records []byte) error
 }

@@ -16,7 +16,8 @@ func closeChange(r *request, answer Answer, failed error) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
-		// The key of an outer call is that of the whole request, and takes note of each of its changes.
+		// The key of an outer call is the key of the whole request, and takes note of each of its
+		// changes.
 		Answered: r.outer == nil,
 		Begun:    r.key.Progress().Intent != nil,
 		Log:      logOf(r),

@@ -56,8 +56,8 @@ var (
 // Tag returns the entity tag of the record; empty: there is none.
 func (c *Collector) Tag() string { return c.tag }
 
-// Finish notes where the page after that of a successful run begins. It fails if the records are not
-// what the row declares. A change was made all the same; see [Collector.WasMade].
+// Finish notes where the page after a successful run begins. It fails if the records are not what
+// the row declares. A change was made all the same; see [Collector.WasMade].
 func (c *Collector) Finish(result *ps.Result) error {
 	if c.err != nil {
 		return c.err
@@ -93,7 +93,7 @@ func (c *Collector) Take(batch json.RawMessage) error {
 	if err == nil && n > 0 {
 		err = c.add(rendered, n)
 	}
-	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails, and says so
+	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails with an error that says so
 		c.err = err
 	}
 	return err

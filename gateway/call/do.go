@@ -186,8 +186,8 @@ func (r *reading) begun() error {
 	return nil
 }
 
-// Collector returns a collector of the records of a call. To takes those of a long list, after begun
-// has succeeded; nil: all is held back.
+// Collector returns a collector of the records of a call. To takes the records of a long list,
+// after begun has succeeded; nil: all is held back.
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
 	if s.Amend != nil {

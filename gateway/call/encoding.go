@@ -26,8 +26,8 @@ func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	return statusOfAnswer(op, classic, answer)
 }
 
-// Encode returns the status, as [Status] does, and the body; empty: there is none. The id is that of
-// the request, which the body of an error, or of an answer that is one in part, names.
+// Encode returns the status, as [Status] does, and the body; empty: there is none. The id
+// identifies the request. The body of an error, or of an answer that is one in part, names it.
 func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
 	if err != nil {
 		return encodeRefusal(op, err, id)

@@ -186,7 +186,7 @@ func isWord(name string) bool {
 	})
 }
 
-// elsewhere returns what is wrong with the name that a parameter has in other tools; empty: none has.
+// elsewhere explains the name that a parameter has in other tools; empty: none has.
 func (c *Parameters) elsewhere(name string) string {
 	alias := ops.Elsewhere(c.Op, name)
 	switch {
@@ -225,7 +225,7 @@ func (c *Parameters) repeat(p *ops.Param, before, value any) {
 		case schema.Texts:
 			all = append(all, given.List()...)
 		default:
-			c.Given[p.Name] = given // its kind says what is wrong with it
+			c.Given[p.Name] = given // its kind explains the fault
 			return
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // Rows that speak a protocol of others pass the same stages as all; this file has what they do in
 // their own way.
 
-// readDocument reads the document of a row of a protocol, which is not needed any more then.
+// readDocument reads the document of a row of a protocol, which is not needed after that.
 func readDocument(a *Accepted) error {
 	p := a.Op.Protocol
 	if p == nil || p.Read == nil {

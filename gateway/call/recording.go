@@ -21,9 +21,9 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.Announced(i)
 }
 
-// recordOutcome records the outcome of an operation, or that it was refused, before
-// the first byte of its answer is sent. Only a streamed answer, which is never that of
-// a change, is recorded when it is complete.
+// recordOutcome records the outcome of an operation, or that it was refused, before the first byte
+// of its answer is sent. Only a streamed answer, which no change has, is recorded when it is
+// complete.
 func recordOutcome(r *request, status int, raced bool) {
 	var err error
 	switch {

@@ -44,7 +44,7 @@ type taken struct {
 // ending is how a call has ended, as far as it has.
 type ending struct {
 	started     bool       // the run was started, or waited for a session
-	replayed    bool       // the answer is that of an earlier call
+	replayed    bool       // the answer was kept of an earlier call
 	resumed     bool       // the answer is derived from the outcome of an earlier call
 	notReadBack bool       // the change was made, and could not be read back
 	result      *ps.Result // of the run; nil: none, or it failed
@@ -119,7 +119,7 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	return answer, err
 }
 
-// mayBeRepeated reports whether a call is that of an item and failed with an error after which it
+// mayBeRepeated reports whether a call was made for an item and failed with an error after which it
 // is to be made again.
 func (r *request) mayBeRepeated(err error) bool {
 	if r.Item == nil || err == nil {
@@ -164,8 +164,8 @@ func (r *request) Plan(ctx context.Context, parts int) error {
 	return nil
 }
 
-// Resumed implements [Outer]. The key stays as it is while the outcome is not known: whoever
-// is asked next, here or at another gateway, goes on from there.
+// Resumed implements [Outer]. The key stays as it is while the outcome is not known: the next call
+// with it, here or at another gateway, goes on from there.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil

@@ -55,7 +55,7 @@ func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	return req
 }
 
-// circumstances are what scripts may be told of a call besides its parameters.
+// circumstances are the facts about a call that scripts may get besides its parameters.
 type circumstances struct {
 	*Service
 	call   Accepted

@@ -10,8 +10,8 @@ import (
 // maxList is the limit on the bytes of an array in a body.
 const maxList = 256 << 10
 
-// Scalar converts the value of a member to the types that a kind decodes, some of which
-// take an array of texts. Without a kind it is that of the token.
+// Scalar converts the value of a member to the types that a kind decodes, some of which take an
+// array of texts. Without a kind it has the type of the token.
 func Scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 	switch member[0] {
 	case '[':

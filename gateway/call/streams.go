@@ -52,8 +52,7 @@ type Event struct {
 
 // Events take the events of a stream to the caller. One goroutine uses them at a time.
 type Events interface {
-	// Begin begins the answer, after which no other one can be given any more. Its error is that of
-	// the client.
+	// Begin begins the answer, after which no other one can be given. It fails if the client does.
 	Begin() error
 	// Principal returns the caller with the rights that it had when it was last looked at, which is
 	// at most a second ago after Check, Send and Wait.
@@ -62,9 +61,9 @@ type Events interface {
 	Check() error
 	// Send sends an event, unless the stream must end; then the error says why.
 	Send(e Event) error
-	// Mark notes that the client has everything up to an id, although there was no event with it. It
-	// is told so with each comment from then on, until there is an event with an id: by an id of its
-	// own each time. So comments do not reveal whether the mark has moved.
+	// Mark notes that the client has everything up to an id, although there was no event with it.
+	// Each comment says so, with an id of its own, until there is an event with an id. So comments
+	// do not reveal whether the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error

@@ -31,8 +31,8 @@ import (
 // Kind is the kind of accounts in the store, by their id.
 const Kind store.Kind = "cred"
 
-// The head of the list is one value, which every change rewrites: so the accounts of a
-// change fit together, whoever changes others at the same time.
+// The head of the list is one value, which every change rewrites. So the accounts of a change fit
+// together, even if others are changed at the same time.
 const headKind store.Kind = "auth"
 
 const headKey = "credentials"
@@ -254,7 +254,7 @@ type Options struct {
 	Problem func(message string, err error)
 }
 
-// Credentials are the accounts as one gateway knows them. They are those of nobody before
+// Credentials are the accounts as one gateway knows them. There are none before
 // [Credentials.Attach]. It is safe for concurrent use.
 type Credentials struct {
 	o        Options
@@ -286,8 +286,8 @@ func New(o Options) *Credentials {
 	return c
 }
 
-// Attach reads the accounts of a store, once. If it cannot be reached, they are those of
-// the copy, as old as they are.
+// Attach reads the accounts of a store, once. If the store cannot be reached, the accounts come
+// from the copy, however old it is.
 func (c *Credentials) Attach(ctx context.Context, db *store.Sealed) error {
 	c.store = db
 	if err := c.refresh(ctx, func() {}); err != nil {

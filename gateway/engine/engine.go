@@ -209,9 +209,9 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(own, options...)...)
 }
 
-// SetMembers changes which gateways may connect, and where the other nodes are. Gateways and
-// nodes that may not connect any more are disconnected: what Options.TLS verifies must have
-// changed before. A node that has peers keeps at least one.
+// SetMembers changes which gateways may connect, and where the other nodes are. Gateways and nodes
+// that may no longer connect are disconnected: what Options.TLS verifies must have changed before.
+// A node that has peers keeps at least one.
 func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

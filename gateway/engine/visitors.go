@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// visitors are the connections that others have made to the node with a certificate. The
-// server checks one when it is made, and its own reload ends those of gateways, not those of
+// visitors are the connections that others have made to the node with a certificate. The server
+// checks one when it is made. Its own reload ends connections of gateways, and not the ones of
 // other nodes.
 type visitors struct {
 	mu     sync.Mutex
@@ -31,7 +31,7 @@ func (v *visitors) watch(c *tls.Config) *tls.Config {
 	return watched
 }
 
-// enter checks a connection. Who may connect does not change between the check and the entry.
+// enter checks a connection. The list does not change between the check and the entry.
 func (v *visitors) enter(conn net.Conn, s tls.ConnectionState) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -47,7 +47,7 @@ func (v *visitors) enter(conn net.Conn, s tls.ConnectionState) error {
 	return nil
 }
 
-// review closes the connections of those that may not connect any more.
+// review closes the connections of clients that may no longer connect.
 func (v *visitors) review() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package filefault explains what is wrong with a file that a setting or a flag
-// names, so that an administrator knows which setting it is and how to fix it.
+// Package filefault explains the fault of a file that a setting or a flag names, so that an
+// administrator knows which setting it is and how to fix it.
 package filefault
 
 import (

@@ -43,7 +43,7 @@ const (
 	Present      Op = "pr"
 )
 
-// Error is what is wrong with a filter.
+// Error is a fault of a filter.
 type Error struct {
 	Position int    // of the token, in characters from 1; 0: the filter as a whole
 	Token    string // as it was written, shortened; empty: the end of the filter

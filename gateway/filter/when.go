@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// when is a date: a moment, or one relative to that of the search.
+// when is a date: a moment, or a time relative to the moment of the search.
 type when struct {
 	moment   time.Time
 	relative bool

@@ -94,8 +94,8 @@ func (a allowance) among(gateways int64) (rate.Limit, int) {
 	return a.limit / rate.Limit(gateways), min(a.burst, (a.burst+int(gateways)-1)/int(gateways))
 }
 
-// divide makes the counters those of one of some gateways that share what an account may
-// do. What was counted stays.
+// divide lowers the limits of the counters to the share of one of some gateways. What was counted
+// stays.
 func (m *meter) divide(gateways int64) {
 	if m.gateways.Swap(gateways) == gateways {
 		return
@@ -326,7 +326,7 @@ type window struct {
 	held     int // reserved by runs
 	events   []event
 	recalled bool // those from before the start are among them
-	shared   bool // events are those of all gateways, and reservations are among them
+	shared   bool // events counts all gateways, and reservations are among them
 }
 
 // event is a number of events in one second.

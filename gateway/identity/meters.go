@@ -13,7 +13,7 @@ type Meters struct {
 
 	mu    sync.Mutex // guards the fields below
 	byID  map[ID]*counted
-	sweep int // callers above which those that count nothing any more are dropped
+	sweep int // callers above which idle ones are dropped
 }
 
 // counted is a caller that is counted.
@@ -60,8 +60,8 @@ func (m *Meters) Of(p *Principal) *Principal {
 	return c.metered
 }
 
-// forget drops callers whose counters are as those of a new one, when there are many:
-// nothing runs, and all that is counted is older than the longest time over which it is.
+// forget drops callers whose counters equal the counters of a new one, when there are many: nothing
+// runs, and all that is counted is older than the longest time over which it is.
 func (m *Meters) forget(now time.Time) {
 	if len(m.byID) < m.sweep {
 		return

@@ -41,7 +41,7 @@ func (r Rate) parse() (limit rate.Limit, burst int, err error) {
 	return rate.Limit(float64(n) / rateUnits[unit].Seconds()), n, nil
 }
 
-// Check returns what is wrong with the rate.
+// Check returns the fault of the rate.
 func (r Rate) Check() error {
 	_, _, err := r.parse()
 	return err

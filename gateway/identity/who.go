@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Who is a caller in what is kept of it: its ID, and the name that people know it by. Names may
-// be used again, so that they only are for people: [Who.Identity] tells callers apart.
+// Who is a caller as it is kept: its ID, and the name that people know it by. Names are only for
+// people, as they may be used again: [Who.Identity] tells callers apart.
 type Who struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`         // empty: an earlier version has kept it
@@ -24,8 +24,8 @@ func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
 // Kinds returns the kinds of callers.
 func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, KindPerson, KindGateway} }
 
-// Reference says which callers are meant: those of a name, the one with an id, or these of one
-// kind.
+// Reference says which callers are meant: all with a name, the one with an id, or the ones of one
+// kind among them.
 type Reference struct {
 	kind  string // empty: any
 	text  string // a name or an id

@@ -34,7 +34,7 @@ func Apart(name, known string) (steps int, near bool) { return read(name).apart(
 // text is a name as it is compared.
 type text struct {
 	letters []rune   // in lower case, without separators
-	words   []string // of which it consists, by separators and by upper case
+	words   []string // its parts, by separators and by upper case
 }
 
 func read(name string) text {
@@ -88,7 +88,7 @@ func mistyped(a, b []rune) (steps int, near bool) {
 	return d, d < shorter && d <= max(1, shorter/4)
 }
 
-// lacks compares words: those of t are all in known, which may have more.
+// lacks compares words: all words of t are in known, which may have more.
 func (t text) lacks(known text) (steps int, near bool) {
 	left := append([]string(nil), known.words...)
 	shared, moved := 0, false

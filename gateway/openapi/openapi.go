@@ -113,8 +113,8 @@ func (b *builder) info() *openapi3.Info {
 	return info
 }
 
-// pathNames returns the paths of the document by those of the table: placeholders have
-// the names of the parameters, unless several rows share the path and differ.
+// pathNames maps the paths of the table to the paths of the document: placeholders have the names
+// of the parameters, unless several rows share the path and differ.
 func pathNames(table []*ops.Operation) map[string]string {
 	names := map[string]string{}
 	for _, op := range table {
@@ -144,7 +144,7 @@ type builder struct {
 	schemas openapi3.Schemas
 	answers openapi3.ResponseBodies // of errors, by code
 	partial map[*schema.Shape]bool  // shapes of which clients may select fields
-	paths   map[string]string       // of the document, by those of the table
+	paths   map[string]string       // of the document, by the paths of the table
 }
 
 func (b *builder) operation(op *ops.Operation) *openapi3.Operation {

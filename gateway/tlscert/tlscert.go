@@ -1,12 +1,10 @@
-// Package tlscert loads the certificate with which the gateway serves TLS and keeps
-// it up to date.
+// Package tlscert loads the certificate with which the gateway serves TLS and keeps it up to date.
 //
-// The certificate comes from PEM files, a PFX file or the Windows certificate store
-// ([Settings]). [New] rejects what no client would accept: a certificate that is
-// expired, has no key, an encrypted key or that of another certificate. A [Keeper]
-// then checks its source every few seconds and serves a new certificate without a
-// restart. If the new one is invalid, it keeps serving the previous one, and the log
-// and [Keeper.State] say why.
+// The certificate comes from PEM files, a PFX file or the Windows certificate store ([Settings]).
+// [New] rejects what no client would accept: a certificate that is expired, has no key, an
+// encrypted key or the key of another certificate. A [Keeper] then checks its source every few
+// seconds and serves a new certificate without a restart. If the new one is invalid, it keeps
+// serving the previous one, and the log and [Keeper.State] say why.
 package tlscert
 
 import (
@@ -108,8 +106,7 @@ type Keeper struct {
 	revoked *revocationLists  // nil: none are set
 }
 
-// New loads the certificate. The error says what is wrong with it and how to fix
-// it.
+// New loads the certificate. The error explains the fault and how to fix it.
 func New(o Options) (*Keeper, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -170,9 +167,8 @@ func (k *Keeper) Refresh() {
 	k.warnOfExpiry()
 }
 
-// read reads everything that the configuration is built from. The revocation lists are
-// the last parts, and the client CAs, if set, the one before. The error joins that of
-// every file.
+// read reads everything that the configuration is built from. The revocation lists are the last
+// parts, and the client CAs, if set, the one before. The error joins the errors of all files.
 func (k *Keeper) read() ([][]byte, error) {
 	parts, err := k.source.read(k.options.Now())
 	if file := k.options.Settings.ClientCAFile; file != "" {

@@ -35,7 +35,8 @@ type Options struct {
 	// name. An error means that it could not be asked: no password is tried then. Nil: nothing
 	// is known of any account.
 	Policy func(ctx context.Context, name string) (Policy, error)
-	// Record records how signing in ended: who, from where, why. Nil: nothing is recorded.
+	// Record records how signing in ended: for which account, from where, why. Nil: nothing is
+	// recorded.
 	Record func(Event)
 	Now    func() time.Time // nil: the time of the store
 
@@ -50,7 +51,7 @@ type Options struct {
 type Event struct {
 	What   string // "signed in", "refused", "signed out" or "ended"
 	Name   string
-	Kind   string // identity.KindPerson, or that of a credential
+	Kind   string // identity.KindPerson, or the kind of a credential
 	SID    string // of a person; empty: not known, or it is a token
 	ID     string // of the token, or the SID; empty: not known
 	Client netip.Addr

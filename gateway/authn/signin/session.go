@@ -17,8 +17,8 @@ import (
 
 func fold(name string) string { return strings.ToLower(name) }
 
-// account returns the name of an account without the domain that may stand before it, and
-// that domain, or an error if it, or the suffix of the name, is none of the domains.
+// account returns the name of an account without the domain that may stand before it, and that
+// domain. It fails if the domain, or the suffix of the name, is not one of the domains.
 func account(typed string, domains []string) (name, before string, err error) {
 	name = strings.TrimSpace(typed)
 	before, after, given := strings.Cut(name, `\`)
@@ -41,7 +41,7 @@ func account(typed string, domains []string) (name, before string, err error) {
 // Session is a person, or a token, that is signed in, as one request has found it.
 type Session struct {
 	Name string
-	Kind string // identity.KindPerson, or that of a credential
+	Kind string // identity.KindPerson, or the kind of a credential
 
 	Identity identity.ID // of the person or the token
 
@@ -114,10 +114,9 @@ func (s *stored) event(what, reason string) Event {
 	return e
 }
 
-// Find returns the session with an id, or nil if there is none, or none any more. From
-// time to time it asks whether the person may still log on; it fails with [ErrStore] if
-// that is due while nobody knows whether another gateway has ended the session. The session
-// is used by that.
+// Find returns the session with an id, or nil if it does not exist or has ended. From time to time
+// it asks whether the person may still log on; it fails with [ErrStore] if that is due while it
+// cannot be known whether another gateway has ended the session. Find counts as use of the session.
 func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
 	if s != nil {
@@ -270,8 +269,8 @@ func (g *Gate) Tidy(ctx context.Context) {
 	_, _ = g.own.Sweep(ctx) // fails only when it is closed, which it never is
 }
 
-// Principals returns what the session may do: one principal for each role of a person,
-// or that of the token as it is now. The error is a [*authn.Refusal].
+// Principals returns what the session may do: one principal for each role of a person, or the
+// principal of the token as it is now. The error is a [*authn.Refusal].
 func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identity.Principal, error) {
 	if s.kept.Person != nil {
 		return slices.Clone(s.principals), nil
@@ -284,8 +283,8 @@ func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identit
 }
 
 // Rights returns what a person may do now, whether signed in or not: one principal for each role.
-// There is none if the account may not log on any more, or is in no group of a role. An error
-// means that the directory could not answer.
+// There is none if the account may no longer log on, or is in no group of a role. It fails if the
+// directory could not answer.
 func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	if g.o.Directory == nil {
 		return nil, nil

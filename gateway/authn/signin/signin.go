@@ -30,16 +30,16 @@ type Person struct {
 	Groups []string `json:"groups"` // SIDs of all groups, nested ones included
 }
 
-// Directory knows the accounts of the domain. Implementations are safe for concurrent
-// use. Errors other than those of this package mean that the directory could not answer.
+// Directory knows the accounts of the domain. Implementations are safe for concurrent use. Errors
+// other than the errors of this package mean that the directory could not answer.
 type Directory interface {
 	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
 	// typed before it, if anything. It does not keep the password, and the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
 	// Accept accepts a Kerberos token of a browser.
 	Accept(ctx context.Context, token []byte) (*Person, error)
-	// Groups returns the person as the directory has them now, or ErrRefused if the
-	// account may not log on any more.
+	// Groups returns the person as the directory has them now, or ErrRefused if the account may no
+	// longer log on.
 	Groups(ctx context.Context, sid string) (*Person, error)
 }
 

@@ -93,7 +93,7 @@ func (g *Gate) lost() error {
 }
 
 const (
-	decisions  = 20               // how often a decision is made anew when others change the same
+	decisions  = 20               // how often a decision is repeated when other gateways change the same value
 	writeLimit = 20 * time.Second // of a decision: more than an election takes
 )
 
@@ -194,7 +194,8 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 	return nil
 }
 
-// asking holds when the other gateways were asked last; who has taken it out asks.
+// asking holds when the other gateways were asked last. Only the goroutine that has taken it out
+// asks.
 type asking chan time.Time
 
 // askEvery is how often they are asked at most, for all who want to know together: anybody
@@ -266,7 +267,7 @@ func ownerKey(in *store.Sealed, kept *stored) string {
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
-// joinOthers returns the changes that add a session to those of its owner, and end the
+// joinOthers returns the changes that add a session to the sessions of its owner, and end the
 // oldest beyond the limit.
 func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, key sum) (all []store.Change, err error) {
 	owner := ownerKey(in, kept)

@@ -14,10 +14,10 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Wrong passwords are counted before the directory is asked: for the domain each one counts
-// towards locking the account out, whichever gateway passes it on. So those of an account
-// are in the store, and all gateways count together. Those from an address are of each
-// gateway: they only keep one host from trying many accounts.
+// Wrong passwords are counted before the directory is asked, because in the domain each one counts
+// towards locking the account out, whichever gateway passes it on. So the tries of an account are
+// in the store, and all gateways count together. The tries from an address are counted by each
+// gateway for itself: they only keep one host from trying many accounts.
 
 const (
 	remembered    = 20000 // addresses, and uses of sessions
@@ -83,8 +83,8 @@ type tried struct {
 	Places  []place     `json:"places,omitempty"`
 }
 
-// place is an address from which the account signed in. It has tries to spare there, which those
-// of strangers elsewhere do not use up.
+// place is an address from which the account signed in. It has tries to spare there, which
+// strangers elsewhere do not use up.
 type place struct {
 	Host netip.Prefix `json:"host"`
 	At   time.Time    `json:"at"` // when it signed in last
@@ -115,7 +115,7 @@ type holder struct {
 	name string // folded; with a SID, under which earlier versions counted
 }
 
-// keys returns the key in the store, and that of earlier versions; empty: the same.
+// keys returns the key in the store, and the key of earlier versions; empty: the same.
 func (h holder) keys(in *store.Sealed) (key, former string) {
 	key = hex.EncodeToString(in.Sum([]byte("tries"), []byte(h.name)))
 	if h.sid == "" {

@@ -70,7 +70,7 @@ func StartWith(t testing.TB, n int, adjust func(*engine.Options)) *Cluster {
 	return c
 }
 
-// Options are those of node i.
+// Options returns the options of node i.
 func (c *Cluster) Options(i int) stock.Options {
 	o := stock.Options{
 		Node: Name(i), Cluster: "test", Listen: "127.0.0.1:-1",
@@ -135,7 +135,7 @@ func (c *Cluster) Tap(listen func([]byte)) {
 	c.wires.Each(func(w *Wire) { w.Tap(listen) })
 }
 
-// URLs are where clients connect, those of stopped nodes included.
+// URLs are where clients connect, including the URLs of stopped nodes.
 func (c *Cluster) URLs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -123,8 +123,8 @@ func (w *Wire) fate() (times int, late time.Duration) {
 	return times, late
 }
 
-// frame returns the length of the first frame, or 0 if its end is not there yet, and
-// whether it is a message.
+// frame returns the length of the first frame, or 0 if it has not come to its end, and whether it
+// is a message.
 func frame(text []byte) (length int, isMessage bool) {
 	line, _, whole := bytes.Cut(text, []byte("\r\n"))
 	if !whole {

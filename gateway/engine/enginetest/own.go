@@ -47,8 +47,8 @@ func (n *OwnNATS) Seed(gateway string) string { return n.seeds[gateway] }
 // Public returns the public key of a gateway.
 func (n *OwnNATS) Public(gateway string) string { return n.public[gateway] }
 
-// Start runs the server with an account, that of [stock.OwnAccount] if it is empty, and with more
-// subjects to which gateways may publish. The test's end stops it.
+// Start runs the server with an account, [stock.OwnAccount] if it is empty, and with more subjects
+// to which gateways may publish. The test's end stops it.
 func (n *OwnNATS) Start(t testing.TB, account string, publish ...string) {
 	t.Helper()
 	if account == "" {

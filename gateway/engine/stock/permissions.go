@@ -28,8 +28,8 @@ func BeatSubject(cluster, gateway string) string { return "adgw." + cluster + ".
 // [nats.CustomInboxPrefix]: https://pkg.go.dev/github.com/nats-io/nats.go#CustomInboxPrefix
 func InboxPrefix(cluster, gateway string) string { return "adgw." + cluster + ".inbox." + gateway }
 
-// LogPermissions are those of a gateway of a cluster: it appends to the log, says that it lives,
-// and reads. It makes, changes, empties and removes no stream, and removes no message.
+// LogPermissions are the permissions of a gateway of a cluster: it appends to the log, says that it
+// lives, and reads. It makes, changes, empties and removes no stream, and removes no message.
 func LogPermissions(cluster, gateway string) Permissions {
 	return Permissions{
 		Publish:   append([]string{LogSubject(cluster), BeatSubject(cluster, gateway)}, reads(LogStream(cluster))...),
@@ -62,7 +62,7 @@ type user struct {
 	Permissions
 }
 
-// users are those of the node's settings.
+// users are the users of the node's settings.
 func (o Options) users() (all []user) {
 	for _, m := range o.Members {
 		all = append(all, user{cmp.Or(m.User, m.Gateway), LogPermissions(o.Cluster, m.Gateway)})

@@ -1,12 +1,10 @@
-// Package stock describes a node of the engine in which several gateways keep what
-// they share: NATS JetStream with the settings without which the gateways' promises do
-// not hold.
+// Package stock describes a node of the engine in which several gateways keep what they share: NATS
+// JetStream with the settings without which the gateways' promises do not hold.
 //
-// [Options] are the few things that differ from node to node; [Options.Check] says what
-// is wrong with them. [Configuration] is the node as a configuration file of
-// nats-server: package engine runs exactly that text, and a stock nats-server that is
-// started with it is the same node. The package does not import the server, so that
-// the gateway can print the text without containing one.
+// [Options] are the few things that differ from node to node; [Options.Check] returns their faults.
+// [Configuration] is the node as a configuration file of nats-server: package engine runs exactly
+// that text, and a stock nats-server that is started with it is the same node. The package does not
+// import the server, so the gateway can print the text without containing one.
 package stock
 
 import (
@@ -41,8 +39,8 @@ type Options struct {
 	// Peers are host:port of each other node, at most four. Some may be missing, as there is no
 	// host in the place of one that was lost.
 	Peers []string
-	// Advertise is the host:port under which nodes hear of this one from each other; when
-	// empty, that of its connections. Nodes that must use Peers alone get one that refuses.
+	// Advertise is the host:port under which nodes hear of this one from each other; when empty,
+	// the address of its connections. Nodes that must use Peers alone get one that refuses.
 	Advertise string
 
 	Store    string // folder of the streams, for this node alone
