@@ -40,11 +40,10 @@ type Request struct {
 	Limit   time.Duration // maximum run time once a session is acquired; zero: the runner's default
 	Wait    time.Duration // maximum wait for a session; zero: the runner's default
 
-	// Records receives each batch of records as it arrives: a JSON array of at
-	// most 500 objects, which nobody has decoded yet. Calls do not overlap and come
-	// before Run returns; the callee may keep the bytes. An error aborts a read at
-	// once; one that wraps [ErrInvalidRecords] also means that the session cannot be
-	// trusted any more. Nil discards the records. See [Collect].
+	// Records receives each batch of records as it arrives: a JSON array of at most 500 objects,
+	// not decoded. Calls do not overlap and come before Run returns; the callee may keep the bytes.
+	// An error aborts a read at once; one that wraps [ErrInvalidRecords] also means that the
+	// session can no longer be trusted. Nil discards the records. See [Collect].
 	Records func(batch json.RawMessage) error
 
 	// Announced is called before the first change of a write, with what it is about to
@@ -57,8 +56,8 @@ type Request struct {
 	// announced, which replaces what is left of Limit. Nil: that goes on.
 	WriteLimit func(Intent) time.Duration
 
-	// State is what the announcement must tell of the object that is about to be changed.
-	// Nil: nothing, and nothing is read for it.
+	// State lists what the announcement must say about the object that is about to be changed. Nil:
+	// nothing, and nothing is read for it.
 	State *State
 }
 

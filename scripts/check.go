@@ -46,7 +46,7 @@ type CheckOptions struct {
 // the syntax of a script that does not parse is reported.
 func Check(script ps.Source, o CheckOptions) []Fault {
 	l := newLibrary(o)
-	l.broken = nil // those of the preludes
+	l.broken = nil // the ones of the preludes
 	t := l.add(script.Name, script.Text)
 	if t == nil {
 		return l.broken

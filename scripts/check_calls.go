@@ -30,7 +30,7 @@ func common(name string) *cmdlets.Param {
 	return nil
 }
 
-// faultsOf lists what is wrong with a call, each fault once.
+// faultsOf lists the faults of a call, each once.
 func (l *library) faultsOf(t *text, c *call) []Fault {
 	if c.dynamic {
 		return nil // a script block, or the script that a request names

@@ -86,7 +86,7 @@ func attributeFaults(t *text, a *syntax.Attribute) []Fault {
 // isOther reports whether a type is one of those whose members are not checked.
 func (l *library) isOther(name string) bool { return containsFold(l.options.Types, name) }
 
-// typeFaults checks the name of a type and those of its arguments.
+// typeFaults checks the name of a type and the names of its arguments.
 func (l *library) typeFaults(t *text, name *syntax.TypeName) []Fault {
 	if l.isOther(name.Name) {
 		return nil

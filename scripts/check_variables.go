@@ -103,8 +103,8 @@ func (v *variables) assignedBy(command *syntax.Command) {
 	}
 }
 
-// learn adds the variables that a prelude leaves to what is loaded after it:
-// those of its outermost scope, and those its functions assign by scope.
+// learn adds the variables that a prelude leaves to what is loaded after it: the ones of its
+// outermost scope, and the ones its functions assign by scope.
 func (l *library) learn(script *syntax.Script) {
 	top := assignedIn(script.Block, nil)
 	maps.Copy(l.variables, top.local)

@@ -17,8 +17,8 @@ func DoctorPrelude(lane ps.Lane) ps.Source { return joined(doctorPreludes(lane))
 
 func doctorPreludes(lane ps.Lane) []string { return append(preludes(lane), doctorPrelude) }
 
-// DoctorSources returns the scripts of a session of the doctor: those of the lane,
-// and its own, which check the rights of an installation and its assumptions.
+// DoctorSources returns the scripts of a session of the doctor: the lane's, and its own, which
+// check the rights of an installation and its assumptions.
 func DoctorSources(lane ps.Lane) []ps.Source {
 	return sources(slices.Concat(list(lane), doctorList(lane)))
 }

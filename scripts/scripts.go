@@ -39,8 +39,8 @@ const (
 	guardsPrelude = "prelude.guards.ps1"
 )
 
-// Prelude returns what a session of the lane loads before its scripts: the common
-// prelude followed by those of the lane.
+// Prelude returns what a session of the lane loads before its scripts: the common prelude followed
+// by the lane's own.
 func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
 
 // Rehearsal is the function of a prelude that sessions run before they are ready. It

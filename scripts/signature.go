@@ -130,8 +130,8 @@ func texts(list []syntax.Expr) []string {
 	return out
 }
 
-// valuesOf are the texts that a parameter accepts: those of its ValidateSet, or
-// the names of its enumeration; nil when it accepts any.
+// valuesOf are the texts that a parameter accepts, from its ValidateSet or its enumeration; nil
+// when it accepts any.
 func valuesOf(p *syntax.Param) []string {
 	for _, attribute := range attributesOf(p, "ValidateSet") {
 		return texts(attribute.Positional)

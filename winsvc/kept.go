@@ -32,10 +32,10 @@ func (m *Manager) Keep() (*Kept, error) {
 	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start, Running: found.State == Running || found.State == Starting}, nil
 }
 
-// Restore undoes an installation that failed afterwards: the service has the command line
-// that was kept, or is removed if there was none. It reports whether that is done: a
-// service that is gone is not made anew, because it may have been removed long ago, and
-// what was kept is for the next installation.
+// Restore undoes an installation that failed afterwards: the service has the command line that was
+// kept, or is removed if there was none. It reports whether that is done. A service that is gone is
+// not created again, because it may have been removed long ago, and what was kept is for the next
+// installation.
 func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error) {
 	if kept == nil {
 		if _, err := m.native.Find(); errors.Is(err, service.ErrNotInstalled) {

@@ -190,7 +190,7 @@ func (m *Manager) allowLogon(account string, kind AccountKind) []string {
 	return []string{account + " has the right 'Log on as a service'; a group policy that sets this right has to name it, too"}
 }
 
-// Arguments returns those of the installed service, or none.
+// Arguments returns the arguments of the installed service, or none.
 func (m *Manager) Arguments() ([]string, error) {
 	found, err := m.native.Find()
 	if errors.Is(err, service.ErrNotInstalled) {

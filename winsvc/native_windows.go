@@ -111,7 +111,7 @@ func argumentsOf(line string) []string {
 	return words[1:]
 }
 
-// Create registers the service. Its start type and texts are those of Change.
+// Create registers the service. Change sets its start type and texts.
 func (m serviceManager) Create(commandLine, account, password string) error {
 	manager, err := windows.OpenSCManager(nil, nil, windows.SC_MANAGER_CREATE_SERVICE)
 	if err != nil {
@@ -246,10 +246,9 @@ func run(h *handler, manager service.Service, s Service, foreground context.Cont
 	return errors.Join(err, p.failed)
 }
 
-// program implements [svc.Handler]. In contrast to that of kardianos/service it
-// reports how long starting and stopping may take, and accepts the pre-shutdown
-// notification, which leaves time to finish running requests; after the shutdown
-// notification itself there are only 5 seconds.
+// program implements [svc.Handler]. Unlike kardianos/service it reports how long starting and
+// stopping may take, and accepts the pre-shutdown notification, which leaves time to finish running
+// requests; after the shutdown notification itself there are only 5 seconds.
 type program struct {
 	*handler
 	failed error // error of the start; valid after svc.Run

@@ -93,7 +93,7 @@ func (h *handler) Start(service.Service) error {
 	return nil
 }
 
-// numbered are the methods of an event log whose entries have ids: that of Windows.
+// numbered are the methods of an event log whose entries have ids, as on Windows.
 type numbered interface {
 	NInfo(id uint32, v ...any) error
 	NWarning(id uint32, v ...any) error

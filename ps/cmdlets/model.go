@@ -14,7 +14,7 @@ type Class struct {
 	Properties []Property
 }
 
-// Property is a property that a class adds to those of its parent.
+// Property is a property that a class adds to the properties of its parent.
 type Property struct {
 	Name string `json:"n"`
 	Type string `json:"t"` // without the namespace; of an item if the value is a collection
@@ -48,8 +48,8 @@ func LookupClass(name string) (*Class, bool) {
 	return c, ok
 }
 
-// All lists the properties of a class and its ancestors, nearest class first. A
-// property hides those of the same name in ancestors.
+// All lists the properties of a class and its ancestors, nearest class first. A property hides
+// properties of the same name in ancestors.
 func (c *Class) All() []Property {
 	var out []Property
 	seen := map[string]bool{}

@@ -170,8 +170,7 @@ func (l *lane) give(list bool) {
 	}
 }
 
-// rest makes a session idle that nobody holds any more, or ends it. The caller
-// holds mu.
+// rest makes a session idle that has no holder left, or ends it. The caller holds mu.
 func (l *lane) rest(h *held) {
 	switch {
 	case isDead(h):

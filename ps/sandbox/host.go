@@ -90,7 +90,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		return exit.Code, false, true
 	case ctx.Err() != nil:
 		return 1, false, true
-	case err != nil: // a limit or a defect: the session cannot be trusted any more
+	case err != nil: // a limit or a defect: the session can no longer be trusted
 		h.complain(fmt.Sprintf("%v\n", err))
 		return 1, false, true
 	}

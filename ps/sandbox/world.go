@@ -147,7 +147,7 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 	return layers, errors.Join(faults...)
 }
 
-// warningsShown is the number of warnings about files that are shown one by one.
+// warningsShown is the number of warnings about files that are shown; more are counted.
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
@@ -184,7 +184,7 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	return nil
 }
 
-// onDNSChange passes changes on to whoever wants them.
+// onDNSChange passes changes on to all observers.
 func (o *Options) onDNSChange() func(zones.Change) {
 	if o.Writes == nil {
 		return o.OnDNSChange

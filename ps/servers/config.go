@@ -81,7 +81,7 @@ type Status struct {
 	Unusable   string    `json:"unusable"` // why the server that gateways share cannot be used from here
 	Reason     string    `json:"reason"`   // of the last change, or why none answers or all reject
 
-	// Warnings are those of the last discovery, about domain controllers that
-	// cannot be used, and one about a pinned server that the settings do not name.
+	// Warnings are the warnings of the last discovery, about domain controllers that cannot be
+	// used, and one about a pinned server that the settings do not name.
 	Warnings []string `json:"warnings"`
 }

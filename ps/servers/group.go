@@ -297,7 +297,7 @@ func (g *group) set(host, why string) {
 	tell()
 }
 
-// replaced is set for callers that hold mu; they call tell when they do not any more.
+// replaced is set for callers that hold mu; they call tell once they have released it.
 func (g *group) replaced(host, why string) (tell func()) {
 	now := time.Now()
 	before := g.pin

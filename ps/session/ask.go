@@ -11,10 +11,9 @@ import (
 // maxAnswer bounds the bytes that [Ask] keeps of each output stream.
 const maxAnswer = 1 << 20
 
-// Ask starts a PowerShell with the arguments of a session, sends it lines to run
-// one by one, and returns its standard output once it has exited. It does without
-// prelude and module, so it can diagnose why sessions do not start. The process is
-// killed if ctx ends first.
+// Ask starts a PowerShell with the arguments of a session, sends it lines to run one after another,
+// and returns its standard output once it has exited. It does without prelude and module, so it can
+// diagnose why sessions do not start. The process is killed if ctx ends first.
 func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	waiter, stdin, stdout, stderr, err := starter.StartProcess("", arguments...)
 	if err != nil {

@@ -20,9 +20,9 @@ type Folder struct {
 	path string
 }
 
-// NewFolder creates a folder in the system's temporary folder, readable by this
-// account only, and removes those of gateways that were killed. The caller closes it
-// when the last session has ended.
+// NewFolder creates a folder in the system's temporary folder, readable by this account only, and
+// removes the folders of gateways that were killed. The caller closes it when the last session has
+// ended.
 func NewFolder() (*Folder, error) {
 	base := os.TempDir()
 	f := &Folder{}
@@ -40,9 +40,8 @@ func NewFolder() (*Folder, error) {
 	return f, nil
 }
 
-// stale reports whether a name is that of a folder whose gateway no longer runs. A
-// folder with our own process ID is from before a restart: in a container the ID is
-// always the same.
+// stale reports whether a name belongs to a folder whose gateway no longer runs. A folder with our
+// own process ID is older than a restart: in a container the ID is always the same.
 func stale(name string) bool {
 	text, random, ok := strings.Cut(strings.TrimPrefix(name, folderPrefix), "-")
 	pid, err := strconv.Atoi(text)

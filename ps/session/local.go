@@ -22,7 +22,7 @@ type Local struct {
 	Path      string   // executable; empty: Windows PowerShell on Windows, pwsh elsewhere
 	Arguments []string // placed before PowerShell's own
 	Env       []string // additional environment variables, NAME=VALUE
-	Temp      string   // temporary folder of the process; empty: that of the gateway
+	Temp      string   // temporary folder of the process; empty: the gateway's
 }
 
 // DefaultPath returns the executable of a [Local] without a Path.

@@ -56,9 +56,8 @@ func (c *capture) add(b []byte) {
 	c.tail = slices.Delete(c.tail, 0, max(0, len(c.tail)-c.longest))
 }
 
-// take returns the kept text, masked, and the number of bytes written, and resets
-// the capture. A secret may start in the text of the previous take and end in that
-// of the next.
+// take returns the kept text, masked, and the number of bytes written, and resets the capture. A
+// secret may start in the text of one take and end in the text of the next.
 func (c *capture) take() (string, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -139,10 +139,9 @@ const (
 	desist  = "-"
 )
 
-// announce passes an announcement to the request's hook and sends the script the
-// answer that it waits for. allowed reports whether it may have got leave to change
-// something: not if the session was broken before. It sets another limit if the request has
-// one from then on.
+// announce passes an announcement to the request's hook and sends the script the answer that it
+// waits for. allowed reports whether it may have got leave to change something: not if the session
+// was broken before. If the request has a limit for the time after that, announce sets it.
 func (s *Session) announce(req ps.Request, intent *ps.Intent, setLimit func(time.Duration)) (allowed bool, err error) {
 	select {
 	case <-s.broken:

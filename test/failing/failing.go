@@ -41,9 +41,9 @@ type Series struct {
 	Log     func(format string, args ...any)
 }
 
-// Happen has the faults happen, and returns when the last has ended or ctx ends. Each draw returns the
-// faults of which one is next. The faults of one draw follow each other; those of several happen side
-// by side. It returns how many there were of each kind.
+// Happen has the faults happen, and returns when the last has ended or ctx ends. Each draw returns
+// the faults of which one is next. The faults of one draw follow each other; several draws happen
+// side by side. It returns how many there were of each kind.
 func (s Series) Happen(ctx context.Context, draws ...func(*rand.Rand) []Fault) Counts {
 	var (
 		mu     sync.Mutex

@@ -83,10 +83,9 @@ func orAbsent(value string) string {
 	return value
 }
 
-// Keys is an idempotency key: "write" is what its change does to the directory, "call" asks
-// for it and is told that it is done, as Value if that is not empty. It is written once,
-// before anybody is told so, and everybody is told the same. Who is refused is told nothing
-// about the change.
+// Keys is an idempotency key: "write" is what its change does to the directory, "call" asks for it
+// and gets the answer that it is done, as Value if that is not empty. It is written once, before
+// any call gets an answer, and all calls get the same one. A refusal says nothing about the change.
 var Keys = model("a key runs once, with one answer", keyState{}, func(state keyState, op Op, answer *Answer) (bool, keyState) {
 	switch {
 	case op.Do == "write":

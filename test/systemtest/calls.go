@@ -18,8 +18,8 @@ func Merge[V any](tables ...map[string]V) map[string]V {
 	return all
 }
 
-// CallFor returns a request for op with params, those of the path inserted there.
-// Path parameters missing from params keep their placeholders.
+// CallFor returns a request for op with params; path parameters are inserted into the path. Path
+// parameters missing from params keep their placeholders.
 func CallFor(op *ops.Operation, params map[string]any) Call {
 	c := Call{Method: op.Method, Path: op.Path, Params: map[string]any{}}
 	for name, value := range params {

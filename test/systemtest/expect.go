@@ -75,7 +75,7 @@ func (s *System) Undo(op *ops.Operation) {
 // fieldOrder checks that the first record has exactly the declared fields, in order.
 func (s *System) fieldOrder(op *ops.Operation, a Answer) {
 	at, shape := 0, op.Reply.Shape
-	for _, variant := range shape.Variants { // the records of a restore are those of the classes
+	for _, variant := range shape.Variants { // a restore has the records of the classes
 		if _, has := a.Envelope.Result[0][variant.Fields[len(variant.Fields)/2].Name]; has && len(variant.Fields) == len(a.Envelope.Result[0]) {
 			shape = variant
 		}

@@ -158,7 +158,7 @@ func (p *Processes) Running() []string {
 	return pids
 }
 
-// OnlySessionsLeft waits until no process is left but those of open sessions.
+// OnlySessionsLeft waits until the only processes left belong to open sessions.
 func (p *Processes) OnlySessionsLeft(t *testing.T) {
 	t.Helper()
 	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, Patience, 10*time.Millisecond)

@@ -17,7 +17,7 @@ const (
 	sidLocalService   = "S-1-5-19"
 	sidNetworkService = "S-1-5-20"
 	sidAdministrators = "S-1-5-32-544"
-	sidOwnerRights    = "S-1-3-4" // whoever is the owner
+	sidOwnerRights    = "S-1-3-4" // any owner of the file
 )
 
 // builtInAccounts are the accounts that the service manager calls by their English
@@ -185,7 +185,7 @@ const (
 const sidTrustedInstaller = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 
 const (
-	sidCreatorOwner = "S-1-3-0" // of files to come: whoever creates them
+	sidCreatorOwner = "S-1-3-0" // stands for the creator of a new file
 	deleteChild     = 0x40
 )
 

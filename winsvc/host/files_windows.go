@@ -147,7 +147,7 @@ func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner strin
 func (f Files) Doubt() error {
 	a, err := f.accounts()
 	if err != nil {
-		return nil // what reads the files says so
+		return nil // a reader of the files reports that
 	}
 	return a.doubt
 }

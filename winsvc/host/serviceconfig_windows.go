@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// ServiceConfig returns the configuration of a service: command line, account, start type
-// and whether the start is delayed. In contrast to that of mgr.Service it does without what this
-// Windows does not support.
+// ServiceConfig returns the configuration of a service: command line, account, start type and
+// whether the start is delayed. Unlike mgr.Service it does without what this Windows does not
+// support.
 func ServiceConfig(s *mgr.Service) (config mgr.Config, err error) {
 	buffer := make([]byte, 8<<10) // the greatest that there is
 	needed := uint32(len(buffer))

@@ -126,9 +126,9 @@ func programOf(line string) string {
 	return words[0]
 }
 
-// ExecutionPolicy returns the execution policy that a group policy sets for the
-// PowerShell of an edition, "Desktop" or "Core", or "". The policy of the computer
-// takes precedence over that of the user.
+// ExecutionPolicy returns the execution policy that a group policy sets for the PowerShell of an
+// edition, "Desktop" or "Core", or "". The policy of the computer takes precedence over the policy
+// of the user.
 func ExecutionPolicy(edition string) (string, error) {
 	path := `SOFTWARE\Policies\Microsoft\Windows\PowerShell`
 	if edition == "Core" {

@@ -9,7 +9,7 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// remoteFileSystems are those of shares, as gopsutil calls them.
+// remoteFileSystems are the file systems of shares, as gopsutil calls them.
 var remoteFileSystems = []string{"nfs", "smb", "smb2", "cifs", "afs", "coda", "ceph", "9p", "v9fs", "gfs", "lustre", "fuse.sshfs"}
 
 // ReadVolume describes what a folder lies on, or will.

@@ -81,7 +81,7 @@ func RunChild(
 	return 1
 }
 
-// obey calls stop when the parent says so, and exit when there is no parent any more.
+// obey calls stop when the parent says so, and exit when the parent has gone.
 func obey(in io.Reader, stop func(), exit func(int)) {
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadString('\n')

@@ -25,7 +25,7 @@ type child struct {
 	ended    chan struct{} // closed when the child has been stopped for good
 	err      error         // of the stop; valid after ended is closed
 
-	asked    chan<- answer // who waits for the start; nil: nobody
+	asked    chan<- answer // waits for the start; nil: nobody does
 	failures int           // ends in a row that nobody asked for
 }
 

@@ -37,7 +37,7 @@ func launch(line []string, o Options) (*process, error) {
 	p.command = exec.Command(line[0], line[1:]...)
 	background(p.command)
 	p.command.WaitDelay = outputWait
-	output := func(line []byte) { _, _ = o.Output.Write(line) } // there is no place to tell of it
+	output := func(line []byte) { _, _ = o.Output.Write(line) } // a failure could not be reported anywhere
 	stdout := &lines{each: func(line []byte) {
 		if !p.take(line, o.Event) {
 			output(line)
@@ -77,7 +77,7 @@ func (p *process) take(line []byte, write events.Write) bool {
 	case hasStarted:
 		select {
 		case p.started <- m.Text:
-		default: // it says so once
+		default: // a process reports its start once
 		}
 	case hasFailed:
 		p.failed = m.Text

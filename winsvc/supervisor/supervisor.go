@@ -128,7 +128,7 @@ func (s *Supervisor) RestartGateway(ctx context.Context) error {
 	}
 }
 
-// answer is what became of a start.
+// answer is the outcome of a start.
 type answer struct {
 	started string // how the child describes itself
 	err     error  // why it did not start

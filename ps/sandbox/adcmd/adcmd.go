@@ -63,8 +63,7 @@ type Options struct {
 	// connections per account and controller (facts D19). An empty account is not
 	// limited.
 	Account string
-	// Skew is how far the clock of the domain is from that of the caller: the domain's
-	// time is later by it.
+	// Skew is how far the clock of the domain is ahead of the clock of the caller.
 	Skew time.Duration
 	// Gate, if not nil, is called before each command with the controller's name: it
 	// waits while the controller is slow, and reports whether the caller reaches it.

@@ -211,8 +211,8 @@ func (c *call) impostor() error {
 	return nil
 }
 
-// controller returns a domain controller. Its DN and operating system are those
-// of its computer account, if it has one.
+// controller returns a domain controller. Its DN and operating system come from its computer
+// account, if it has one.
 func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 	d := c.h.Domain
 	account, err := c.dc.ByGUID(c.ctx(), dc.Account(),

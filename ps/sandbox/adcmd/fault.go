@@ -7,8 +7,8 @@ import (
 
 const serviceModel = "System.ServiceModel."
 
-// The exceptions of the web service's client that stand inside those of the
-// module (facts D14, D16).
+// The exceptions of the web service's client that stand inside the exceptions of the module (facts
+// D14, D16).
 var (
 	tCommunication = define(dotnet.Class{Name: serviceModel + "CommunicationException", Base: dotnet.Lookup("System.SystemException")})
 	tFault         = define(dotnet.Class{Name: serviceModel + "FaultException", Base: tCommunication})

@@ -7,9 +7,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// connect selects the controller of the call and takes a connection to it. The
-// controller is that of -Server, else the one that the object in -Identity was
-// read from, else the domain's default (facts G1, G5, G7).
+// connect selects the controller of the call and takes a connection to it. The controller is the
+// one in -Server, else the one that the object in -Identity was read from, else the domain's
+// default (facts G1, G5, G7).
 func (c *call) connect() (err error) {
 	if dc := c.origin(); dc != nil && !c.Has("Server") {
 		c.dc = dc

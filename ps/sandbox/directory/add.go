@@ -178,7 +178,7 @@ func (t *tx) checkName(n *node, rdn RDN) *Error {
 	return nil
 }
 
-// fill sets the attributes of a new object: those of the caller and the defaults.
+// fill sets the attributes of a new object: the caller's and the defaults.
 func (t *tx) fill(n *node, attrs []Values) *Error {
 	k := t.rep.sch
 	m := modifier{tx: t, n: n, adding: true, newUAC: wantedUAC(n, attrs)}

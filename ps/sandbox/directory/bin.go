@@ -26,8 +26,8 @@ func (d *Domain) TombstoneLifetime() time.Duration {
 	return defaultTombstoneLifetime
 }
 
-// DeletedObjectLifetime returns the time after which the Recycle Bin strips a
-// deleted object: that of tombstones, if it is not set.
+// DeletedObjectLifetime returns the time after which the Recycle Bin strips a deleted object. If it
+// is not set, it is the lifetime of tombstones.
 func (d *Domain) DeletedObjectLifetime() time.Duration {
 	if d.opts.DeletedObjectLifetime > 0 {
 		return d.opts.DeletedObjectLifetime

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// keyDescriptor is the attribute with the access list. It is returned only if it is
-// asked for by name, and matches no filter.
+// keyDescriptor is the attribute with the access list. It is returned only when named, and matches
+// no filter.
 const keyDescriptor = "ntsecuritydescriptor"
 
 // Parts of a self-relative SECURITY_DESCRIPTOR ([MS-DTYP] 2.4.6, 2.4.5, 2.4.4).

@@ -33,8 +33,8 @@ type Options struct {
 	// Seed determines the generated GUIDs and users, and the domain SID if the
 	// entries do not have it. Equal seeds and equal calls give equal domains.
 	Seed int64
-	// NetBIOS is the NetBIOS name. The default is that of the entries, else the
-	// first label of the DNS name in upper case.
+	// NetBIOS is the NetBIOS name. The default is the name in the entries, else the first label of
+	// the DNS name in upper case.
 	NetBIOS string
 	// Clock returns the current time; nil means time.Now. It must be safe for
 	// concurrent use.
@@ -51,8 +51,8 @@ type Options struct {
 	// MaxConnections limits the ADWS connections of an account to one DC; 0 means
 	// 5.
 	MaxConnections int
-	// OtherDomain is advice for whoever loads a file of another domain than the first
-	// layers have; it is part of the error.
+	// OtherDomain is advice for a user who loads a file of another domain than the first layers
+	// have; it is part of the error.
 	OtherDomain string
 	// Progress, if not nil, is called occasionally while Open reads entries, and
 	// at the end.
@@ -126,8 +126,8 @@ const (
 	wellKnownComputers = "AA312825768811D1ADED00C04FD8D5CD"
 )
 
-// UsersContainer returns the DN of the default container for users and groups:
-// that of the root's wellKnownObjects, else CN=Users.
+// UsersContainer returns the DN of the default container for users and groups: the one in the
+// root's wellKnownObjects, else CN=Users.
 func (d *Domain) UsersContainer() string { return d.container(wellKnownUsers, "CN=Users,") }
 
 // ComputersContainer returns the DN of the default container for computers.

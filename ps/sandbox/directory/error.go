@@ -128,7 +128,7 @@ type Error struct {
 	// Op is the operation: "search", "add", "modify", "rename", "move",
 	// "delete", "restore", "password", "protect", "connect", "logon".
 	Op string
-	// DN is that of the object concerned, if it is known.
+	// DN identifies the object concerned, if it is known.
 	DN string
 	// Attribute and Value are those that caused the error, if any.
 	Attribute string

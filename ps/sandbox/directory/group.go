@@ -221,9 +221,9 @@ func (r *replica) hasPrimaryMembers(g *node) bool {
 // is not a member of.
 const CodeMemberNotInGroup = 1321
 
-// setPrimaryGroup changes primaryGroupID. The principal must be a member of the new
-// group, a global or universal security group. It is removed from the member
-// attribute of the new group and added to that of the old one.
+// setPrimaryGroup changes primaryGroupID. The principal must be a member of the new group, a global
+// or universal security group. It is removed from the member attribute of the new group and added
+// to the member attribute of the old one.
 func (t *tx) setPrimaryGroup(n *node, want int64) *Error {
 	r, k := t.rep, t.rep.sch
 	old := n.int(k.primaryGroup, 0)

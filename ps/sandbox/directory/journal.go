@@ -43,7 +43,7 @@ type journal struct {
 
 type writerKey struct{}
 
-// WithWriter names whoever makes the writes of a context, for the journal.
+// WithWriter names the writer of the writes of a context, for the journal.
 func WithWriter(ctx context.Context, writer string) context.Context {
 	return context.WithValue(ctx, writerKey{}, writer)
 }

@@ -339,8 +339,8 @@ func (l *loader) unknownBinaries() {
 	}
 }
 
-// deleted reports whether an entry is a deleted object: it says so, or is where only those
-// are.
+// deleted reports whether an entry is a deleted object: it has the mark, or lies in a container of
+// deleted objects.
 func (l *loader) deleted(e *entry) bool {
 	const bin = "Deleted Objects"
 	if strings.EqualFold(e.dn.RDN().Value, bin) {

@@ -49,8 +49,8 @@ func (l *loader) time(e *entry, def *Attribute, a *ldif.Attribute) {
 	loadTimes[def.key](e.node, t.Unix())
 }
 
-// local collects a value that is not replicated: that of the DC in the option, by
-// default the first one.
+// local collects a value that is not replicated. It belongs to the DC in the option, by default the
+// first one.
 func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
 	v, err := strconv.ParseInt(a.Values[0], 10, 64)
 	if err != nil {

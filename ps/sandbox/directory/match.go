@@ -384,7 +384,7 @@ func (m *matcher) matchValue(raw string) bool {
 	return false
 }
 
-// compare compares a raw value with that of the filter.
+// compare compares a raw value with the value of the filter.
 func (m *matcher) compare(raw string) int {
 	if m.def.Syntax == SyntaxInteger || m.def.Syntax == SyntaxLarge {
 		n, _ := strconv.ParseInt(raw, 10, 64)

@@ -95,8 +95,8 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	return nil
 }
 
-// isSystem reports whether the object is a system object that cannot be renamed or
-// moved. Built-in users and groups can be, except those of the Builtin container.
+// isSystem reports whether the object is a system object that cannot be renamed or moved. Built-in
+// users and groups can be, except the ones in the Builtin container.
 func (n *node) isSystem(r *replica) bool {
 	if n.parent == nil || n == r.bin || n.parent.is("builtinDomain") {
 		return true

@@ -188,8 +188,8 @@ func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *ma
 	return out, nil
 }
 
-// partition returns the root of the node's naming context. A search does not leave
-// that of its base.
+// partition returns the root of the node's naming context. A search does not leave the naming
+// context of its base.
 func (n *node) partition() *node {
 	for m := n; ; m = m.parent {
 		if m.parent == nil || m.class.Name == "domainDNS" || m.class.Name == "configuration" {

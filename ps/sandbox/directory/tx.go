@@ -13,7 +13,7 @@ type tx struct {
 	dc      *DC // nil while loading
 	op      string
 	now     time.Time
-	writer  string // who writes, see WithWriter
+	writer  string // the writer, see WithWriter
 	steps   []step
 	touched []*node
 	quiet   bool // steps are not recorded, while loading

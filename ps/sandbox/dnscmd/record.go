@@ -67,7 +67,7 @@ func recordOf(v any, zone string) (r zones.Record, ok bool) {
 	return zones.Record{Zone: zone, Name: dotnet.ToText(get(o, "HostName")), RR: rr}, true
 }
 
-// typed returns a record given in hexadecimal as that of its type, if package dns knows it.
+// typed returns a record given in hexadecimal as a record of its type, if package dns knows it.
 func typed(raw *dns.RFC3597, kind uint16) dns.RR {
 	raw.Hdr = dns.RR_Header{Name: ".", Rrtype: kind, Class: dns.ClassINET}
 	if rr, err := dns.NewRR(raw.String()); err == nil {

@@ -26,7 +26,7 @@ type Options struct {
 	Culture string            // name of the current culture, "en-US" when empty; values are always formatted invariantly
 	Version string            // $PSVersionTable.PSVersion; "7.4.0" when empty
 	PID     int               // $PID
-	Account Account           // who the processes run as; zero: SANDBOX\sandbox on SANDBOX
+	Account Account           // the account of the processes; zero: SANDBOX\sandbox on SANDBOX
 }
 
 // Account is who a process runs as, as [Environment] shows it.

@@ -99,7 +99,7 @@ func (inv *invocation) boundNames() []string {
 	return names
 }
 
-// bindingError returns a ParameterBindingException. A nil place means that of the command.
+// bindingError returns a ParameterBindingException. A nil place stands for the command's place.
 func (inv *invocation) bindingError(exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any) error {
 	e := dotnet.NewException(exceptionType("System.Management.Automation."+exception), text)
 	e.Inner = inner

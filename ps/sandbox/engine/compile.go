@@ -226,8 +226,8 @@ func isStep(e syntax.Expr) bool {
 	return ok && (u.Op == syntax.PostInc || u.Op == syntax.PostDec)
 }
 
-// expressionStatement compiles an expression that stands alone: its value is
-// emitted, except that of ++ and --.
+// expressionStatement compiles an expression that stands alone: its value is emitted, except the
+// value of ++ and --.
 func (c *compiler) expressionStatement(e syntax.Expr) stmtFn {
 	run := c.expr(e)
 	if isStep(e) {

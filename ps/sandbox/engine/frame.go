@@ -92,9 +92,9 @@ func (f *frame) step(at *place) error {
 	return nil
 }
 
-// look measures the heap, which is too expensive at every step. The heap is that
-// of the whole process, so a request that has allocated less than the limit is
-// not ended; uncollected garbage is not charged to a request.
+// look measures the heap, which is too expensive at every step. The heap belongs to the whole
+// process, so a request that has allocated less than the limit is not ended; uncollected garbage is
+// not charged to a request.
 func (s *Session) look(at *place) error {
 	m := &s.meter
 	m.nextLook = m.alloc + lookEvery

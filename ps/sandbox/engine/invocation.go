@@ -44,8 +44,8 @@ func (inv *invocation) preference(key string, sym symbol, fallback action) actio
 	return preferenceIn(scopeOf(inv), sym, fallback)
 }
 
-// scopeOf is where a command looks up preferences: a function in the innermost scope of its
-// session state that runs, which may be that of a function it has called.
+// scopeOf is the scope in which a command looks up preferences: a function's innermost scope that
+// runs in its session state, which may be the scope of a function it has called.
 func scopeOf(inv *invocation) *scope {
 	switch {
 	case inv.block == nil:

@@ -86,7 +86,7 @@ type Session struct {
 
 // running is what runs at the moment.
 type running struct {
-	nested   int            // depth of running blocks, including those of ForEach-Object
+	nested   int            // depth of running blocks, including blocks of ForEach-Object
 	current  *scope         // the innermost running scope outside modules
 	watching []*dotnet.List // lists of -ErrorVariable that receive each error, too
 }

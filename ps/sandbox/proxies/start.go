@@ -43,9 +43,8 @@ type Starter struct {
 
 var _ session.Starter = (*Starter)(nil)
 
-// NewStarter writes the modules for the scripts to a temporary folder, which Close
-// removes. It is in temp, the temporary folder of the processes; empty: that of this
-// one.
+// NewStarter writes the modules for the scripts to a temporary folder, which Close removes. It is
+// in temp, the temporary folder of the processes; empty: the folder of this process.
 func NewStarter(server remote.Issuer, path string, scripts []ps.Script, temp string) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {

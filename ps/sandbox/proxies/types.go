@@ -15,7 +15,7 @@ const (
 	collectionType     = directoryNamespace + ".ADPropertyValueCollection"
 )
 
-// members are the members of the modules' exceptions besides those of Exception.
+// members are the members of the modules' exceptions that Exception lacks.
 var members = map[string]string{
 	directoryNamespace + ".ADException":           "public int ErrorCode { get; set; } public string ServerErrorMessage { get; set; }",
 	directoryNamespace + ".ADServerDownException": "public int ErrorCode { get; set; } public string ServerName { get; set; }",
@@ -63,7 +63,7 @@ func declaration(t *dotnet.Type) (namespace, text string) {
 	return "", ""
 }
 
-// isEntity reports whether a type is that of a directory object.
+// isEntity reports whether a type is a type of directory objects.
 func isEntity(t *dotnet.Type) bool {
 	for ; t != nil; t = t.Base {
 		if t.Name == entityType {

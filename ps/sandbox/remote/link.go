@@ -53,7 +53,7 @@ type control struct {
 
 // Errors of Connect, and of all that needs the domain.
 var (
-	// ErrNoDomain: nobody listens there, or not any more.
+	// ErrNoDomain means that no domain listens there, or that it has stopped.
 	ErrNoDomain = errors.New("there is no simulated domain")
 	// ErrTicket: the domain does not accept the ticket.
 	ErrTicket = errors.New("the simulated domain does not accept the ticket")
@@ -153,7 +153,7 @@ func (c *control) read() {
 			return
 		}
 		if f.ID != c.wanted.Load() {
-			continue // who asked has not waited
+			continue // the sender has not waited
 		}
 		select {
 		case c.answers <- f:

@@ -12,7 +12,7 @@ import (
 // Orders gives orders to a [Domain], for tests. It is safe for concurrent use.
 type Orders struct{ control *control }
 
-// DialOrders connects to a domain. secret is that of its orders.
+// DialOrders connects to a domain. secret is the secret of its orders.
 func DialOrders(ctx context.Context, address, secret string) (*Orders, error) {
 	c, err := openControl(ctx, address, "orders", func() (string, error) { return secret, nil }, ticket{})
 	if err != nil {

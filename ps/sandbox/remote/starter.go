@@ -16,7 +16,7 @@ type Starter struct {
 	// before PowerShell's own.
 	Path      string
 	Arguments []string
-	Temp      string // temporary folder of the processes; empty: that of this one
+	Temp      string // temporary folder of the processes; empty: the folder of this process
 	// Env returns additional environment variables for the next process. Nil: none.
 	Env func() []string
 }

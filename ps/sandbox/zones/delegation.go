@@ -80,9 +80,9 @@ func (z *zone) ofDelegation(cut, key string, r Record) bool {
 	}
 }
 
-// Delegations returns the delegations of a zone in the order of the tree, one per name
-// server; with child only those of that name, which may be relative or absolute. A child
-// that is not delegated is CodeNameDoesNotExist.
+// Delegations returns the delegations of a zone in the order of the tree, one per name server; with
+// child only the delegations of that name, which may be relative or absolute. A child that is not
+// delegated is CodeNameDoesNotExist.
 func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
 	st := s.store
 	st.mu.RLock()

@@ -277,7 +277,7 @@ func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
 	return cutLabels(name, strings.Count(z.Name, ".")+1), true
 }
 
-// accept reports what is wrong with a record, and whether it can be added.
+// accept reports the faults of a record, and whether it can be added.
 func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.RR]int) bool {
 	kind := dns.Type(rr.Header().Rrtype).String()
 	at := func(n *node) int { return lines[n.records[0].RR] }

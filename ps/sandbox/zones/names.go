@@ -33,9 +33,9 @@ func (st *Store) reading(op Op) Reading {
 	return st.reads(op)
 }
 
-// owner returns a name relative to the zone. "@", "" and "." mean the apex; an absolute
-// name must be in the zone; way is how another name that ends with the zone's name is read
-// (facts E52). The code is that of the error, or 0.
+// owner returns a name relative to the zone. "@", "" and "." mean the apex; an absolute name must
+// be in the zone; way is how another name that ends with the zone's name is read (facts E52). The
+// code is the code of the error, or 0.
 func (z *zone) owner(name string, way Reading) (string, int) {
 	absolute := strings.HasSuffix(name, ".")
 	bare := strings.TrimSuffix(name, ".")
@@ -118,9 +118,9 @@ func nameByte(c byte) bool {
 // specials are the characters that have a backslash before them in the text of a name.
 const specials = `.\"();@$`
 
-// plain replaces the escapes \DDD of non-ASCII octets, and those of characters that need none,
-// by these octets, as the server shows names, if the result is valid UTF-8. Otherwise it
-// escapes all non-ASCII octets.
+// plain replaces the escapes \DDD of non-ASCII octets, and of characters that need none, by these
+// octets, as the server shows names, if the result is valid UTF-8. Otherwise it escapes all
+// non-ASCII octets.
 func plain(name string) string {
 	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
 		return name

@@ -88,8 +88,8 @@ func (s *Server) openWrite(op Op, zoneName, name string) (*zone, error) {
 	return z, nil
 }
 
-// AddRecord adds a record and returns it as stored. Errors are those of zones,
-// names and targets, and of conflicts with other records (facts D.3, E57, E58).
+// AddRecord adds a record and returns it as stored. It fails with an error of a zone, a name or a
+// target, or of a conflict with other records (facts D.3, E57, E58).
 func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	st := s.store
 	st.mu.Lock()
@@ -436,8 +436,8 @@ func (z *zone) node(name string, way Reading) *node {
 	return z.nodes[fold(rel)]
 }
 
-// RemoveRecords removes all records of an owner and type (facts E60, E61) and
-// returns them. Errors are those of [Server.RemoveRecord].
+// RemoveRecords removes all records of an owner and type (facts E60, E61) and returns them. It
+// fails as [Server.RemoveRecord] does.
 func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, error) {
 	st := s.store
 	st.mu.Lock()

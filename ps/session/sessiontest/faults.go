@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Faults are scripts that violate the protocol, each in a different way, and some
-// correct ones. Their names have the form Verb-GatewayNoun, like those of real
-// scripts.
+// Faults are scripts that violate the protocol, each in a different way, and some correct ones.
+// Their names have the form Verb-GatewayNoun, like the names of real scripts.
 var Faults = map[string]func(*Call){
 	// Correct scripts.
 	"Get-GatewayEcho": func(c *Call) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// guidOrder maps the text order of a GUID's bytes to that of ToByteArray: the
-// first three groups are little-endian.
+// guidOrder maps the text order of a GUID's bytes to the order of ToByteArray: the first three
+// groups are little-endian.
 var guidOrder = [16]int{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // ParseGuid reads a GUID with or without hyphens, braces or parentheses.

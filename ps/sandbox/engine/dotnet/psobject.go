@@ -132,8 +132,8 @@ type PropertyInfo struct {
 	Owner any
 }
 
-// Properties lists the properties of a value in order: its own, then those of
-// its type and bases. Of a dictionary those are Count, Keys and so on.
+// Properties lists the properties of a value in order: its own, then the properties of its type and
+// bases. A dictionary has Count, Keys and so on.
 func Properties(v any) []*PropertyInfo {
 	var out []*PropertyInfo
 	v = base(v)

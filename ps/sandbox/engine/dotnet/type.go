@@ -93,7 +93,7 @@ type Class struct {
 	Name       string   // full name
 	Aliases    []string // accelerators: "int"
 	Base       *Type    // nil: System.Object (System.ValueType, System.Enum)
-	Implements []string // full names of interfaces besides those of the base
+	Implements []string // full names of interfaces that the base lacks
 	Kind       Kind
 	Under      *Type // underlying type of an enumeration, nil: Int32
 	Values     []EnumValue

@@ -67,8 +67,7 @@ type List struct {
 	version int        // counts changes that leave the length as it is; with an owner, its version when Items was read
 }
 
-// current are the items as they are now: those of keys and values follow their
-// dictionary.
+// current are the items as they are now: keys and values follow their dictionary.
 func (l *List) current() []any {
 	if l.owner != nil && l.version != l.owner.version {
 		l.read()

@@ -98,8 +98,7 @@ func (f Faults) Err() error {
 	return f
 }
 
-// ReadFile parses a file. The error is that of the operating system or, as for
-// Parse, Faults.
+// ReadFile parses a file. It fails with an error of the operating system or, as Parse, with Faults.
 func ReadFile(path string) ([]Record, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -388,8 +387,8 @@ func merge(attrs map[string][]string, numbers map[string][]int) []Attribute {
 	return out
 }
 
-// plainName drops the options of a name, except that of a DC. The library does not
-// support all options.
+// plainName drops the options of a name, except the option of a DC. The library does not support
+// all options.
 func plainName(n string) string {
 	if dc := dcOption(n); dc != "" {
 		return attrName(n) + ";x-" + dc

@@ -20,7 +20,7 @@ type identity string
 // number is the Data of an object that the sandbox knows.
 type number int64
 
-// kitModule has the types of sandbox.cs and those of the modules.
+// kitModule has the types of sandbox.cs and of the modules.
 func kitModule(l *link) *engine.Module {
 	k := &kit{types: map[string]*dotnet.Type{}}
 	for _, m := range sandbox.Declarations() {
@@ -39,8 +39,8 @@ type kit struct {
 	types map[string]*dotnet.Type // by name
 }
 
-// typeOf is a type of the modules, or for an object of the directory one that
-// texts convert to, as they do to those of C#.
+// typeOf is a type of the modules, or for an object of the directory one that texts convert to, as
+// they do to the types of C#.
 func (k *kit) typeOf(t *dotnet.Type) *dotnet.Type {
 	if made := k.types[t.Name]; made != nil {
 		return made

@@ -22,10 +22,10 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// FaultVariable is the environment variable that lists the faults of a process,
-// separated by commas. NAME is a fault at start-up; NAME@TEXT hits every request
-// whose data contains TEXT; NAME%RATE hits RATE percent of the requests at
-// random. The names are those of [StartFaults] and [RequestFaults].
+// FaultVariable is the environment variable that lists the faults of a process, separated by
+// commas. NAME is a fault at start-up; NAME@TEXT hits every request whose data contains TEXT;
+// NAME%RATE hits RATE percent of the requests at random. The names are in [StartFaults] and
+// [RequestFaults].
 const FaultVariable = "ADGATEWAY_TEST_FAULT"
 
 // Faults at start-up.
@@ -67,8 +67,7 @@ var (
 // StartFaults returns the names of the faults at start-up.
 func StartFaults() []string { return slices.Clone(startFaults) }
 
-// RequestFaults returns the names of the faults of requests, including those of
-// [sessiontest.Faults].
+// RequestFaults returns the names of the faults of requests, including [sessiontest.Faults].
 func RequestFaults() []string {
 	return append(slices.Sorted(maps.Keys(sessiontest.Faults)), requestFaults...)
 }
