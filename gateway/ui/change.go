@@ -12,6 +12,7 @@ import (
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
 )
 
 // plan is the answer to a dry run.
@@ -104,7 +105,7 @@ func (c *visit) preview(k *kind) {
 	given, problem := a.given(c.r.PostForm)
 	refused := &object{Given: given, Failed: a.ID}
 	if problem != "" {
-		c.show(k, http.StatusBadRequest, refused, &alert{Text: problem})
+		c.show(k, http.StatusBadRequest, refused, &alert{Text: texts.Raw(problem)})
 		return
 	}
 	s := &step{Kind: k, Action: a, GUID: c.r.PathValue("guid"), Given: given}
@@ -129,7 +130,7 @@ func (c *visit) plan(s *step) *answer {
 			s.Name = cmp.Or(c.nameOf(s.Kind, s.GUID), s.GUID)
 			s.Says = s.Action.sentence(s.Name, c.namesOfInputs(s))
 			if err := c.keep(s); err != nil {
-				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: "The preview could not be kept, so nothing can be changed. " + withoutStore(err)}}
+				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: texts.Of("step.notKept", "why", withoutStore(err)).In(c.lookOf(c.r).lang)}}
 			}
 			return nil
 		}
@@ -209,7 +210,7 @@ func (c *visit) step(id string) *step {
 func (c *visit) confirm() {
 	s := c.step(c.r.PostForm.Get("step"))
 	if s == nil {
-		c.page(http.StatusGone, "message", page{Title: "Too late", Alert: &alert{Text: "This preview is not kept any more. Nothing was changed. Open the page again and repeat what you did."}})
+		c.page(http.StatusGone, "message", page{Title: texts.Of("step.gone"), Alert: &alert{Text: texts.Of("step.gone.text")}})
 		return
 	}
 	if s.Result != nil {
@@ -260,7 +261,7 @@ func (c *visit) confirmedBefore(s *step) {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			c.page(http.StatusConflict, "message", page{Title: "Confirmed already", Alert: &alert{Text: "This was confirmed before. What became of it is among your changes."}})
+			c.page(http.StatusConflict, "message", page{Title: texts.Of("step.confirmed"), Alert: &alert{Text: texts.Of("step.confirmed.text")}})
 			return
 		}
 	}
@@ -288,13 +289,13 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 		return
 	}
 	c.showPreview(http.StatusPreconditionFailed, again,
-		&alert{Text: "Somebody changed this meanwhile, so nothing was done. Here is what would change now. Look at it again."})
+		&alert{Text: texts.Of("step.drifted")})
 }
 
 type donePage struct {
 	*step
 	Password string
-	Note     string
+	Note     texts.Text
 	Output   string // empty: it was not done
 	Partial  []copied
 }
@@ -321,11 +322,11 @@ func (c *visit) done() {
 
 func (c *visit) showDone(s *step, password string) {
 	body := donePage{step: s, Password: password}
-	title := s.Says + ": not done"
+	title := texts.Of("step.notDone", "what", s.Says)
 	if s.Result.ok() {
-		title, body.Output = s.Says+": done", strings.ReplaceAll(s.Result.Output, s.GUID, s.Name)
+		title, body.Output = texts.Of("step.done", "what", s.Says), strings.ReplaceAll(s.Result.Output, s.GUID, s.Name)
 		if s.Action.generates && password == "" {
-			body.Note = "The new password was shown once and cannot be shown again."
+			body.Note = texts.Of("step.shownOnce")
 		}
 	}
 	if s.Action.ID == "copy" {

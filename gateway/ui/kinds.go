@@ -4,15 +4,13 @@ import (
 	"slices"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
 )
 
 // kind is a kind of object that has pages.
 type kind struct {
 	hitType string // of the API's search
 	path    string // of its pages
-	Title   string
-	One     string
-	Hint    string // of the search
 	scope   identity.Scope
 	reader  string // operation that reads one
 	object  string // parameter that names it there and in actions
@@ -27,6 +25,13 @@ func (k *kind) Path() string { return address(k.path) }
 func (k *kind) at(guid string, below ...string) string {
 	return address(append([]string{k.path, guid}, below...)...)
 }
+
+// Title is what the objects are called.
+func (k *kind) Title() texts.Text { return texts.Of("page." + k.path) }
+
+// Find and Hint label the search.
+func (k *kind) Find() texts.Text { return texts.Of("search.find." + k.hitType) }
+func (k *kind) Hint() texts.Text { return texts.Of("search.hint." + k.hitType) }
 
 func (k *kind) Section() string { return k.path }
 func (k *kind) Type() string    { return k.hitType }
@@ -80,8 +85,7 @@ func removable(member record) bool { return member["type"] == "user" && member["
 
 var kinds = []*kind{
 	{
-		hitType: "user", path: "people", Title: "People", One: "person", scope: identity.UserRead,
-		Hint:   "Name, logon name, mail address, office or employee number",
+		hitType: "user", path: "people", scope: identity.UserRead,
 		reader: "user.get", object: "Username", facts: userFacts,
 		actions: []action{
 			{ID: "unlock", Label: "Unlock", says: "Unlock the account of {object}", Help: "The person can try to log on again.", scope: identity.UserWrite, operation: "user.unlock", fits: is("lockedOut", true)},
@@ -106,8 +110,7 @@ var kinds = []*kind{
 		},
 	},
 	{
-		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: identity.GroupRead,
-		Hint:   "Name or mail address",
+		hitType: "group", path: "groups", scope: identity.GroupRead,
 		reader: "group.get", object: "GroupName", facts: groupFacts,
 		actions: []action{
 			{ID: "add", Label: "Add a person", says: "Add {Member} to {object}", scope: identity.MemberWrite, operation: "membership.add",
@@ -117,8 +120,7 @@ var kinds = []*kind{
 		},
 	},
 	{
-		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: identity.ComputerRead,
-		Hint:   "Name of the computer",
+		hitType: "computer", path: "computers", scope: identity.ComputerRead,
 		reader: "computer.get", object: "ADComputerName",
 		facts: computerFacts,
 		actions: []action{

@@ -106,6 +106,8 @@ func functionFor(before string) string {
 			return "inLine" // it holds no tags
 		}
 		return "inText"
+	case strings.HasPrefix(before, `<template id="texts"`):
+		return "inLine" // the words of the script
 	default:
 		found := attribute.FindStringSubmatch(before)
 		if found != nil && slices.Contains(readAttributes, found[1]) {

@@ -1,0 +1,114 @@
+package texts
+
+// work are the texts of changes, lists and the audit.
+var work = table{
+	"step.notKept": {
+		"The preview could not be kept, so nothing can be changed. {why}",
+		"Die Vorschau konnte nicht aufbewahrt werden, deshalb lässt sich nichts ändern. {why}",
+	},
+	"step.gone": {"Too late", "Zu spät"},
+	"step.gone.text": {
+		"This preview is not kept any more. Nothing was changed. Open the page again and repeat what you did.",
+		"Diese Vorschau gibt es nicht mehr. Nichts wurde geändert. Öffnen Sie die Seite neu, und wiederholen Sie den Schritt.",
+	},
+	"step.confirmed": {"Confirmed already", "Schon bestätigt"},
+	"step.confirmed.text": {
+		"This was confirmed before. The result is among your changes.",
+		"Das wurde schon bestätigt. Das Ergebnis steht unter Ihren Änderungen.",
+	},
+	"step.drifted": {
+		"Someone changed this in the meantime. Nothing was done; check the new preview.",
+		"Jemand hat das inzwischen geändert. Nichts wurde ausgeführt; prüfen Sie die neue Vorschau.",
+	},
+	"step.done":    {"{what}: done", "{what}: erledigt"},
+	"step.notDone": {"{what}: not done", "{what}: nicht ausgeführt"},
+	"step.shownOnce": {
+		"The new password was shown once and cannot be shown again.",
+		"Das neue Kennwort wurde einmal gezeigt und lässt sich nicht noch einmal zeigen.",
+	},
+
+	"value.secret":    {"not shown", "nicht gezeigt"},
+	"value.newSecret": {"a new one", "ein neues"},
+	"value.members":   {"{moved} (the others stay)", "{moved} (die anderen bleiben)"},
+
+	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
+
+	"job.several":           {"Several operations", "Mehrere Vorgänge"},
+	"job.nothing":           {"Nothing was run", "Nichts wurde ausgeführt"},
+	"job.run.progress":      {"{n} of {of} items, {percent} %", "{n} von {of} Zeilen, {percent} %"},
+	"job.validate.progress": {"{n} of {of} items done", "{n} von {of} Zeilen fertig"},
+	"job.dryRun.progress": {
+		"{n} of {of} items checked, none is changed", "{n} von {of} Zeilen geprüft, keine ist geändert",
+	},
+	"job.run.done":         {"Done", "Erledigt"},
+	"job.validate.done":    {"Done", "Erledigt"},
+	"job.dryRun.done":      {"Would change", "Würden geändert"},
+	"job.run.failed":       {"Failed", "Fehlgeschlagen"},
+	"job.validate.failed":  {"Failed", "Fehlgeschlagen"},
+	"job.dryRun.failed":    {"Would fail", "Würden fehlschlagen"},
+	"job.run.noop":         {"{n}, and {more} that were so already", "{n}, und {more}, die schon so waren"},
+	"job.validate.noop":    {"{n}, and {more} that are so already", "{n}, und {more}, die schon so sind"},
+	"job.dryRun.noop":      {"{n}, and {more} that are so already", "{n}, und {more}, die schon so sind"},
+	"job.run.notDone":      {"{failed} failed, {unknown} unknown", "{failed} fehlgeschlagen, {unknown} unbekannt"},
+	"job.validate.notDone": {"{failed} failed, {unknown} unknown", "{failed} fehlgeschlagen, {unknown} unbekannt"},
+	"job.dryRun.notDone":   {"{failed} would fail, {unknown} unknown", "{failed} würden fehlschlagen, {unknown} unbekannt"},
+	"job.count":            {"{n}", "{n}"},
+	"job.leftOut":          {"{n}, and {more} left out", "{n}, und {more} ausgelassen"},
+	"job.unknown":          {"Unknown", "Unbekannt"},
+	"job.notRun":           {"Not run", "Nicht ausgeführt"},
+	"job.number":           {"Number", "Nummer"},
+	"job.state":            {"State", "Zustand"},
+	"job.submitted":        {"Submitted", "Eingereicht"},
+	"job.started":          {"Started", "Begonnen"},
+	"job.ended":            {"Ended", "Beendet"},
+	"job.rate":             {"Items a second", "Zeilen je Sekunde"},
+	"job.remaining":        {"Remaining", "Verbleibend"},
+	"job.seconds":          {"about {n} s", "etwa {n} s"},
+	"job.none":             {"No lists yet.", "Noch keine Listen."},
+	"job.do.start":         {"Start", "Starten"},
+	"job.do.pause":         {"Pause", "Anhalten"},
+	"job.do.resume":        {"Resume", "Fortsetzen"},
+	"job.do.cancel":        {"Cancel the rest", "Rest abbrechen"},
+	"job.do.retry":         {"Try the failed rows again", "Fehlgeschlagene Zeilen noch einmal versuchen"},
+	"job.do.undo":          {"Undo this list", "Diese Liste rückgängig machen"},
+	"job.do.remove":        {"Remove this list", "Diese Liste entfernen"},
+	"job.ask.retry": {
+		"A new list tries the rows again that were not done.",
+		"Eine neue Liste versucht die Zeilen noch einmal, die nicht ausgeführt wurden.",
+	},
+	"job.ask.undo": {
+		"A new list shows what taking back each change would do. Nothing is changed before you start it.",
+		"Eine neue Liste zeigt, was das Zurücknehmen jeder Änderung täte. Vor dem Start wird nichts geändert.",
+	},
+	"job.ask.remove": {
+		"The list is removed with its rows and results. What it has changed stays as it is.",
+		"Die Liste wird mit ihren Zeilen und Ergebnissen entfernt. Was sie geändert hat, bleibt.",
+	},
+
+	"list.missing": {
+		"There is no list: choose a file, or paste the list into the box.",
+		"Es fehlt eine Liste: Wählen Sie eine Datei, oder fügen Sie die Liste in das Feld ein.",
+	},
+	"list.mode.dryRun": {
+		"Show what each item would change, and change nothing yet", "Zeigen, was jede Zeile ändern würde, und noch nichts ändern",
+	},
+	"list.mode.validate": {"Check the list, and change nothing yet", "Die Liste prüfen und noch nichts ändern"},
+	"list.mode.run":      {"Change it now", "Jetzt ändern"},
+
+	"audit.day.wrong":  {"The day has no valid form: write it as 2026-03-01.", "Der Tag hat keine gültige Form: Schreiben Sie 2026-03-01."},
+	"audit.unreadable": {"The audit log cannot be read at the moment.", "Das Protokoll ist gerade nicht lesbar."},
+	"audit.noMatch":    {"No calls on this day match.", "Keine Aufrufe dieses Tages passen."},
+	"audit.noCalls":    {"No calls on this day.", "Keine Aufrufe an diesem Tag."},
+
+	"check.directorySessions": {"Directory sessions", "Verzeichnissitzungen"},
+	"check.dnsSessions":       {"DNS sessions", "DNS-Sitzungen"},
+	"check.domainController":  {"Domain controller", "Domänencontroller"},
+	"check.dnsServer":         {"DNS server", "DNS-Server"},
+	"check.domain":            {"Domain", "Domäne"},
+	"check.store":             {"Change history", "Änderungsverlauf"},
+	"check.settings":          {"Settings", "Einstellungen"},
+	"check.log":               {"Log", "Log"},
+	"check.audit":             {"Audit log", "Protokoll"},
+	"check.certificate":       {"Certificate", "Zertifikat"},
+	"check.credentials":       {"Credentials", "Zugangsdaten"},
+}
