@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/jobs/rows"
@@ -75,6 +76,9 @@ func (s *Server) openJobs() error {
 	}
 	s.register(rows.New(rows.Options{
 		Manager: s.jobs, Operations: s.Operations, Rights: s.rights,
+		Read: func(ctx context.Context, c call.Call) (call.Answer, error) {
+			return s.calls.Read(ctx, c, s.calls.Policy(), nil)
+		},
 		WhyNotUndoable: s.history.WhyNotUndoable, Made: s.history.Made,
 		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
 		Limits: rows.Limits{

@@ -130,11 +130,12 @@ type reading struct {
 }
 
 func (r *reading) make(ctx context.Context) (answer Answer, err error) {
-	principal := r.call.Principal
-	if err = meter(principal, r.Gateways()); err != nil {
-		return answer, err
+	if principal := r.call.Principal; r.call.For == nil { // else it counts with the outer call
+		if err = meter(principal, r.Gateways()); err != nil {
+			return answer, err
+		}
+		defer principal.Leave()
 	}
-	defer principal.Leave()
 	if r.call, err = r.Accept(ctx, r.call.Call, r.policy); err != nil {
 		return answer, err
 	}

@@ -110,7 +110,16 @@ type Spec struct {
 	Needs      []int          `json:"needs,omitempty"`   // of those, the ones that must have succeeded
 	Key        string         `json:"key"`               // under which the call is made, in retries that of the first
 	RequestID  string         `json:"requestId"`
-	Skip       *Result        `json:"skip,omitempty"` // the item is not run
+	Skip       *Result        `json:"skip,omitempty"`  // the item is not run
+	Found      *Found         `json:"found,omitempty"` // nil: a list has it
+}
+
+// Found says why a rule has put an object into a job.
+type Found struct {
+	Account string `json:"account"`
+	Reason  string `json:"reason"`
+	Since   string `json:"since"`
+	Within  string `json:"within"` // identifies the limits of the caller within which it was found
 }
 
 // Result is the outcome of an item.

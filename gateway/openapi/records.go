@@ -96,6 +96,8 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 		s.Items = openapi3.NewStringSchema().NewRef()
 	case schema.NumberField:
 		s.Type = &openapi3.Types{"integer"}
+	case schema.DecimalField:
+		s.Type = &openapi3.Types{"number"}
 	case schema.ObjectField:
 		s = described(b.object(f.Of), f.Doc)
 	case schema.ObjectListField:

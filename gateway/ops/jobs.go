@@ -98,6 +98,8 @@ var jobRows = []*Operation{
 		Params: append([]Param{{Name: JobState, Kind: schema.OneOf("The state of a job.", jobstate.Jobs...), Unsent: true, Doc: "Jobs in this state."}}, pageParams...),
 		Lane:   ps.Directory, Reply: Reply{schema.Job, List}, Fails: []schema.Code{schema.TokenMismatch, schema.Unavailable}, Subject: "jobs",
 	},
+	staleJob("job.submitStaleComputers", "Disables, moves or removes the computers that have not been used for a number of days, as a job.", "/api/Jobs/StaleComputers", "computers"),
+	staleJob("job.submitStaleUsers", "Disables, moves or removes the users that have not been used for a number of days, as a job.", "/api/Jobs/StaleUsers", "users"),
 	jobRow(Operation{
 		ID: "job.get", Summary: "Shows a job and how far it has come.",
 		Method: http.MethodGet, Path: "/api/Jobs/{JobId}", Scope: identity.JobRead, Effect: Read,
@@ -158,6 +160,72 @@ var jobRows = []*Operation{
 		}, stopParams),
 		Success: "The undo was submitted as a job.",
 	}),
+}
+
+// Names of parameters of jobs that treat unused accounts.
+const (
+	StaleAction = "Action"
+	StaleTarget = "TargetPath"
+)
+
+// Values of StaleAction.
+const (
+	StaleDisable = "disable"
+	StaleMove    = "move"
+	StaleRemove  = "remove"
+)
+
+// staleActions are the actions of a job that treats unused accounts.
+var staleActions = schema.WordList(
+	"What is done with each account, separated by commas; in JSON also an array: disable, move, remove.",
+	StaleDisable, StaleMove, StaleRemove)
+
+// staleJob returns a row that makes a job of the accounts that a rule finds. Each item is a call of
+// another row, with its scopes and limits; the list is read like that of the row that shows it.
+func staleJob(id, summary, path, what string) *Operation {
+	rule := slices.Clone(StaleRule)
+	for i := range rule {
+		rule[i].Unsent, rule[i].Audited = true, !rule[i].Required
+	}
+	return &Operation{
+		ID: id, Summary: summary, Method: http.MethodPost, Path: path,
+		Scope: identity.JobSubmit, Effect: Create, Local: true, Accepted: true,
+		Params: slices.Concat(rule, []Param{
+			{Name: StaleAction, Kind: staleActions, Required: true, Unsent: true, Example: "disable", Doc: "What is done with each, in this order; remove stands alone. What is so already is left out."},
+			{Name: StaleTarget, Kind: schema.DN, Unsent: true, Audited: true, Example: "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "The OU or container to which they are moved. What is in it or below it is left out."},
+			{Name: DryRun, Kind: schema.Flag, Implied: "false", Unsent: true, Audited: true, Doc: "Only show what each item would do: a job in the mode dryRun, which Start runs."},
+			{Name: JobName, Kind: schema.Word, Unsent: true, Audited: true, Doc: "A name for people."},
+		}, stopParams),
+		Rules: []Rule{targetOfMove},
+		Lane:  ps.Directory,
+		Reply: Reply{schema.Job, Single},
+		Fails: []schema.Code{
+			schema.NotFound, schema.Ambiguous, schema.Unprocessable, schema.TooMany, schema.Unavailable,
+		},
+		Subject: what + " unused for {Days} days", Success: "The {subject} were submitted as a job.",
+	}
+}
+
+// targetOfMove is about actions that cannot be combined, and where accounts are moved to.
+var targetOfMove = Rule{
+	Doc: StaleTarget + " is given with the action move and with no other; remove stands alone",
+	Apply: func(b *Bound) (problems []schema.FieldError) {
+		actions := strings.Split(b.Text(StaleAction), ",")
+		moves := slices.Contains(actions, StaleMove)
+		wrong := func(field, message string) {
+			problems = append(problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
+		}
+		if len(actions) > 1 && slices.Contains(actions, StaleRemove) {
+			wrong(StaleAction, "combines remove with another action: what is removed is not disabled or moved first")
+		}
+		switch {
+		case moves && !b.Has(StaleTarget):
+			wrong(StaleTarget, "is required with the action move")
+		case !moves && b.Has(StaleTarget):
+			wrong(StaleTarget, "is given without the action move")
+		}
+		return problems
+	},
 }
 
 // Listable reports whether calls of the operation can be items of a job.

@@ -70,13 +70,7 @@ var staleRows = []*Operation{
 // stale completes a row that lists unused accounts.
 func stale(op Operation) *Operation {
 	op.Method, op.Effect = http.MethodGet, Read
-	op.Params = append([]Param{
-		{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
-		{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
-		{Name: "ExcludeOU", Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
-		{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, nested ones included."},
-		{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
-	}, op.Params...)
+	op.Params = slices.Concat(StaleRule, op.Params)
 	op.Rules = []Rule{unusedSince}
 	if op.Fixed == nil {
 		op.Fixed = ps.Args{}
@@ -92,7 +86,19 @@ func stale(op Operation) *Operation {
 const (
 	daysParam = "Days"
 	sinceArg  = "Since"
+
+	// ExcludeOU is the parameter of [StaleRule] that names OUs.
+	ExcludeOU = "ExcludeOU"
 )
+
+// StaleRule are the parameters that say which accounts count as unused.
+var StaleRule = []Param{
+	{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
+	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
+	{Name: ExcludeOU, Kind: schema.MemberList, Example: "OU=Servers,OU=Devices,OU=Corp,DC=corp,DC=example", Doc: "OUs and containers whose objects are left out, with all below them."},
+	{Name: "ExcludeGroup", Kind: schema.MemberList, Example: "VPN Users", Doc: "Groups whose members are left out, nested ones included."},
+	{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
+}
 
 // unusedSince turns the days into the time that the directory compares with.
 var unusedSince = Rule{

@@ -61,7 +61,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "skipped", Type: NumberField, Doc: "they have mistakes, or cannot be undone"},
 	{Name: "notRun", Type: NumberField, Doc: "the job ended first, or what they come after was not done"},
 	{Name: "percent", Type: NumberField, Doc: "of the items that have ended"},
-	{Name: "rate", Type: NumberField, Null: true, Doc: "items a second, a mean over the last minute; null unless it runs"},
+	{Name: "rate", Type: DecimalField, Null: true, Doc: "items a second, a mean over the last minute; null unless it runs"},
 	{Name: "remaining", Type: NumberField, Null: true, Doc: "seconds; null if that is not known"},
 	{Name: "separator", Null: true, Doc: "of the list and of its result"},
 	{Name: "retries", Null: true, Doc: "the job whose items it tries again"},
@@ -88,4 +88,7 @@ var JobItem = &Shape{Name: "JobItem", Fields: []Field{
 	{Name: "guid", Null: true, Type: GUIDField, Doc: "of the object"},
 	{Name: "plan", Null: true, Doc: "that its dry run has made"},
 	{Name: "attempts", Type: NumberField},
+	{Name: "account", Null: true, Doc: "sAMAccountName of what a rule has put into the job; null: it was submitted as a list"},
+	{Name: "reason", Null: true, Enum: staleReasons, Doc: "why the rule found it: the last logon is long ago, or there was none since the creation"},
+	{Name: "since", Null: true, Type: TimeField, Doc: "of the last logon, else of the creation"},
 }}

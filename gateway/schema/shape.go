@@ -29,10 +29,11 @@ const (
 	ObjectField     // an object with the fields of Of
 	ObjectListField // a list of such objects
 	ValueField      // any JSON
+	DecimalField    // a number that need not be whole
 )
 
 func (t FieldType) String() string {
-	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects", "a value"}[t]
+	return [...]string{"text", "a boolean", "a GUID", "a time in UTC", "a country code", "a list of text", "a whole number", "an object", "a list of objects", "a value", "a number"}[t]
 }
 
 // Field is one member of a record.
@@ -383,6 +384,9 @@ func (f *Field) fits(value json.RawMessage) bool {
 		return true
 	case f.Type == NumberField:
 		_, err := strconv.ParseInt(string(value), 10, 64)
+		return err == nil
+	case f.Type == DecimalField:
+		_, err := strconv.ParseFloat(string(value), 64)
 		return err == nil
 	case f.Type == ObjectField:
 		return fitsAll(f.Of, value)

@@ -18,6 +18,9 @@ func (k staleDaysKind) Decode(raw any) (*Decoded, *FieldError) {
 	return nil, problem
 }
 
+// staleReasons are why an account counts as unused.
+var staleReasons = []string{"unused", "neverUsed"}
+
 // StaleAccount is an account that has not been used for long.
 var StaleAccount = &Shape{Name: "StaleAccount", Fields: []Field{
 	{Name: "guid", Type: GUIDField},
@@ -27,7 +30,7 @@ var StaleAccount = &Shape{Name: "StaleAccount", Fields: []Field{
 	{Name: "distinguishedName"},
 	{Name: "enabled", Type: BoolField},
 	{Name: "reason",
-		Doc: "unused: the last logon is long ago; neverUsed: there was none since the creation", Enum: []string{"unused", "neverUsed"}},
+		Doc: "unused: the last logon is long ago; neverUsed: there was none since the creation", Enum: staleReasons},
 	{Name: "since", Type: TimeField,
 		Doc: "of the last logon, else of the creation; the last logon may be up to 14 days later"},
 	{Name: "created", Type: TimeField, Null: true},

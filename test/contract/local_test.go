@@ -87,6 +87,12 @@ func ownAnswersMatch(t *testing.T, path string) {
 	do("job.cancel", other, systemtest.Call{})
 	require.Eventually(t, func() bool { return do("job.remove", other, systemtest.Call{}).Status == http.StatusOK }, systemtest.Patience, time.Millisecond)
 	do("job.submit", nil, systemtest.Call{Path: "?Operation=user.update", Raw: strings.NewReader("UserName,Cty\naschmidt,Bern\n"), Headers: map[string]string{"Content-Type": ops.MediaCSV}})
+	for _, id := range []string{"job.submitStaleComputers", "job.submitStaleUsers"} {
+		rule := map[string]any{"Days": 60, "Action": "disable", "DryRun": true}
+		byRule := map[string]string{"JobId": first(do(id, nil, systemtest.Call{Params: rule}), "id")}
+		ended(byRule, "ready")
+		do("job.items", byRule, systemtest.Call{})
+	}
 	for _, op := range ops.Table() {
 		switch {
 		case !op.Local, op.Reply.Mark == ops.Events, op.Answers != nil:

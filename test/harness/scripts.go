@@ -99,6 +99,7 @@ func sampleOf(fields []schema.Field) string {
 			schema.CountryField:  `"GR"`,
 			schema.TextListField: `["dc2"]`,
 			schema.NumberField:   `7`,
+			schema.DecimalField:  `7.5`,
 			schema.ObjectField:   sampleOf(field.Of),
 
 			schema.ObjectListField: "[" + sampleOf(field.Of) + "]",

@@ -161,7 +161,7 @@ func (m *module) examples() string {
 
 // fieldTypes are the types of fields as Ansible names them.
 var fieldTypes = map[schema.FieldType]string{
-	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
+	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.DecimalField: "float", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
 }
 
 // returned documents what the module returns.

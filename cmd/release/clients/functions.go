@@ -183,14 +183,15 @@ var verbs = map[string]string{
 	"get": "Get", "list": "Get", "show": "Get", "find": "Find", "create": "New", "change": "Set", "update": "Set", "put": "Set", "set": "Set",
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",
 	"unlock": "Unlock", "reset": "Reset", "add": "Add", "copy": "Copy", "restore": "Restore", "undo": "Undo",
-	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart",
+	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart", "submit": "Submit",
 }
 
 // odd are the nouns of operations whose id gives none that is singular.
 var odd = map[string]string{
 	"group.members": "GroupMember", "membership.addMembers": "GroupMember", "membership.setMembers": "GroupMember",
 	"membership.removeMembers": "GroupMember", "job.items": "JobItem", "zone.statistics": "DnsZoneStatistic",
-	"computer.deleteMany": "ComputerBatch",
+	"computer.deleteMany":      "ComputerBatch",
+	"job.submitStaleComputers": "StaleComputerJob", "job.submitStaleUsers": "StaleUserJob",
 }
 
 // words splits the action of an operation: its verb, and the rest.

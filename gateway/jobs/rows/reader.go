@@ -45,7 +45,7 @@ func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Resul
 		return lacks(made.Op)
 	case known && r.sight.Include(made), !known && r.sight.Free(spec.Lane):
 		return ""
-	case !known && r.owner && r.unlearned(result):
+	case !known && r.owner && r.unlearned(spec, result):
 		return ""
 	}
 	return "The item is not shown: it is about an object outside the limits of the credential, or may be."
@@ -63,7 +63,10 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 
 // unlearned reports whether what an item of the reader's own job tells was found within the limits
 // that the reader has now, or nothing was looked up at all.
-func (r reader) unlearned(result jobs.Result) bool {
+func (r reader) unlearned(spec *jobs.Spec, result jobs.Result) bool {
+	if spec.Found != nil && spec.Found.Within != r.sight.Digest() {
+		return false
+	}
 	switch result.State {
 	case jobstate.Waiting, jobstate.Going, jobstate.Skipped, jobstate.NotRun:
 		return true

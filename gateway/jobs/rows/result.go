@@ -108,6 +108,10 @@ func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	for name, value := range spec.Parameters {
 		item.Parameters[name] = value
 	}
+	if found := spec.Found; found != nil {
+		item.Parameters[accountColumn] = found.Account
+		item.Parameters[reasonColumn], item.Parameters[sinceColumn] = found.Reason, found.Since
+	}
 	if op == nil {
 		return item
 	}

@@ -33,6 +33,8 @@ type Options struct {
 	Operations []*ops.Operation
 	// Rights returns what a caller may do now, as [Items] has it.
 	Rights Rights
+	// Read makes a call of a row that reads.
+	Read func(ctx context.Context, c call.Call) (call.Answer, error)
 	// WhyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
 	WhyNotUndoable func(ctx context.Context, change string) string
 	// Made returns a change of the history, by its id, or false if there is none.
@@ -72,6 +74,10 @@ func (s *Service) Local() call.Local {
 		Handlers: map[string]call.Handler{
 			"job.submit": s.submit,
 			"job.list":   s.list,
+
+			"job.submitStaleComputers": staleComputers.handler(s),
+			"job.submitStaleUsers":     staleUsers.handler(s),
+
 			"job.items":  s.about(s.items),
 			"job.result": s.about(s.result),
 			"job.retry":  s.about(s.retry),

@@ -92,13 +92,20 @@ type shownItem struct {
 	GUID      *string       `json:"guid"`
 	Plan      *string       `json:"plan"`
 	Attempts  int           `json:"attempts"`
+	Account   *string       `json:"account"`
+	Reason    *string       `json:"reason"`
+	Since     *string       `json:"since"`
 }
 
 func showItem(spec *jobs.Spec, result jobs.Result) shownItem {
-	return shownItem{
+	shown := shownItem{
 		Line: spec.Line, ID: schema.OrNull(spec.ID), Operation: spec.Operation, State: result.State,
 		Code: schema.OrNull(result.Code), Message: schema.OrNull(result.Message),
 		ChangeID: schema.OrNull(result.ChangeID), GUID: schema.OrNull(result.GUID),
 		Plan: schema.OrNull(result.Plan), Attempts: result.Attempts,
 	}
+	if found := spec.Found; found != nil {
+		shown.Account, shown.Reason, shown.Since = &found.Account, &found.Reason, &found.Since
+	}
+	return shown
 }
