@@ -81,6 +81,7 @@ const (
 	Relayed      Reason = "other_connection"
 	Invalid      Reason = "invalid"
 	Full         Reason = "full"
+	NotAllowed   Reason = "not_allowed"
 )
 
 // sentences are what people are told.
@@ -99,6 +100,7 @@ var sentences = map[Reason]string{
 	NoPerson:    "The account of the ticket is not that of a person.",
 	Relayed:     "The ticket was made for another connection than the one it came by.",
 	Invalid:     "The ticket of this computer is not valid here.",
+	NotAllowed:  "Your account may not log on at the moment: it is disabled or locked out, or it has expired.",
 	Full:        "Too many tickets are in use at the moment. Try again in a minute.",
 }
 

@@ -296,11 +296,11 @@ func TestWhatCannotBeCheckedIsNoRefusal(t *testing.T) {
 func TestEveryReasonHasASentence(t *testing.T) {
 	for _, reason := range []Reason{
 		NotKerberos, Unreadable, TooLong, OtherService, Replayed, Expired, NotYet, ClockOff, OtherDomain, NoPerson,
-		Relayed, Invalid, Full,
+		Relayed, Invalid, Full, NotAllowed,
 	} {
 		assert.NotEmpty(t, sentences[reason], reason)
 	}
-	assert.Len(t, sentences, 13)
+	assert.Len(t, sentences, 14)
 }
 
 func FuzzTokens(f *testing.F) {
