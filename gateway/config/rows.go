@@ -218,7 +218,7 @@ func signInRows() []Row {
 	return []Row{
 		{"signIn.mode", SwitchOff, "How people sign in with their account of the domain, over HTTPS only: form, with name and password, to the pages under /ui/; kerberos, as they are signed in to Windows, to the pages and the API; form+kerberos, both; off: they cannot. The sandbox has people of its own, who may use the form unless this is kerberos.",
 			choice(func(s *Settings) *string { return &s.SignIn.Mode }, SwitchOff, SignInForm, SignInKerberos, SignInBoth)},
-		{"signIn.keytab", "", "File with the keys of the names HTTP/... that tickets are for; if empty, Windows checks them with the keys of the service's account. It is read at the start. Only the service may read it.",
+		{"signIn.keytab", "\"\"", "File with the keys of the names HTTP/... that tickets are for; if empty, Windows checks them with the keys of the service's account. It is read at the start. Only the service may read it.",
 			text(func(s *Settings) *string { return &s.SignIn.Keytab })},
 		{"signIn.bindings", BindingsRequired, "Whether a ticket must be made for the TLS connection that it comes by (channel bindings): required; ifSent, for clients that cannot; off, if TLS ends at a proxy.",
 			choice(func(s *Settings) *string { return &s.SignIn.Bindings }, BindingsRequired, BindingsIfSent, SwitchOff)},
