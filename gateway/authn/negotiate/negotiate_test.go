@@ -73,22 +73,22 @@ func TestTicketsThatAreRefused(t *testing.T) {
 		ticket negotiatetest.Ticket
 		want   Reason
 	}{
-		"for another service":       {negotiatetest.Ticket{Service: "cifs/gateway.corp.example"}, OtherService},
-		"for another host":          {negotiatetest.Ticket{Service: "HTTP/other.corp.example"}, OtherService},
-		"with another key":          {negotiatetest.Ticket{OtherKey: true}, OtherService},
-		"expired":                   {negotiatetest.Ticket{Begins: -11 * time.Hour, Ends: -time.Hour}, Expired},
-		"not yet valid":             {negotiatetest.Ticket{Begins: time.Hour, Ends: 2 * time.Hour}, NotYet},
-		"a clock an hour ahead":     {negotiatetest.Ticket{Clock: time.Hour}, ClockOff},
-		"a clock six minutes slow":  {negotiatetest.Ticket{Clock: -6 * time.Minute}, ClockOff},
-		"of another realm":          {negotiatetest.Ticket{Realm: "OTHER.EXAMPLE"}, OtherDomain},
-		"a name with an at sign":    {negotiatetest.Ticket{Name: "lweber@other.example"}, NoPerson},
-		"a name with a backslash":   {negotiatetest.Ticket{Name: `OTHER\lweber`}, NoPerson},
-		"a name of two parts":       {negotiatetest.Ticket{Parts: []string{"lweber", "admin"}}, NoPerson},
-		"an enterprise name":        {negotiatetest.Ticket{Name: "lweber", NameType: 10}, NoPerson},
-		"a computer":                {negotiatetest.Ticket{Name: "PC1$"}, NoPerson},
-		"no name":                   {negotiatetest.Ticket{Parts: []string{""}}, NoPerson},
-		"a wildcard":                {negotiatetest.Ticket{Name: "*"}, NoPerson},
-		"no service at all":         {negotiatetest.Ticket{Service: "/"}, OtherService},
+		"for another service":      {negotiatetest.Ticket{Service: "cifs/gateway.corp.example"}, OtherService},
+		"for another host":         {negotiatetest.Ticket{Service: "HTTP/other.corp.example"}, OtherService},
+		"with another key":         {negotiatetest.Ticket{OtherKey: true}, OtherService},
+		"expired":                  {negotiatetest.Ticket{Begins: -11 * time.Hour, Ends: -time.Hour}, Expired},
+		"not yet valid":            {negotiatetest.Ticket{Begins: time.Hour, Ends: 2 * time.Hour}, NotYet},
+		"a clock an hour ahead":    {negotiatetest.Ticket{Clock: time.Hour}, ClockOff},
+		"a clock six minutes slow": {negotiatetest.Ticket{Clock: -6 * time.Minute}, ClockOff},
+		"of another realm":         {negotiatetest.Ticket{Realm: "OTHER.EXAMPLE"}, OtherDomain},
+		"a name with an at sign":   {negotiatetest.Ticket{Name: "lweber@other.example"}, NoPerson},
+		"a name with a backslash":  {negotiatetest.Ticket{Name: `OTHER\lweber`}, NoPerson},
+		"a name of two parts":      {negotiatetest.Ticket{Parts: []string{"lweber", "admin"}}, NoPerson},
+		"an enterprise name":       {negotiatetest.Ticket{Name: "lweber", NameType: 10}, NoPerson},
+		"a computer":               {negotiatetest.Ticket{Name: "PC1$"}, NoPerson},
+		"no name":                  {negotiatetest.Ticket{Parts: []string{""}}, NoPerson},
+		"a wildcard":               {negotiatetest.Ticket{Name: "*"}, NoPerson},
+		"no service at all":        {negotiatetest.Ticket{Service: "/"}, OtherService},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := here.Accept(t.Context(), Token{Value: authority.Token(t, c.ticket)})
