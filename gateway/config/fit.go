@@ -122,6 +122,7 @@ func (s *Settings) Uses(file string) []File {
 		{Path: s.TLS.KeyFile, Use: "tls.keyFile", Secret: true, Required: true},
 		{Path: s.TLS.PFXFile, Use: "tls.pfxFile", Secret: true, Required: true},
 		{Path: s.TLS.PFXPasswordFile, Use: "tls.pfxPasswordFile", Secret: true, Required: true},
+		{Path: s.SignIn.Keytab, Use: "signIn.keytab", Secret: true, Required: true},
 		{Path: s.TLS.ClientCAFile, Use: "tls.clientCAFile", Required: true},
 		{Path: s.Cluster.CA, Use: "cluster.ca", Required: true},
 		{Path: s.Cluster.NKeyFile, Use: "cluster.nkeyFile", Secret: true, Required: true},
