@@ -21,7 +21,7 @@ export GOFLAGS := -tags=nomsgpack -trimpath
 # and the style rules that name a defect. ST1000 wants a comment on every package.
 LINTS := SA*,S1*,U1*,ST1000,ST1005,ST1008,ST1012,ST1019,ST1020,ST1021,ST1022,QF1001,QF1003
 
-.PHONY: help run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test wine-test sign-check clean
+.PHONY: help run run-three build test plain generate deep lint vet-windows deadcode tidy thorough race fuzz cover trace bench bench-once grammar clients clients-dns terraform-test pages monitoring conformance soak upgrade-test release release-check ansible-test kerberos-test wine-test sign-check clean
 
 run: build ## starts the sandbox with its built-in domain, on LISTEN (127.0.0.1:8080), and prints what to try
 	./$(BIN) sandbox $(if $(LISTEN),--listen $(LISTEN))
@@ -47,7 +47,7 @@ help: ## the targets by purpose
 	list 'Before a commit' test plain lint tidy deadcode generate; \
 	list 'What takes longer' deep thorough race fuzz vet-windows soak upgrade-test cover; \
 	list 'Figures' bench bench-once trace; \
-	list 'Other programs against the sandbox' clients clients-dns terraform-test ansible-test pages monitoring grammar conformance; \
+	list 'Other programs against the sandbox' clients clients-dns terraform-test ansible-test kerberos-test pages monitoring grammar conformance; \
 	list 'Releases' release release-check sign-check wine-test
 
 build: go-version ## both programs, in bin
@@ -85,7 +85,7 @@ DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsSho
 generate: ## what is derived and committed: OpenAPI document, tables and pages of the manual, clients, members of .NET
 	$(GO) test -vet=off -count=1 $(DERIVED) -update > /dev/null
 
-deep: vet-windows deadcode thorough race fuzz bench-once ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once
+deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority
 
 # Linters and tests live for seconds: they collect garbage less often.
 test lint plain: export GOGC ?= 400
@@ -176,6 +176,10 @@ wine-test: ## the executables and the MSIs for Windows under Wine; what is missi
 
 ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, what is missing is installed
 	./test/ansible.sh $(BIN)
+
+kerberos-test: ## people with tickets of a KDC of MIT Kerberos; as root on Debian, what is missing is installed
+	@PATH=$$PATH:/usr/sbin ./test/tools.sh krb5-kdc=krb5kdc krb5-admin-server=kadmin.local krb5-user=kinit curl=curl faketime=faketime
+	KERBEROS=1 $(GO) test -count=1 $(HANG) -vet=off ./cmd/adgateway/internal/cli -run '^(TestARealAuthority|TestTicketsMustBeBound)$$'
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
 release-check: ## all files of a release are equal byte for byte when they are made twice, and run

@@ -55,7 +55,7 @@ func (s *Server) forward(next http.Handler) http.Handler {
 		}
 		r.Header.Set(transport.RequestIDHeader, s.web.RequestID(r))
 		to := transport.LimitSends(w, s.Connections.SendTimeout)
-		here, lost := s.forwarder.Forward(to, r, originOf(r), limit)
+		here, lost := s.forwarder.Forward(to, r, s.originOf(r), limit)
 		switch {
 		case here:
 			next.ServeHTTP(w, r)
@@ -88,12 +88,27 @@ func isPage(path string) bool {
 }
 
 // originOf returns what only this gateway knows of a call.
-func originOf(r *http.Request) hop.Origin {
+func (s *Server) originOf(r *http.Request) hop.Origin {
 	origin := hop.Origin{Client: ClientOf(r), Scheme: "http", RequestID: r.Header.Get(transport.RequestIDHeader)}
 	if r.TLS != nil {
 		origin.Scheme, origin.Chains = "https", r.TLS.VerifiedChains
+		if s.pages != nil && s.pages.Tickets() != nil {
+			origin.EndPoint = s.EndPointOf(r)
+		}
 	}
 	return origin
+}
+
+// EndPointOf returns the bindings of the TLS connection of a client, which may end at another gateway; nil: it
+// has none.
+func (s *Server) EndPointOf(r *http.Request) []byte {
+	if origin, came := hop.From(r.Context()); came {
+		return origin.EndPoint
+	}
+	if r.TLS == nil || s.EndPoint == nil {
+		return nil
+	}
+	return s.EndPoint()
 }
 
 // observeHop counts and logs the outcome of a call that is forwarded. The line of a call that the

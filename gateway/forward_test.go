@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway"
 	"adgateway/gateway/audit"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/standing"
@@ -69,6 +70,8 @@ func newServed(t *testing.T, n int) *served {
 type nobodysPages http.HandlerFunc
 
 func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
+
+func (nobodysPages) Tickets() authn.Tickets { return nil }
 
 func (nobodysPages) Rights(context.Context, string) ([]*identity.Principal, error) { return nil, nil }
 

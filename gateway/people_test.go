@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
@@ -93,6 +94,8 @@ func newDesk(
 }
 
 // Rights implements [gateway.Pages].
+func (*desk) Tickets() authn.Tickets { return nil }
+
 func (d *desk) Rights(_ context.Context, sid string) ([]*identity.Principal, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

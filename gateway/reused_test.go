@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway"
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/identity"
@@ -56,6 +57,8 @@ func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.A
 
 // everybodysPages are pages at which every person may do all.
 type everybodysPages struct{ http.Handler }
+
+func (everybodysPages) Tickets() authn.Tickets { return nil }
 
 func (everybodysPages) Rights(_ context.Context, sid string) ([]*identity.Principal, error) {
 	p := &identity.Principal{ID: sid, Kind: identity.KindPerson, Scopes: []identity.Scope{identity.All}}

@@ -93,6 +93,9 @@ type HTTP struct {
 	BodyMemory int64 // bytes of the bodies of all running requests
 
 	Connections Connections
+	// EndPoint returns the bindings of connections with the server's certificate, see [negotiate.EndPoint];
+	// nil: tickets are not bound to connections.
+	EndPoint func() []byte
 
 	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
 	SpoolMost   int64  // bytes in these files; zero: no files
@@ -138,6 +141,8 @@ type Pages interface {
 	// Rights returns what a person with a SID may do now, signed in or not: one principal for each
 	// role, none if the account may no longer log on. It fails if the directory could not answer.
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
+	// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+	Tickets() authn.Tickets
 }
 
 // Bounds limit what is kept for callers. The sizes are required.
@@ -355,7 +360,7 @@ func (s *Server) overHTTP() transport.Options {
 	}
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
-		options.Pages = s.pages
+		options.Pages, options.Tickets, options.EndPoint = s.pages, s.pages.Tickets(), s.EndPointOf
 	}
 	if s.forwarder != nil {
 		options.Hop = s.hop()

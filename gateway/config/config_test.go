@@ -167,11 +167,14 @@ func TestSettingsFitTogether(t *testing.T) {
 		"accounts twice": {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: C, name: _acme-challenge.y}\n",
 			[]string{"x.yaml:2: acme.accounts: the subdomain a of the credential 'C' is there twice"}},
 		"accounts of two":       {"acme:\n  accounts:\n  - {subdomain: a, credential: c, name: _acme-challenge.x}\n  - {subdomain: a, credential: d, name: _acme-challenge.y}\n", nil},
-		"passwords without TLS": {"signIn:\n  mode: form\n  roles:\n  - {group: G, scopes: [user:read]}\n", []string{"x.yaml:2: signIn.mode: passwords are sent over HTTPS only"}},
+		"passwords without TLS": {"signIn:\n  mode: form\n  roles:\n  - {group: G, scopes: [user:read]}\n", []string{"x.yaml:2: signIn.mode: passwords and tickets are sent over HTTPS only"}},
 		"people without a role": {"signIn:\n  mode: form\ntls:\n  pfxFile: x.pfx\n", []string{"x.yaml:2: signIn.mode: people could sign in and do nothing"}},
 		"people with a role":    {"signIn:\n  mode: form\n  roles:\n  - {group: G, scopes: [user:read]}\ntls:\n  pfxFile: x.pfx\n", nil},
 		"a role without scopes": {"signIn:\n  roles:\n  - {group: G}\n", []string{"signIn.roles"}},
-		"Kerberos":              {"signIn:\n  mode: kerberos\n", []string{"x.yaml:2: signIn.mode"}},
+		"Kerberos without TLS":  {"signIn:\n  mode: kerberos\n", []string{"x.yaml:2: signIn.mode"}},
+		"a mode that is none":   {"signIn:\n  mode: ntlm\n", []string{"x.yaml:2: signIn.mode"}},
+		"a keytab for nothing":  {"signIn:\n  keytab: gw.keytab\n", []string{"x.yaml:2: signIn.keytab"}},
+		"Kerberos with a role":  {"signIn:\n  mode: form+kerberos\n  keytab: gw.keytab\n  roles:\n  - {group: G, scopes: [user:read]}\ntls:\n  pfxFile: x.pfx\n", nil},
 		"all of them":           {"http:\n  settlePause: 1h\n  headerTimeout: 1h\n", []string{"x.yaml:2: http.settlePause", "x.yaml:3: http.headerTimeout"}},
 	} {
 		_, err := configtest.Load("x.yaml", []byte(c.text), nil)
@@ -191,7 +194,7 @@ func TestPeopleOfTheSandbox(t *testing.T) {
 	for text, want := range map[string]string{
 		form:                                     "",
 		form + "http:\n  listen: '[::1]:8080'\n": "",
-		form + "http:\n  listen: 0.0.0.0:8080\n": "signIn.mode: passwords are sent over HTTPS only",
+		form + "http:\n  listen: 0.0.0.0:8080\n": "signIn.mode: passwords and tickets are sent over HTTPS only",
 		form + "http:\n  listen: 0.0.0.0:8080\ntls:\n  pfxFile: x.pfx\n": "",
 		form + "  roles:\n  - {group: G, scopes: [user:read]}\n":         "",
 	} {

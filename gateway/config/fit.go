@@ -40,7 +40,10 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 		fault([]string{"signIn.tokens"}, "people sign in over HTTPS only: give the server a certificate (tls.certificateFile, tls.pfxFile or tls.storeThumbprint)")
 	}
 	if s.SignIn.Mode != SwitchOff && unencrypted && !(sandbox && loopback(s.HTTP.Listen)) {
-		fault([]string{"signIn.mode"}, "passwords are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
+		fault([]string{"signIn.mode"}, "passwords and tickets are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
+	}
+	if s.SignIn.Keytab != "" && !s.SignIn.Tickets() {
+		fault([]string{"signIn.keytab"}, "no ticket is checked with it: set signIn.mode to kerberos or form+kerberos")
 	}
 	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {
 		fault([]string{"signIn.mode"}, "people could sign in and do nothing: set signIn.roles, a list of groups with scopes")
@@ -119,6 +122,7 @@ func (s *Settings) Uses(file string) []File {
 		{Path: s.TLS.KeyFile, Use: "tls.keyFile", Secret: true, Required: true},
 		{Path: s.TLS.PFXFile, Use: "tls.pfxFile", Secret: true, Required: true},
 		{Path: s.TLS.PFXPasswordFile, Use: "tls.pfxPasswordFile", Secret: true, Required: true},
+		{Path: s.SignIn.Keytab, Use: "signIn.keytab", Secret: true, Required: true},
 		{Path: s.TLS.ClientCAFile, Use: "tls.clientCAFile", Required: true},
 		{Path: s.Cluster.CA, Use: "cluster.ca", Required: true},
 		{Path: s.Cluster.NKeyFile, Use: "cluster.nkeyFile", Secret: true, Required: true},

@@ -216,8 +216,12 @@ const (
 // signInRows are the settings of signing in to the pages for people.
 func signInRows() []Row {
 	return []Row{
-		{"signIn.mode", SwitchOff, "How people sign in to the pages under /ui/ with their account of the domain: form, with name and password, over HTTPS only; off: they cannot. Kerberos is not there yet. The sandbox has people of its own.",
-			choice(func(s *Settings) *string { return &s.SignIn.Mode }, SwitchOff, SignInForm)},
+		{"signIn.mode", SwitchOff, "How people sign in with their account of the domain, over HTTPS only: form, with name and password, to the pages under /ui/; kerberos, as they are signed in to Windows, to the pages and the API; form+kerberos, both; off: they cannot. The sandbox has people of its own, who may use the form unless this is kerberos.",
+			choice(func(s *Settings) *string { return &s.SignIn.Mode }, SwitchOff, SignInForm, SignInKerberos, SignInBoth)},
+		{"signIn.keytab", "\"\"", "File with the keys of the names HTTP/... that tickets are for; if empty, Windows checks them with the keys of the service's account. It is read at the start. Only the service may read it.",
+			text(func(s *Settings) *string { return &s.SignIn.Keytab })},
+		{"signIn.bindings", BindingsRequired, "Whether a ticket must be made for the TLS connection that it comes by (channel bindings): required; ifSent, for clients that cannot; off, if TLS ends at a proxy.",
+			choice(func(s *Settings) *string { return &s.SignIn.Bindings }, BindingsRequired, BindingsIfSent, SwitchOff)},
 		{"signIn.roles", "[]", "What people may do there, by group (DOMAIN\\name or SID): scopes, and limits as tokens have them: limits, rate, concurrency, deletionsPerHour, passwordResetsPerHour, changesPerHour. Of several roles each action must be allowed by one whole; what a person does counts for all of them.",
 			signInRoles(func(s *Settings) *[]Role { return &s.SignIn.Roles })},
 		{"signIn.domains", "[]", "Names of domains, NetBIOS names and UPN suffixes, whose accounts may sign in; if empty, the domain of this computer.",

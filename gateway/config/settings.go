@@ -241,18 +241,33 @@ type Webhook struct {
 
 // SignIn configures how people sign in to the pages.
 type SignIn struct {
-	Mode    string // SwitchOff, or SignInForm
-	Domains []string
-	Roles   []Role
-	Tokens  string // SwitchAuto, SwitchOn or SwitchOff
-	Idle    time.Duration
-	Max     time.Duration
-	Recheck time.Duration
-	Tries   int
+	Mode     string // SwitchOff, SignInForm, SignInKerberos or SignInBoth
+	Keytab   string // empty: the keys that Windows has for the account of the service
+	Bindings string // BindingsRequired, BindingsIfSent or SwitchOff
+	Domains  []string
+	Roles    []Role
+	Tokens   string // SwitchAuto, SwitchOn or SwitchOff
+	Idle     time.Duration
+	Max      time.Duration
+	Recheck  time.Duration
+	Tries    int
 }
 
-// SignInForm is the mode in which people sign in with name and password.
-const SignInForm = "form"
+// The modes in which people sign in with their account.
+const (
+	SignInForm     = "form"     // with name and password
+	SignInKerberos = "kerberos" // with a ticket
+	SignInBoth     = "form+kerberos"
+)
+
+// Whether a ticket must be made for the TLS connection that it comes by; SwitchOff: it need not be.
+const (
+	BindingsRequired = "required"
+	BindingsIfSent   = "ifSent"
+)
+
+// Tickets reports whether people sign in with a ticket of Kerberos.
+func (s SignIn) Tickets() bool { return s.Mode == SignInKerberos || s.Mode == SignInBoth }
 
 // Role is what the members of a group may do on the pages for people.
 type Role struct {

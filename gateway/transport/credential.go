@@ -20,16 +20,6 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// authenticate finds the caller.
-func (s *Server) authenticate(req *http.Request) (*identity.Principal, error) {
-	principal, err := s.caller(req)
-	if err == nil {
-		s.proved(Peer(req))
-		return principal, nil
-	}
-	return nil, refusedBy(err)
-}
-
 // caller returns the caller of a request, which is counted.
 func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
 	p, err := s.Auth.Authenticate(r.Context(), credentialIn(r))

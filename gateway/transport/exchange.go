@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/manual/site"
@@ -33,20 +36,24 @@ type exchange struct {
 
 	op        *ops.Operation      // nil: not for an operation
 	principal *identity.Principal // nil: not authenticated
-	classic   bool                // dialect
-	body      int64               // bytes of the memory for bodies that it holds
-	turn      func()              // ends its turn to send a list; nil: it has none
-	stream    *listStream         // nil: the answer is not one of a long list
+	person    string              // SID of a caller with a ticket; empty: it has none
+	allRoles  []*identity.Principal
+	given     func() (call.Given, error) // reads the parameters once
+	classic   bool                       // dialect
+	body      int64                      // bytes of the memory for bodies that it holds
+	turn      func()                     // ends its turn to send a list; nil: it has none
+	stream    *listStream                // nil: the answer is not one of a long list
 	answer    call.Answer
 	err       error // nil: a success
 }
 
 // Names of headers of answers.
 const (
-	serverHeader   = "X-Directory-Server" // a trailer if the answer is streamed
-	dryRunHeader   = "X-Dry-Run"          // so that nothing takes the answer for that to the act
-	replayedHeader = "Idempotency-Replayed"
-	repeatedHeader = "Idempotency-Request" // the request id of the call that ran
+	challengeHeader = "WWW-Authenticate"
+	serverHeader    = "X-Directory-Server" // a trailer if the answer is streamed
+	dryRunHeader    = "X-Dry-Run"          // so that nothing takes the answer for that to the act
+	replayedHeader  = "Idempotency-Replayed"
+	repeatedHeader  = "Idempotency-Request" // the request id of the call that ran
 )
 
 const contentType = "application/json; charset=utf-8"
@@ -71,14 +78,17 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			return
 		}
 		if op.Reply.Mark == ops.Events {
+			s.as(x, &c, able(x.allRoles, op)[0])
 			events := &eventStream{x: x, checkedAt: x.startedAt}
 			if err := s.Calls.Subscribe(x.c.Request.Context(), c, events); err != nil {
 				x.fail(err)
 			}
 			return
 		}
-		answer, err := s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
-		x.reply(answer, err)
+		x.reply(x.inRoles(func(p *identity.Principal) (call.Answer, error) {
+			s.as(x, &c, p)
+			return s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
+		}))
 	}
 }
 
@@ -89,7 +99,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 		ID: x.id, Op: x.op, From: ClientOf(x.c.Request), Input: httpInput{x}, Path: routeOf(x.c.Request).values,
 		Keys: header.Values(ops.KeyHeader), Match: header.Values(ops.IfMatch), NoneMatch: header.Values(ops.IfNoneMatch),
 		UnmodifiedSince: header.Values("If-Unmodified-Since"), LastEvents: header.Values(ops.LastEventHeader),
-		Again:   func() (*identity.Principal, error) { return s.authenticate(x.c.Request) },
+		Again:   x.again,
 		Accepts: func(media string) bool { return accepts(header.Values("Accept"), media) },
 		Prefers: func(media string) bool { return names(header.Values("Accept"), media) },
 	}
@@ -101,22 +111,36 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 		return err
 	}
 	adoptCredential(x)
-	if x.principal, err = s.authenticate(x.c.Request); err != nil {
+	if err = x.ownCall(); err != nil {
 		return err
 	}
-	if err = x.ownsHeaders(); err != nil {
-		return err
+	if x.allRoles, err = x.roles(); err != nil {
+		return refusedBy(err)
 	}
-	x.classic = IsClassic(x.principal, x.policy.Dialect)
-	c.Principal, c.Classic = x.principal, x.classic
-	return nil
+	s.proved(Peer(x.c.Request))
+	s.as(x, c, x.allRoles[0])
+	return x.ownsHeaders()
 }
 
-// httpInput are the parameters of a request.
+// as lets a call be made in a role.
+func (s *Server) as(x *exchange, c *call.Call, p *identity.Principal) {
+	x.principal, x.classic = p, IsClassic(p, x.policy.Dialect)
+	c.Principal, c.Classic = p, x.classic
+}
+
+// httpInput are the parameters of a request, whose body can be read once.
 type httpInput struct{ x *exchange }
 
 // Read implements [call.Input].
-func (i httpInput) Read(context.Context) (call.Given, error) { return i.x.server.collect(i.x) }
+func (i httpInput) Read(context.Context) (call.Given, error) {
+	x := i.x
+	if x.given == nil {
+		x.given = sync.OnceValues(func() (call.Given, error) { return x.server.collect(x) })
+	}
+	given, err := x.given()
+	given.Values = maps.Clone(given.Values) // the call completes them
+	return given, err
+}
 
 // reply sends the answer to a call. If a long list was begun and cannot be completed, the
 // connection is closed, so that the client does not take a part of it for all.
@@ -220,7 +244,10 @@ func (x *exchange) tell(err error) {
 	x.err = err
 	f, header := problem.Of(err), x.c.Writer.Header()
 	setHeader(header, serverHeader, f.Server)
-	setHeader(header, "WWW-Authenticate", f.Challenge)
+	setHeader(header, challengeHeader, f.Challenge)
+	if f.Challenge != "" && x.server.Tickets != nil {
+		header.Add(challengeHeader, negotiate.Scheme)
+	}
 	setHeader(header, "ETag", f.Tag)
 	if !x.server.HideDocs {
 		header.Set("Link", "<"+site.HelpOf(string(f.Code))+`>; rel="help"`)

@@ -49,7 +49,7 @@ func (s *Server) readyz(x *exchange) {
 	reasons := false
 	if carries(x.c.Request) {
 		var failed error
-		x.principal, failed = s.authenticate(x.c.Request)
+		x.principal, failed = x.authenticate(identity.OpsRead)
 		switch {
 		case failed == nil:
 			reasons = x.principal.Has(identity.OpsRead)
@@ -122,7 +122,7 @@ func (s *Server) version(x *exchange) {
 	}{Version: s.Version.Version, Engine: s.Engine, Features: s.Features}
 	if carries(x.c.Request) {
 		var failed error
-		x.principal, failed = s.authenticate(x.c.Request)
+		x.principal, failed = x.authenticate(identity.OpsRead)
 		switch {
 		case failed == nil:
 			shown.build = &build{s.Version.Commit, s.Version.Built, runtime.Version()}

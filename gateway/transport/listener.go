@@ -209,7 +209,7 @@ func (c *Connections) Limits() map[string]int64 {
 // answers 431, and a plain 400 to malformed HTTP, such as the path /%zz; over HTTP/2
 // it ends the stream, or the connection if the header is far too long. There is no
 // request yet, so these answers are not envelopes.
-const headerLimit = 64 << 10
+const headerLimit = 128 << 10 // a ticket of Kerberos may have half of it
 
 // httpServer returns a server with a limit on everything that clients can make it
 // wait for.

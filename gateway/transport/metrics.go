@@ -125,7 +125,7 @@ func (s *Server) metrics() func(*exchange) {
 	return func(x *exchange) {
 		if !s.OpenMetrics || carries(x.c.Request) || !local(x.c.Request, x.policy.Origins) {
 			var failed error
-			if x.principal, failed = s.authenticate(x.c.Request); failed == nil {
+			if x.principal, failed = x.authenticate(identity.OpsRead); failed == nil {
 				failed = call.Authorise(x.principal, identity.OpsRead)
 			}
 			if failed != nil {

@@ -40,9 +40,13 @@ type Options struct {
 	Calls      Calls
 	Operations []*ops.Operation
 	Auth       authn.Authenticator
-	Quotas     *identity.Meters // of all callers
-	Log        *logrus.Logger
-	Hop        *Hop // nil: the gateway is in no cluster
+	Tickets    authn.Tickets // of people, who are sent a challenge for them; nil: none is accepted
+	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; nil, or no
+	// bindings: it is not known.
+	EndPoint func(*http.Request) []byte
+	Quotas   *identity.Meters // of all callers
+	Log      *logrus.Logger
+	Hop      *Hop // nil: the gateway is in no cluster
 
 	HideDocs bool         // do not serve /openapi.json and /docs
 	Pages    http.Handler // under /ui/, for people; nil: there are none

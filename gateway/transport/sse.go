@@ -143,7 +143,7 @@ func (e *eventStream) Check() error {
 	case time.Since(e.checkedAt) < recheckEvents:
 		return nil
 	}
-	principal, failed := x.server.authenticate(x.c.Request)
+	principal, failed := x.again()
 	if failed != nil {
 		return errNotValid
 	}

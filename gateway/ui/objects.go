@@ -432,6 +432,10 @@ func rowOf(k Check) checkRow {
 // status shows the verdict to everybody, and the checks to people who are signed in.
 func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	session, _ := p.Gate.Find(r.Context(), p.cookie(r)) // the page is for everybody
+	if session == nil && p.triesTicket(r) {
+		http.Redirect(w, r, asking(ticketPath, "next", r.URL.RequestURI()), http.StatusSeeOther)
+		return
+	}
 	c := &visit{Pages: p, w: w, r: r, session: session}
 	if session != nil {
 		var err error

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
 )
 
@@ -21,8 +22,8 @@ func (everybody) Check(_ context.Context, _, name string, _ []byte) (*signin.Per
 	return &signin.Person{SID: "S-1", Name: name}, nil
 }
 
-func (everybody) Accept(context.Context, []byte) (*signin.Person, error) {
-	return nil, signin.ErrUnsupported
+func (everybody) Accept(context.Context, negotiate.Token) (*signin.Person, []byte, error) {
+	return nil, nil, signin.ErrUnsupported
 }
 
 func (everybody) Groups(context.Context, string) (*signin.Person, error) {

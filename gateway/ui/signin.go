@@ -20,9 +20,14 @@ const retryAfter = "5"
 type signInPage struct {
 	Passwords, Tokens bool
 	Next, Hint        string
+	Ticket            string // address to sign in at with a ticket; empty: nowhere
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
+	if p.triesTicket(r) {
+		http.Redirect(w, r, asking(ticketPath, "next", next(r.URL.Query().Get("next"))), http.StatusSeeOther)
+		return
+	}
 	p.askSignIn(w, r, http.StatusOK, nil, r.URL.Query().Get("next"))
 }
 
@@ -30,9 +35,11 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
 // wrong box. A browser without a cookie gets one, to which
 // the form is bound.
 func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem texts.Text, where string) {
-	shown := page{Title: texts.Of("signIn.title"), Section: "signin", Form: p.newForm(w, r), Body: signInPage{
-		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Next: next(where), Hint: p.Hint,
-	}}
+	body := signInPage{Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Next: next(where), Hint: p.Hint}
+	if p.Gate.Tickets() {
+		body.Ticket = asking(ticketPath, "next", body.Next)
+	}
+	shown := page{Title: texts.Of("signIn.title"), Section: "signin", Form: p.newForm(w, r), Body: body}
 	if !problem.Empty() {
 		shown.Alert = &alert{Text: problem}
 	}
@@ -111,6 +118,9 @@ func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, mark, where st
 func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	err := p.Gate.End(r.Context(), p.cookie(r))
 	p.setCookie(w, r, "")
+	if p.Gate.Tickets() {
+		p.preferForm(w, r) // or the next page would sign the person in again
+	}
 	if errors.Is(err, signin.ErrStore) {
 		p.plain(w, r, http.StatusServiceUnavailable, texts.Of("signIn.out"), texts.Of("signIn.out.text", "why", withoutStore(err)))
 		return

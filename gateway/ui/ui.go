@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strings"
 
+	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/texts"
@@ -28,6 +29,9 @@ type Options struct {
 	Gate *signin.Gate
 	// Client returns the address of a request's client, which may be behind a proxy.
 	Client func(*http.Request) netip.Addr
+	// EndPoint returns the bindings of the TLS connection of a request's client; nil, or no bindings: it is
+	// not known.
+	EndPoint func(*http.Request) []byte
 
 	Sandbox bool // says so on every page
 	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
@@ -82,6 +86,7 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("GET /ui/{$}", p.status)
 	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
 	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
+	p.routes.HandleFunc("GET "+ticketPath, p.ticket)
 	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
 	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
 	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
@@ -109,6 +114,14 @@ func New(o Options) *Pages {
 // Rights returns what a person may do now, whether at a page or not: one principal for each role.
 func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	return p.Gate.Rights(ctx, sid)
+}
+
+// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+func (p *Pages) Tickets() authn.Tickets {
+	if !p.Gate.Tickets() {
+		return nil
+	}
+	return p.Gate
 }
 
 // ServeHTTP implements [http.Handler].
@@ -271,6 +284,10 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
 				where = r.URL.RequestURI()
+			}
+			if p.triesTicket(r) {
+				http.Redirect(w, r, asking(ticketPath, "next", where), http.StatusSeeOther)
+				return
 			}
 			p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 			return

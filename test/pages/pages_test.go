@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
@@ -50,8 +51,8 @@ func (d *people) Check(_ context.Context, _, name string, given []byte) (*signin
 	return &signin.Person{SID: "S-1-" + name, Name: name, Groups: []string{"group of " + name}}, nil
 }
 
-func (d *people) Accept(context.Context, []byte) (*signin.Person, error) {
-	return nil, signin.ErrUnsupported
+func (d *people) Accept(context.Context, negotiate.Token) (*signin.Person, []byte, error) {
+	return nil, nil, signin.ErrUnsupported
 }
 
 func (d *people) Groups(_ context.Context, sid string) (*signin.Person, error) {

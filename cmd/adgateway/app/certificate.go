@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway"
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/config"
 	"adgateway/gateway/tlscert"
 	"adgateway/winsvc/events"
@@ -90,6 +92,22 @@ func (c *certificate) config() *tls.Config {
 		return nil
 	}
 	return c.Config()
+}
+
+// endPoint returns the bindings of connections with the certificate now; nil without TLS.
+func (c *certificate) endPoint() []byte {
+	if c == nil {
+		return nil
+	}
+	served, err := c.Config().GetCertificate(nil)
+	if err != nil || len(served.Certificate) == 0 {
+		return nil
+	}
+	leaf, err := x509.ParseCertificate(served.Certificate[0])
+	if err != nil {
+		return nil
+	}
+	return negotiate.EndPoint(leaf)
 }
 
 // names returns the DNS names of the certificate now.

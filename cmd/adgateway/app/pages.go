@@ -32,7 +32,7 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
-		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := ui.Options{API: api, Client: gateway.ClientOf, EndPoint: api.EndPointOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
 		}
@@ -40,6 +40,8 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 			gate.Tokens = o.Auth
 		}
 		if o.People != nil {
+			mode := o.Settings.SignIn
+			gate.Tickets, gate.TicketsOnly = mode.Tickets(), mode.Mode == config.SignInKerberos
 			gate.Directory, gate.Roles, gate.Domains, pages.Hint = o.People.Directory, o.People.Roles, o.People.Domains, o.People.Hint
 			if o.People.ByName {
 				gate.Directory = enabledDirectory{o.People.Directory, accounts{api}}

@@ -30,6 +30,7 @@ type account struct {
 	SamUsername, SID string
 	Enabled          bool
 	AccountExpires   *time.Time
+	LockedOut        bool // read by byName only
 }
 
 const accountFields = "samUsername,sid,enabled,accountExpires"
@@ -68,7 +69,7 @@ func (a accounts) send(ctx context.Context, operation string, values call.Values
 
 // byName returns the account with a sAMAccountName.
 func (a accounts) byName(ctx context.Context, name string) (found account, ok bool, err error) {
-	ok, err = a.read(ctx, "user.get", call.Values{"Username": name, ops.ShowFields: accountFields}, &found)
+	ok, err = a.read(ctx, "user.get", call.Values{"Username": name, ops.ShowFields: accountFields + ",lockedOut"}, &found)
 	return found, ok, err
 }
 
@@ -160,6 +161,10 @@ func (d enabledDirectory) Groups(ctx context.Context, sid string) (*signin.Perso
 		return nil, err
 	case ok && found.SID == sid && (!found.Enabled || found.AccountExpires != nil && !time.Now().Before(*found.AccountExpires)):
 		return nil, signin.ErrRefused
+	case ok && found.SID == sid && found.LockedOut:
+		locked := *person
+		locked.Locked = true
+		return &locked, nil
 	}
 	return person, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
@@ -41,8 +42,13 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	if len(roles) == 0 {
 		return nil, nil
 	}
+	signIn := s.live.Now().SignIn
+	tickets, err := ticketsOf(signIn, signIn.Domains)
+	if err != nil {
+		return nil, err
+	}
 	s.backend.people = &People{
-		Directory: worldDirectory{world}, Roles: roles, Domains: s.live.Now().SignIn.Domains,
+		Directory: worldDirectory{world, tickets}, Roles: roles, Domains: signIn.Domains, ByName: tickets != nil,
 		Hint: "Your account of the simulated domain.",
 	}
 	if groups == nil {
@@ -71,16 +77,14 @@ func sandboxRoles(groups map[string]string) []signin.Role {
 }
 
 // worldDirectory signs people in with the accounts of a simulated domain.
-type worldDirectory struct{ world simulated }
+type worldDirectory struct {
+	world   simulated
+	tickets *negotiate.Acceptor // nil: none are accepted
+}
 
 // Check implements [signin.Directory].
 func (d worldDirectory) Check(ctx context.Context, _, name string, password []byte) (*signin.Person, error) {
 	return personOf(d.world.LogOn(ctx, name, string(password)))
-}
-
-// Accept implements [signin.Directory].
-func (d worldDirectory) Accept(context.Context, []byte) (*signin.Person, error) {
-	return nil, signin.ErrUnsupported
 }
 
 // Groups implements [signin.Directory].
@@ -155,8 +159,12 @@ func domainPeople(s config.SignIn) (*People, error) {
 			}
 		}
 	}
+	tickets, err := ticketsOf(s, domains)
+	if err != nil {
+		return nil, err
+	}
 	return &People{
-		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf}, Roles: roles, Domains: domains, ByName: true,
+		Directory: windowsDirectory{domain: system.Domain, logOn: host.LogOn, groups: host.GroupsOf, tickets: tickets}, Roles: roles, Domains: domains, ByName: true,
 		Hint: "Your account of the domain " + system.Domain + ".",
 	}, nil
 }
@@ -166,6 +174,8 @@ type windowsDirectory struct {
 	domain string // for names without one
 	logOn  func(ctx context.Context, domain, name string, password []byte) (host.Logon, error)
 	groups func(ctx context.Context, sid string) (host.Logon, error)
+
+	tickets *negotiate.Acceptor // nil: none are accepted
 }
 
 // The codes of Windows for a right password that does not let its holder in.
@@ -192,11 +202,6 @@ func (d windowsDirectory) Check(ctx context.Context, domain, name string, passwo
 		return nil, signin.ErrExpired
 	}
 	return nil, errors.Join(signin.ErrRefused, err)
-}
-
-// Accept implements [signin.Directory].
-func (d windowsDirectory) Accept(context.Context, []byte) (*signin.Person, error) {
-	return nil, signin.ErrUnsupported
 }
 
 // Groups implements [signin.Directory].

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
@@ -51,7 +52,7 @@ func TestWindowsDirectory(t *testing.T) {
 	person, err := d.Groups(t.Context(), "S-1-5-21-7")
 	require.NoError(t, err)
 	assert.Equal(t, "S-1-5-21-7", person.SID)
-	_, err = d.Accept(t.Context(), nil)
+	_, _, err = d.Accept(t.Context(), negotiate.Token{})
 	assert.ErrorIs(t, err, signin.ErrUnsupported)
 }
 

@@ -289,6 +289,7 @@ func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prome
 	cluster := s.kept.cluster()
 	g.Member, g.Hop, g.ClusterName = cluster.Member(), cluster.Hop(), clusterName(o)
 	g.Wall, g.Stopping, g.Connections.TLS = o.Clock.Wall, s.stopping, s.certificate.config()
+	g.EndPoint = s.certificate.endPoint
 	return g
 }
 

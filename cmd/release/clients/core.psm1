@@ -6,13 +6,16 @@ $script:Warned = @{}
 
 function Connect-AdGateway {
     # .SYNOPSIS
-    # Chooses the gateway and the token for the functions of this module, and shows who is calling.
+    # Chooses the gateway and the credential for the functions of this module, and shows who is calling.
     #
     # .DESCRIPTION
     # The address must be https, unless it is that of this machine. The certificate of the gateway must be
     # one that this machine trusts; there is no switch that skips the check. The token stays a SecureString
     # in memory, until Disconnect-AdGateway or the end of the session. A job and ForEach-Object -Parallel
     # are sessions of their own: connect in each.
+    #
+    # Without a token, a credential and a certificate, the functions call as the account that is signed in to
+    # this computer, if the gateway accepts Kerberos. Use the full name of the gateway then.
     #
     # .PARAMETER Uri
     # The address of the gateway, without /api: https://gateway.corp.example:8443
@@ -27,7 +30,8 @@ function Connect-AdGateway {
     # A certificate that says who is calling where the gateway asks for one.
     #
     # .PARAMETER UseDefaultCredentials
-    # Answers a server or proxy before the gateway that asks for the account that is signed in.
+    # Answers a server that asks for the account that is signed in. Without a token, a credential and a
+    # certificate it is on.
     #
     # .PARAMETER Proxy
     # The proxy. By default the module uses the proxy of the system.
@@ -53,7 +57,10 @@ function Connect-AdGateway {
     #
     # .EXAMPLE
     # Connect-AdGateway -Uri 'https://gateway.corp.example:8443' -Credential (Get-Credential)
-    [CmdletBinding(DefaultParameterSetName = 'Token', PositionalBinding = $false)]
+    #
+    # .EXAMPLE
+    # Connect-AdGateway -Uri 'https://gateway.corp.example:8443'
+    [CmdletBinding(DefaultParameterSetName = 'SignedIn', PositionalBinding = $false)]
     [OutputType('AdGateway.Caller')]
     param(
         [Parameter(Mandatory = $true, Position = 0)]
@@ -88,8 +95,9 @@ function Connect-AdGateway {
             $PSCmdlet.ThrowTerminatingError((New-AdgErrorRecord -Failure $failure))
             return
         }
+        $signedIn = [bool] $UseDefaultCredentials -or ($null -eq $Token -and $null -eq $Credential -and $null -eq $Certificate)
         $client = New-AdgClient -Options @{
-            TimeoutSec = $TimeoutSec; Certificate = $Certificate; UseDefaultCredentials = $UseDefaultCredentials; Proxy = $Proxy
+            TimeoutSec = $TimeoutSec; Certificate = $Certificate; UseDefaultCredentials = $signedIn; Proxy = $Proxy
             ProxyCredential = $ProxyCredential; ProxyUseDefaultCredentials = $ProxyUseDefaultCredentials; NoProxy = $NoProxy
         }
         $before = $script:Connection
@@ -142,13 +150,13 @@ function New-AdgErrorRecord {
     [System.Management.Automation.ErrorRecord]::new($exception, $Failure.code, $category, $Failure)
 }
 
-# Get-AdgAuthorization returns the header that says who is calling.
+# Get-AdgAuthorization returns the header that says who is calling; nothing if the connection itself does.
 function Get-AdgAuthorization {
     [CmdletBinding()]
     param()
     if ($null -ne $script:Connection.Token) {
         'Bearer ' + (ConvertFrom-AdgSecret -Secret $script:Connection.Token)
-    } else {
+    } elseif ($null -ne $script:Connection.Credential) {
         $text = $script:Connection.Credential.UserName + ':' + (ConvertFrom-AdgSecret -Secret $script:Connection.Credential.Password)
         'Basic ' + [System.Convert]::ToBase64String([System.Text.Encoding]::UTF8.GetBytes($text))
     }
@@ -173,6 +181,9 @@ function Get-AdgPause {
 function Get-AdgWording {
     [CmdletBinding()]
     param($Row, $Failure)
+    if ($Failure.code -eq 'unauthenticated' -and $null -eq $script:Connection.Token -and $null -eq $script:Connection.Credential) {
+        return "The gateway does not accept the account that is signed in: $($Failure.message) Otherwise call Connect-AdGateway with -Token or -Credential."
+    }
     if ($Failure.code -eq 'unauthenticated') {
         return 'The gateway does not accept the token or the password: call Connect-AdGateway with a valid one.'
     }
@@ -189,7 +200,9 @@ function Get-AdgWording {
 function Send-AdgRequest {
     [CmdletBinding()]
     param($Caller, $Row, [string] $Path, [hashtable] $Values, [hashtable] $Headers, [string] $List)
-    $all = @{ 'Authorization' = Get-AdgAuthorization; 'Accept' = 'application/json' }
+    $all = @{ 'Accept' = 'application/json' }
+    $authorization = Get-AdgAuthorization
+    if ("$authorization" -ne '') { $all['Authorization'] = $authorization }
     foreach ($name in $Headers.Keys) { $all[$name] = $Headers[$name] }
     $address = $script:Connection.Address + $Path
     $body = $List

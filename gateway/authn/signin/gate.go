@@ -21,10 +21,12 @@ import (
 
 // Options configure a [Gate]. The zero value of every field but Now selects a default.
 type Options struct {
-	Directory Directory           // nil: nobody signs in with a password
-	Tokens    authn.Authenticator // nil: nobody signs in with a token
-	Roles     []Role
-	Domains   []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
+	Directory   Directory           // nil: nobody signs in with an account
+	Tickets     bool                // people sign in with a ticket of Kerberos
+	TicketsOnly bool                // nobody signs in with a password
+	Tokens      authn.Authenticator // nil: nobody signs in with a token
+	Roles       []Role
+	Domains     []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
 
 	Idle    time.Duration // without a request, after which a session ends; zero: 15 min
 	Max     time.Duration // after which a session ends; zero: 8 h
@@ -75,12 +77,13 @@ type Gate struct {
 	own   *store.Sealed // in memory, for what the store cannot keep
 	since time.Time     // when the gate was made
 
-	addresses *addresses
-	lookups   *lookups
-	rights    *rights
-	marks     *marks
-	turns     turns
-	asking    asking
+	addresses  *addresses
+	badTickets *failures
+	lookups    *lookups
+	rights     *rights
+	marks      *marks
+	turns      turns
+	asking     asking
 
 	mu    sync.Mutex
 	uses  *simplelru.LRU[sum, use] // of sessions here
@@ -117,7 +120,7 @@ func NewGate(o Options) *Gate {
 	}
 	g := &Gate{
 		o: o, own: own, since: o.Now(),
-		addresses: newAddresses(o.Now), lookups: newLookups(o), turns: newTurns(),
+		addresses: newAddresses(o.Now), badTickets: newFailures(o.Now), lookups: newLookups(o), turns: newTurns(),
 		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
 	}
@@ -133,8 +136,8 @@ func NewGate(o Options) *Gate {
 	return g
 }
 
-// Passwords reports whether people can sign in with their account.
-func (g *Gate) Passwords() bool { return g.o.Directory != nil }
+// Passwords reports whether people can sign in with the password of their account.
+func (g *Gate) Passwords() bool { return g.o.Directory != nil && !g.o.TicketsOnly }
 
 // Tokens reports whether tokens can sign in.
 func (g *Gate) Tokens() bool { return g.o.Tokens != nil }
@@ -174,7 +177,7 @@ func (g *Gate) Password(
 	ctx context.Context, name string, password []byte, client netip.Addr, mark string,
 ) (string, error) {
 	defer clear(password)
-	if g.o.Directory == nil {
+	if !g.Passwords() {
 		return "", ErrUnsupported
 	}
 	a := &attempt{gate: g, client: client}

@@ -6,15 +6,13 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
-
-	"adgateway/gateway/identity"
 )
 
 // rightsLife is how long an answer of the directory about a person is used: a job asks before each
 // item.
 const rightsLife = 2 * time.Second
 
-// rights remembers for a moment what people may do.
+// rights remembers people as the directory knew them.
 type rights struct {
 	flight singleflight.Group
 
@@ -22,10 +20,10 @@ type rights struct {
 	known *simplelru.LRU[string, found] // by SID
 }
 
-// found is what a person could do a moment ago.
+// found is a person as it was.
 type found struct {
-	principals []*identity.Principal
-	at         time.Time
+	person *Person // nil: the account may not log on
+	at     time.Time
 }
 
 func newRights() *rights {
@@ -34,17 +32,21 @@ func newRights() *rights {
 	return r
 }
 
-// of returns what was found for a person, not longer ago than rightsLife.
-func (r *rights) of(sid string, now time.Time) ([]*identity.Principal, bool) {
+// of returns what was found for a person, not longer ago than life. A refusal is remembered for a moment
+// only, as an administrator may have unlocked the account.
+func (r *rights) of(sid string, now time.Time, life time.Duration) (*Person, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last, known := r.known.Get(sid)
 	age := now.Sub(last.at)
-	return last.principals, known && age >= 0 && age < rightsLife
+	if last.person == nil || last.person.Locked {
+		life = rightsLife
+	}
+	return last.person, known && age >= 0 && age < life
 }
 
-func (r *rights) keep(sid string, principals []*identity.Principal, now time.Time) {
+func (r *rights) keep(sid string, person *Person, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.known.Add(sid, found{principals, now})
+	r.known.Add(sid, found{person, now})
 }

@@ -289,26 +289,35 @@ func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, e
 	if g.o.Directory == nil {
 		return nil, nil
 	}
-	if known, fresh := g.rights.of(sid, g.o.Now()); fresh {
-		return slices.Clone(known), nil
+	person, err := g.ask(ctx, sid, rightsLife)
+	if err != nil || person == nil {
+		return nil, err
+	}
+	return principals(person, g.o.Roles), nil
+}
+
+// ask returns a person as the directory knew it not longer ago than life; nil: the account may not log on.
+// The error means that the directory could not answer.
+func (g *Gate) ask(ctx context.Context, sid string, life time.Duration) (*Person, error) {
+	if known, fresh := g.rights.of(sid, g.o.Now(), life); fresh {
+		return known, nil
 	}
 	asked := g.rights.flight.DoChan(sid, func() (any, error) {
 		at := g.o.Now() // what changes while the directory answers is asked for again
 		person, err := g.o.Directory.Groups(context.WithoutCancel(ctx), sid)
-		var now []*identity.Principal
 		switch {
-		case err == nil:
-			now = principals(person, g.o.Roles)
-		case !errors.Is(err, ErrRefused):
+		case errors.Is(err, ErrRefused):
+			person = nil
+		case err != nil:
 			return nil, err
 		}
-		g.rights.keep(sid, now, at)
-		return now, nil
+		g.rights.keep(sid, person, at)
+		return person, nil
 	})
 	select {
 	case answer := <-asked:
-		now, _ := answer.Val.([]*identity.Principal)
-		return slices.Clone(now), answer.Err
+		person, _ := answer.Val.(*Person)
+		return person, answer.Err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}

@@ -12,6 +12,7 @@
 //	stored.go   what is kept of them, and how it is decided and looked up
 //	steps.go    what the pages keep for a session
 //	tries.go    wrong passwords
+//	tickets.go  people who have a ticket of Kerberos
 //	rights.go   what people may do who are not at a page
 //	lookup.go   what is known of the accounts whose passwords are tried
 package signin
@@ -20,6 +21,7 @@ import (
 	"context"
 	"errors"
 
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/identity"
 )
 
@@ -28,6 +30,8 @@ type Person struct {
 	SID    string   `json:"sid"`
 	Name   string   `json:"name"`   // sAMAccountName
 	Groups []string `json:"groups"` // SIDs of all groups, nested ones included
+
+	Locked bool `json:"-"` // the domain has locked the account out, which ends no session
 }
 
 // Directory knows the accounts of the domain. Implementations are safe for concurrent use. Errors
@@ -36,8 +40,10 @@ type Directory interface {
 	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
 	// typed before it, if anything. It does not keep the password, and the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept accepts a Kerberos token of a browser.
-	Accept(ctx context.Context, token []byte) (*Person, error)
+	// Accept returns whom a ticket of Kerberos is for, with the groups in the ticket; nil: it names none.
+	// The reply proves the gateway to the client; nil: it did not ask. It does not say whether the account
+	// may log on now. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the person as the directory has them now, or ErrRefused if the account may no
 	// longer log on.
 	Groups(ctx context.Context, sid string) (*Person, error)

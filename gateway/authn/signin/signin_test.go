@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/identity"
 )
 
@@ -33,7 +34,9 @@ func (d *directory) Check(_ context.Context, domain, name string, password []byt
 	return &Person{SID: "S-" + name, Name: name, Groups: []string{"desk"}}, nil
 }
 
-func (d *directory) Accept(context.Context, []byte) (*Person, error) { return nil, ErrUnsupported }
+func (d *directory) Accept(context.Context, negotiate.Token) (*Person, []byte, error) {
+	return nil, nil, ErrUnsupported
+}
 
 func (d *directory) Groups(_ context.Context, sid string) (*Person, error) {
 	d.mu.Lock()

@@ -53,6 +53,9 @@ type Origin struct {
 
 	// Chains are the verified chains of the client's certificate; nil: there is none.
 	Chains [][]*x509.Certificate
+
+	// EndPoint are the bindings of the client's TLS connection (RFC 5929); nil: it has none.
+	EndPoint []byte
 }
 
 type originKey struct{}
@@ -73,6 +76,7 @@ const (
 	schemeHeader  = prefix + "Scheme"
 	requestHeader = prefix + "Request-Id"
 	chainHeader   = prefix + "Certificates" // one for each chain
+	pointHeader   = prefix + "End-Point"
 
 	refusedHeader = prefix + "Refused" // why
 	leaderHeader  = prefix + "Leader"
@@ -109,6 +113,9 @@ func (o *Origin) write(header http.Header) {
 	header.Set(clientHeader, string(client))
 	header.Set(schemeHeader, o.Scheme)
 	header.Set(requestHeader, o.RequestID)
+	if o.EndPoint != nil {
+		header.Set(pointHeader, base64.StdEncoding.EncodeToString(o.EndPoint))
+	}
 	for _, chain := range o.Chains {
 		var line []string
 		for _, certificate := range chain {
@@ -126,6 +133,13 @@ func readOrigin(header http.Header) (Origin, error) {
 	}
 	if o.Scheme != "http" && o.Scheme != "https" {
 		return o, fmt.Errorf("the scheme %q is neither http nor https", o.Scheme)
+	}
+	if text := header.Get(pointHeader); text != "" {
+		point, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return o, fmt.Errorf("the bindings of the client's connection: %w", err)
+		}
+		o.EndPoint = point
 	}
 	for _, line := range header.Values(chainHeader) {
 		var chain []*x509.Certificate

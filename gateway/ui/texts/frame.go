@@ -1,7 +1,7 @@
 package texts
 
 // parts are the parts of the table, each about one thing.
-var parts = []table{frame, words, times, signIn, objects, alerts, work, search}
+var parts = []table{frame, words, times, signIn, objects, alerts, work, search, tickets}
 
 // frame are the texts around every page.
 var frame = table{

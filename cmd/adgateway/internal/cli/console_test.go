@@ -38,13 +38,17 @@ function Write-Progress {
 const standIn = `function New-AdgClient {
     [CmdletBinding()]
     param([hashtable] $Options)
-    'client'
+    $Options
 }
 function Send-AdgMessage {
     [CmdletBinding()]
     param($Client, [string] $Method, [string] $Uri, [hashtable] $Headers, [string] $Body)
     $names = @($Headers.Keys)
     $values = @(foreach ($name in $names) { $Headers[$name] })
+    if ($Client.UseDefaultCredentials) {
+        $names = @($names) + 'X-Signed-In'
+        $values = @($values) + 'yes'
+    }
     Send-Message -Uri $Uri -Method $Method -HeaderName $names -HeaderValue $values -Body $Body
 }
 `

@@ -13,6 +13,7 @@ import (
 	"adgateway/cmd/adgateway/app"
 	"adgateway/cmd/adgateway/internal/doctor"
 	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/config"
 	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
@@ -56,6 +57,7 @@ func (e *examination) probes() doctor.Probes {
 		Listen:      tryListening,
 		PortHolder:  host.PortHolder,
 		Certificate: certificateOf,
+		Keytab:      namesInKeytab,
 		Names:       host.Names,
 
 		Receiver: app.ReachWebhook,
@@ -128,6 +130,15 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	}
 	leaf := served.Leaf
 	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
+}
+
+// namesInKeytab returns the names that a keytab has keys of.
+func namesInKeytab(path string) ([]string, error) {
+	keys, err := negotiate.ReadKeytab(path, negotiate.Required)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Names(), nil
 }
 
 // readCluster asks the gateways of the cluster of the settings, and connects to its nodes.

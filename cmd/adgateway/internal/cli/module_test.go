@@ -180,3 +180,30 @@ func TestTheModuleWarns(t *testing.T) {
 		"Get-AdgGroupMembers is now Get-AdgGroupMember; the old name goes with the next version.",
 	}, c.warnings)
 }
+
+// Without a token, a credential and a certificate the module calls as the account that is signed in.
+func TestTheModuleCallsAsTheAccountThatIsSignedIn(t *testing.T) {
+	var asked []string
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, strings.Join(r.Header.Values("Authorization"), ",")+" "+r.Header.Get("X-Signed-In"))
+		w.Header().Set("Content-Type", "application/json")
+		if len(asked) == 2 {
+			w.WriteHeader(http.StatusUnauthorized)
+			fmt.Fprint(w, `{"result":[],"error":{"code":"unauthenticated","message":"The ticket has expired."}}`)
+			return
+		}
+		fmt.Fprint(w, `{"result":[{"exists":true,"kind":"person"}]}`)
+	}))
+	t.Cleanup(gateway.Close)
+	c := startConsole(t, "secret")
+	said := c.run(t, `Import-Module -Name AdGateway
+(Connect-AdGateway -Uri '`+gateway.URL+`').kind
+try { Test-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.Exception.Message }
+$token = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePassword
+(Connect-AdGateway -Uri '`+gateway.URL+`' -Token $token).kind
+(Connect-AdGateway -Uri '`+gateway.URL+`' -Token $token -UseDefaultCredentials).kind
+`)
+	assert.Equal(t, "person\nThe gateway does not accept the account that is signed in: The ticket has expired. "+
+		"Otherwise call Connect-AdGateway with -Token or -Credential.\nperson\nperson\n", said)
+	assert.Equal(t, []string{" yes", " yes", "Bearer secret ", "Bearer secret yes"}, asked)
+}

@@ -17,6 +17,7 @@ func Checks() []Check {
 	all = append(all, powerShellChecks()...)
 	all = append(all, serverChecks()...)
 	all = append(all, rightsChecks()...)
+	all = append(all, ticketChecks()...)
 	all = append(all, clusterChecks()...)
 	return append(all, gatewayChecks()...)
 }

@@ -41,7 +41,9 @@ type Probes struct {
 	PortHolder func(ctx context.Context, address string) string
 	// Certificate returns errors.ErrUnsupported if the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)
-	Names       func() []string // names of this computer that clients may use
+	// Keytab returns the names that a keytab has keys of.
+	Keytab func(path string) ([]string, error)
+	Names  func() []string // names of this computer that clients may use
 
 	// Receiver connects to the receiver of a webhook, and sends nothing.
 	Receiver func(ctx context.Context, w config.Webhook) error

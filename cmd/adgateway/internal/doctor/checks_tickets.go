@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+// ticketChecks are about people who sign in with tickets of Kerberos. That the clocks agree is checked for
+// everybody.
+func ticketChecks() []Check {
+	return []Check{
+		{
+			Name: "keytab", Page: "single-sign-on#without-the-keys-of-windows",
+			About: "the keys that tickets are checked with can be read",
+			How:   "reads signIn.keytab",
+			Faults: []Fault{
+				{"unusable", Failure, "signIn.keytab cannot be used: {error}",
+					"Make it with 'ktpass /princ HTTP/NAME@REALM /mapuser ACCOUNT /crypto AES256-SHA1 /ptype KRB5_NT_PRINCIPAL /pass * /out FILE', and let the service's account read it."},
+			},
+			probe: probeKeytab,
+		},
+		{
+			Name: "service-names", Page: "single-sign-on#set-up",
+			About: "browsers get tickets for the names of the gateway",
+			How:   "looks for the accounts with the SPN HTTP/NAME for each DNS name of the certificate",
+			Needs: []string{"adws"}, Limit: time.Minute,
+			Faults: []Fault{
+				{"no-name", Warning, "The certificate has no DNS name: browsers send NTLM then, which is refused.",
+					"Use a certificate with the full name by which people open the gateway."},
+				{"missing", Failure, "No account has the SPN {spn}: browsers send NTLM then, which is refused.",
+					"As a domain administrator run 'setspn -S {spn} {account}'."},
+				{"double", Failure, "{count} accounts have the SPN {spn}: {accounts}. The domain issues no tickets for it.",
+					"Take it from the wrong one: 'setspn -D {spn} ACCOUNT'; 'setspn -X' lists all that are double."},
+				{"another", Failure, "The SPN {spn} is on {accounts}, but the service runs as {account}, which does not have its key.",
+					"Run 'setspn -D {spn} {accounts}', then 'setspn -S {spn} {account}'."},
+			},
+			probe: probeServiceNames,
+		},
+	}
+}
+
+const noTickets = "nobody signs in with a ticket (signIn.mode)"
+
+func probeKeytab(_ context.Context, x *exam) verdict {
+	switch {
+	case !x.settings.SignIn.Tickets():
+		return skipped("%s", noTickets)
+	case x.settings.SignIn.Keytab == "":
+		return skipped("Windows checks the tickets")
+	}
+	names, err := x.Keytab(x.settings.SignIn.Keytab)
+	v := verdict{found: strings.Join(names, ", ")}
+	if err != nil {
+		v.hit("unusable", "error", oneLine(err))
+	}
+	return v
+}
+
+// serviceName is an account with the SPN.
+type serviceName struct{ Name, Account, SID string }
+
+func probeServiceNames(ctx context.Context, x *exam) verdict {
+	if !x.settings.SignIn.Tickets() {
+		return skipped("%s", noTickets)
+	}
+	certificate, err := x.Certificate(x.settings)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return failed(err)
+	}
+	var v verdict
+	names := slices.DeleteFunc(certificate.Names, func(name string) bool {
+		_, err := netip.ParseAddr(name)
+		return err == nil || strings.Contains(name, "*") || name == "localhost"
+	})
+	if len(names) == 0 {
+		v.hit("no-name")
+		return v
+	}
+	var asked []string
+	for _, name := range names {
+		asked = append(asked, "HTTP/"+name, "HOST/"+name)
+	}
+	found, err := records[serviceName](ctx, x, ps.Request{Script: "Get-GatewayServiceName", Lane: ps.Directory, Args: ps.Args{
+		"Name": ps.List(asked), "Server": ps.Text(x.controllers[0]),
+	}})
+	if err != nil {
+		return failed(err)
+	}
+	for _, name := range names {
+		v.judge(x, name, found)
+	}
+	v.found = strings.Join(names, ", ")
+	return v
+}
+
+// judge says what is wrong with the SPN of a name.
+func (v *verdict) judge(x *exam, name string, found []serviceName) {
+	of := func(spn string) (all []serviceName) {
+		for _, one := range found {
+			if strings.EqualFold(one.Name, spn) {
+				all = append(all, one)
+			}
+		}
+		return all
+	}
+	spn, account := "HTTP/"+name, "ACCOUNT"
+	if x.service.Installed {
+		account = x.service.Account
+	}
+	holders := of(spn)
+	if len(holders) == 0 && x.asComputer() {
+		holders = of("HOST/" + name) // which stands for HTTP, too
+	}
+	var accounts []string
+	for _, one := range holders {
+		accounts = append(accounts, one.Account)
+	}
+	values := []string{"spn", spn, "account", account, "accounts", strings.Join(accounts, ", "), "count", strconv.Itoa(len(holders))}
+	switch {
+	case len(holders) == 0:
+		v.hit("missing", values...)
+	case len(holders) > 1:
+		v.hit("double", values...)
+	case x.settings.SignIn.Keytab == "" && !x.asComputer() && x.service.AccountID != "" && holders[0].SID != x.service.AccountID:
+		v.hit("another", values...)
+	}
+}
+
+// asComputer reports whether the service is the computer itself for others.
+func (x *exam) asComputer() bool {
+	return slices.ContainsFunc([]string{"LocalSystem", `NT AUTHORITY\NetworkService`, `NT AUTHORITY\SYSTEM`}, func(name string) bool {
+		return strings.EqualFold(name, x.service.Account)
+	})
+}

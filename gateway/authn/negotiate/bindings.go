@@ -1,0 +1,72 @@
+package negotiate
+
+import (
+	"crypto"
+	"crypto/md5"
+	"crypto/subtle"
+	"crypto/x509"
+	"encoding/binary"
+
+	_ "crypto/sha256" // hashes of certificates
+	_ "crypto/sha512"
+)
+
+// Bindings say whether a ticket must be made for the TLS connection that it comes by. Otherwise a server
+// that people open could pass their tickets on to the gateway.
+type Bindings string
+
+// The values of [Bindings].
+const (
+	Required Bindings = "required" // a ticket without is refused
+	IfSent   Bindings = "ifSent"   // what a client sends is checked
+	Ignored  Bindings = "off"      // as behind a proxy at which TLS ends
+)
+
+// EndPoint returns the bindings of connections with a server certificate: tls-server-end-point (RFC 5929).
+func EndPoint(certificate *x509.Certificate) []byte {
+	hash := crypto.SHA256 // also for MD5 and SHA-1
+	switch certificate.SignatureAlgorithm {
+	case x509.SHA384WithRSA, x509.ECDSAWithSHA384, x509.SHA384WithRSAPSS:
+		hash = crypto.SHA384
+	case x509.SHA512WithRSA, x509.ECDSAWithSHA512, x509.SHA512WithRSAPSS:
+		hash = crypto.SHA512
+	}
+	h := hash.New()
+	h.Write(certificate.Raw)
+	return h.Sum([]byte("tls-server-end-point:"))
+}
+
+const (
+	checksumGSS   = 0x8003 // the checksum of an authenticator that has bindings and flags (RFC 4121, 4.1.1)
+	bindingsBegin = 4
+	bindingsEnd   = 20
+	flagsEnd      = 24
+	flagMutual    = 2
+)
+
+// sumOf returns how an authenticator names bindings.
+func sumOf(bindings []byte) [md5.Size]byte {
+	text := make([]byte, 16, 20+len(bindings)) // no addresses
+	text = binary.LittleEndian.AppendUint32(text, uint32(len(bindings)))
+	return md5.Sum(append(text, bindings...))
+}
+
+// bound checks what the checksum of an authenticator says of the connection.
+func (b Bindings) bound(checksum, connection []byte) error {
+	if b == Ignored || connection == nil {
+		return nil
+	}
+	sent := checksum[bindingsBegin:bindingsEnd]
+	if subtle.ConstantTimeCompare(sent, make([]byte, md5.Size)) == 1 {
+		if b == IfSent {
+			return nil
+		}
+		return refuse(Relayed, "the client sent no channel bindings, which signIn.bindings requires")
+	}
+	want := sumOf(connection)
+	if subtle.ConstantTimeCompare(sent, want[:]) != 1 {
+		return refuse(Relayed, "the channel bindings are of another certificate than this gateway's: "+
+			"a proxy ends TLS, or somebody passes tickets on")
+	}
+	return nil
+}

@@ -1,0 +1,170 @@
+// Package negotiate accepts the tickets of Kerberos that browsers and programs send as
+// "Authorization: Negotiate" (RFC 4559). It accepts nothing else: a token of NTLM is refused.
+//
+// A call of HTTP carries one token and gets one reply; there are no further legs. An [Acceptor] takes
+// the SPNEGO wrapping off (RFC 4178), looks at who the ticket is for, and wraps the reply. The ticket
+// itself is checked by a [Mechanism]: a [Keytab], or Windows.
+//
+//	negotiate.go  the acceptor, and what it refuses
+//	spnego.go     tokens and replies
+//	keytab.go     tickets by the keys in a file
+//	pac.go        the account and the groups in a ticket of Active Directory
+//	replay.go     tickets that were used
+//	bindings.go   the connection that a ticket is made for
+package negotiate
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// Scheme is the scheme of the header Authorization, and the challenge in WWW-Authenticate.
+	Scheme = "Negotiate"
+	// MaxToken is the longest token that is read, in bytes. Windows limits its own to 48,000.
+	MaxToken = 48 << 10
+	// Skew is how far the clocks of client and gateway may be apart.
+	Skew = 5 * time.Minute
+)
+
+// Token is what a client sent.
+type Token struct {
+	Value    []byte     // what follows the scheme, decoded
+	Bindings []byte     // of the connection, see [EndPoint]; nil: TLS does not end at this gateway
+	Client   netip.Addr // zero: not known
+}
+
+// Person is the account that a ticket is for.
+type Person struct {
+	Account string   // sAMAccountName
+	Domains []string // names of its domain: the realm, and the NetBIOS name if that is known
+	SID     string   // empty: the ticket does not say
+	Groups  []string // SIDs of the groups that give rights; nil: the ticket names none
+
+	// Reply proves the gateway to the client: the value for the header WWW-Authenticate, not yet
+	// encoded. Nil: the client did not ask for it.
+	Reply []byte
+}
+
+// Mechanism checks what a token carries for Kerberos. It is safe for concurrent use.
+type Mechanism interface {
+	// Check checks a context token of Kerberos (RFC 4121), and returns whom its ticket is for, with the
+	// reply as a context token. The error is a [*Refusal] if the ticket is at fault.
+	Check(ctx context.Context, token Token) (*Person, error)
+}
+
+// Acceptor accepts tokens. It is safe for concurrent use.
+type Acceptor struct {
+	Mechanism Mechanism
+	Domains   []string // realms and NetBIOS names whose accounts are accepted
+}
+
+// Reason is why a token is refused.
+type Reason string
+
+// The reasons.
+const (
+	NotKerberos  Reason = "not_kerberos"
+	Unreadable   Reason = "unreadable"
+	TooLong      Reason = "too_long"
+	OtherService Reason = "other_service"
+	Replayed     Reason = "replayed"
+	Expired      Reason = "expired"
+	NotYet       Reason = "not_yet_valid"
+	ClockOff     Reason = "clock_off"
+	OtherDomain  Reason = "other_domain"
+	NoPerson     Reason = "no_person"
+	Relayed      Reason = "other_connection"
+	Invalid      Reason = "invalid"
+	Full         Reason = "full"
+	NotAllowed   Reason = "not_allowed"
+)
+
+// sentences are what people are told.
+var sentences = map[Reason]string{
+	NotKerberos: "This computer did not send a Kerberos ticket, and NTLM is not accepted. " +
+		"Open the gateway by its full name.",
+	Unreadable:   "What this computer sent to sign you in cannot be read.",
+	TooLong:      "The ticket of this computer is too large, because the account is in very many groups.",
+	OtherService: "The ticket of this computer is for another service.",
+	Replayed:     "This ticket was used already. Load the page again.",
+	Expired:      "The ticket of this computer has expired. Lock Windows, unlock it, and try again.",
+	NotYet:       "The ticket of this computer is not valid yet. Compare its clock with the clock of the gateway.",
+	ClockOff: "The clock of this computer differs from the clock of the gateway by more than five minutes. " +
+		"Set it, and try again.",
+	OtherDomain: "Accounts of your domain may not sign in here.",
+	NoPerson:    "The account of the ticket does not belong to a person.",
+	Relayed:     "The ticket was made for another connection than the one it came by.",
+	Invalid:     "The ticket of this computer is not valid here.",
+	NotAllowed:  "Your account may not log on at the moment: it is disabled or locked out, or it has expired.",
+	Full:        "Too many tickets are in use at the moment. Try again in a minute.",
+}
+
+// Refusal is the error of a token that is at fault.
+type Refusal struct {
+	Reason Reason
+	Cause  string // for the log; it has nothing that lets anybody in
+}
+
+// Sentence returns what a person is told.
+func (r Reason) Sentence() string { return sentences[r] }
+
+// Error returns the sentence for the person.
+func (r *Refusal) Error() string { return r.Reason.Sentence() }
+
+func refuse(reason Reason, cause string) *Refusal { return &Refusal{Reason: reason, Cause: cause} }
+
+// Refuse returns the refusal of a [Mechanism].
+func Refuse(reason Reason, cause string) error { return refuse(reason, cause) }
+
+// Accept returns the person of a token. The error is a [*Refusal], or why the ticket could not be
+// checked.
+func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
+	found, err := open(token.Value)
+	if err != nil {
+		return nil, err
+	}
+	token.Value = found.token
+	person, err := a.Mechanism.Check(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.admit(person); err != nil {
+		return nil, err
+	}
+	if person.Reply, err = found.reply(person.Reply); err != nil {
+		return nil, err
+	}
+	return person, nil
+}
+
+// admit refuses accounts that are none of a person of the domains. A name is compared with names in the
+// directory, so that it must not mean another one there.
+func (a *Acceptor) admit(p *Person) error {
+	switch {
+	case !slices.ContainsFunc(p.Domains, a.accepts):
+		return refuse(OtherDomain, "the account is of the domain "+strings.Join(p.Domains, ", ")+
+			", which signIn.domains does not name")
+	case strings.HasSuffix(p.Account, "$"):
+		return refuse(NoPerson, "the account is that of a computer or a service")
+	case p.Account == "", len(p.Account) > 256, strings.ContainsFunc(p.Account, unusual):
+		return refuse(NoPerson, "the name of the account has a character that logon names do not have")
+	}
+	return nil
+}
+
+func (a *Acceptor) accepts(domain string) bool {
+	return slices.ContainsFunc(a.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
+}
+
+// unusual reports whether a character is in no sAMAccountName.
+func unusual(r rune) bool {
+	return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>@`, r)
+}
+
+// errCheck is wrapped by errors that are the gateway's fault.
+var errCheck = errors.New("the ticket could not be checked")

@@ -1,0 +1,126 @@
+package negotiate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/jcmturner/gofork/encoding/asn1"
+	"github.com/jcmturner/gokrb5/v8/asn1tools"
+	"github.com/jcmturner/gokrb5/v8/gssapi"
+	"github.com/jcmturner/gokrb5/v8/spnego"
+)
+
+// opened is a token without its wrapping.
+type opened struct {
+	token []byte                // the context token of Kerberos
+	mech  asn1.ObjectIdentifier // under which the client offered it; nil: it was not wrapped
+}
+
+var ntlm = []byte("NTLMSSP\x00")
+
+// names of mechanisms for the log.
+var mechanisms = map[string]string{
+	"1.3.6.1.4.1.311.2.2.10": "NTLM",
+	"1.3.6.1.4.1.311.2.2.30": "NEGOEX",
+}
+
+// open takes the wrapping off a token. A token without one is returned as it is.
+func open(value []byte) (opened, error) {
+	switch {
+	case len(value) == 0:
+		return opened{}, refuse(Unreadable, "the token is empty")
+	case len(value) > MaxToken:
+		return opened{}, refuse(TooLong, fmt.Sprintf("the token has more than %d bytes", MaxToken))
+	case bytes.HasPrefix(value, ntlm):
+		return opened{}, refuse(NotKerberos, "the token is of NTLM: "+noTicket)
+	}
+	var mech asn1.ObjectIdentifier
+	inner, err := asn1.UnmarshalWithParams(value, &mech, "application,explicit,tag:0")
+	switch {
+	case err != nil:
+		return opened{}, refuse(Unreadable, "the token is no GSS token: "+err.Error())
+	case mech.Equal(gssapi.OIDKRB5.OID()):
+		return opened{token: value}, nil
+	case !mech.Equal(gssapi.OIDSPNEGO.OID()):
+		return opened{}, refuse(NotKerberos, "the token is of the mechanism "+mech.String())
+	}
+	return unwrap(inner)
+}
+
+// noTicket says why clients send NTLM.
+const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, or with an IP address"
+
+// unwrap reads a NegTokenInit. The token in it is of the first mechanism, which the client prefers.
+func unwrap(inner []byte) (opened, error) {
+	isInit, read, err := spnego.UnmarshalNegToken(inner)
+	if err != nil {
+		return opened{}, refuse(Unreadable, "the token is no NegTokenInit: "+err.Error())
+	}
+	init, ok := read.(spnego.NegTokenInit)
+	if !isInit || !ok {
+		return opened{}, refuse(Unreadable, "the token goes on with a negotiation that this gateway did not begin")
+	}
+	if len(init.MechTypes) == 0 {
+		return opened{}, refuse(Unreadable, "the token offers no mechanism")
+	}
+	first := init.MechTypes[0]
+	if !first.Equal(gssapi.OIDKRB5.OID()) && !first.Equal(gssapi.OIDMSLegacyKRB5.OID()) {
+		name := mechanisms[first.String()]
+		if name == "" {
+			name = first.String()
+		}
+		return opened{}, refuse(NotKerberos, "the client prefers "+name+": "+noTicket)
+	}
+	switch token := init.MechTokenBytes; {
+	case bytes.HasPrefix(token, ntlm):
+		return opened{}, refuse(NotKerberos, "the token is of NTLM: "+noTicket)
+	case len(token) == 0:
+		return opened{}, refuse(NotKerberos, "the client offers Kerberos without a ticket")
+	default:
+		return opened{token: token, mech: first}, nil
+	}
+}
+
+// reply wraps the reply of the mechanism as the token was wrapped.
+func (o opened) reply(inner []byte) ([]byte, error) {
+	if o.mech == nil {
+		return inner, nil
+	}
+	done := spnego.NegTokenResp{
+		NegState:      asn1.Enumerated(spnego.NegStateAcceptCompleted),
+		SupportedMech: o.mech, ResponseToken: inner,
+	}
+	wrapped, err := done.Marshal()
+	if err != nil {
+		return nil, errors.Join(errCheck, err)
+	}
+	return wrapped, nil
+}
+
+// The kinds of context tokens of Kerberos (RFC 4121, 4.1).
+var (
+	apReq = []byte{1, 0}
+	apRep = []byte{2, 0}
+)
+
+// unframe returns the AP-REQ of a context token.
+func unframe(token []byte) ([]byte, error) {
+	var mech asn1.ObjectIdentifier
+	rest, err := asn1.UnmarshalWithParams(token, &mech, "application,explicit,tag:0")
+	switch {
+	case err != nil:
+		return nil, refuse(Unreadable, "the context token cannot be read: "+err.Error())
+	case !mech.Equal(gssapi.OIDKRB5.OID()):
+		return nil, refuse(NotKerberos, "the context token is of the mechanism "+mech.String())
+	case !bytes.HasPrefix(rest, apReq):
+		return nil, refuse(Unreadable, "the context token does not begin with a ticket")
+	}
+	return rest[len(apReq):], nil
+}
+
+// frame makes a context token of an AP-REP.
+func frame(message []byte) []byte {
+	mech, _ := asn1.Marshal(gssapi.OIDKRB5.OID()) // it is one
+	return asn1tools.AddASNAppTag(append(append(mech, apRep...), message...), 0)
+}
