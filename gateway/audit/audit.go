@@ -4,7 +4,7 @@
 // [Log.Intent] records who is about to do what, and returns when the line is on the
 // disk; if it fails, the call must not run. [Entry.Outcome] adds the result.
 // [Log.Refuse] records a rejected call; floods of them are counted instead of
-// written one by one. [Log.Check] reports whether lines can be written, and retries
+// written singly. [Log.Check] reports whether lines can be written, and retries
 // after a failure. Lines about calls that did run and could not be written are
 // *owed*: they are written before anything else.
 //

@@ -19,7 +19,7 @@ const maxOwed = 1000
 
 // append writes lines and returns when they are on the disk. The first caller starts
 // a batch and writes it as soon as the previous writer is done; callers that arrive
-// in the meantime join it. So one sync serves all calls that wait for it.
+// meanwhile join it. So one sync serves all calls that wait for it.
 func (l *Log) append(lines ...*Line) error {
 	now := l.o.now()
 	for _, line := range lines {

@@ -55,7 +55,7 @@ type Check struct {
 // altered, removed, inserted or moved. The log may be in use. The error is about
 // files that cannot be read; faults are in the report.
 func Verify(c Check) (*Report, error) {
-	// The ends are read first, so that lines written in the meantime do no harm.
+	// The ends are read first, so that lines written meanwhile do no harm.
 	head, headErr := readWhole(headName(c.File), c.Key)
 	anchor, anchorErr := readWhole(c.Anchor, c.Key)
 	v := &verifier{check: c, head: head.Head, report: &Report{}, open: map[uint64]*Line{},
@@ -112,7 +112,7 @@ func (v *verifier) checkHead(head headRecord, err error) {
 		v.fault(name, 0, "the head record was not written with the key: lines may be missing at the end")
 	}
 	v.end(head.Head, "head record's")
-	// The head may already include lines that were written in the meantime.
+	// The head may already include lines that were written meanwhile.
 	if now, err := readRecord(name); err == nil && now.Seq < v.last {
 		v.note(v.check.File, 0, "%s behind the head record's last: the gateway was killed, the host lost power, or somebody added them", span(now.Seq+1, v.last))
 	}

@@ -3,7 +3,7 @@
 // Each gateway's local file is the evidence and is written first. A [Mirror] copies its lines, as
 // they are written, into a log of the store of the cluster, without any change waiting for it. A
 // [Witness] tells the others the end of the gateway's chain and records the ends of their chains in
-// its own. Who cuts off what a minute ago was the end of one chain would have to forge all others.
+// its own. To cut off what a minute ago was the end of one chain, all others would have to be forged.
 // [Verify] compares the files, the copies and the recorded ends.
 package auditmirror
 

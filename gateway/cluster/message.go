@@ -36,7 +36,7 @@ type Beat struct {
 	Term       uint64      `json:"term"` // the highest that the gateway knows of
 	Leads      bool        `json:"leads,omitempty"`
 	Resigned   uint64      `json:"resigned,omitempty"`  // the last term that it led and has given up
-	Successor  string      `json:"successor,omitempty"` // who should lead next; empty: whoever comes first
+	Successor  string      `json:"successor,omitempty"` // who should lead next; empty: the first that can
 	Position   store.Point `json:"position"`
 	Reads      int         `json:"reads"`                // the newest format that it reads
 	Writes     int         `json:"writes,omitempty"`     // the format that it writes as the leader

@@ -102,7 +102,7 @@ func (s *Settings) uselessAccounts() []string {
 type File struct {
 	Path, Use string // Use is the setting that names it, or says whose it is
 	Written   bool   // by the gateway; otherwise it only reads it
-	Secret    bool   // a reader of it can do what the gateway can
+	Secret    bool   // its reader can do what the gateway can
 	Required  bool   // it must be there
 	Folder    bool   // all in it is the gateway's alone
 	Told      bool   // nothing is decided by it: others may write it, which is worth a warning

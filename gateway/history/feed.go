@@ -38,7 +38,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	err = to.Begin()
 	if err == nil {
 		s.mark(to, position)
-		err = to.Comment("what is changed follows") // with the cursor, for a client that comes back before the first change
+		err = to.Comment("what is changed follows") // with the cursor to resume from
 	}
 	for err == nil {
 		changed := s.History.Ends() // taken before reading, so that nothing is missed

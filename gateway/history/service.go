@@ -1,5 +1,5 @@
 // Package history answers the calls about what was changed: the list of changes and the stream of
-// them, one change and what has become of it since, and its undo, which makes calls of other rows.
+// them, one change and its state now, and its undo, which makes calls of other rows.
 package history
 
 import (

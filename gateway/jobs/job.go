@@ -72,7 +72,7 @@ type Job struct {
 	Round int `json:"round,omitempty"` // how often it was started after a dry run
 
 	Bytes    int64 `json:"bytes,omitempty"`    // that it takes in the store with all its items; 0: not known
-	Listless bool  `json:"listless,omitempty"` // its items are not kept any more
+	Listless bool  `json:"listless,omitempty"` // its items are no longer kept
 
 	revision store.Revision
 }

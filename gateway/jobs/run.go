@@ -143,7 +143,7 @@ func (r *run) loop(ctx context.Context) {
 	r.save(ctx)
 }
 
-// step does what there is to do now, and returns when to look again at the latest.
+// step does what is due, and returns until when nothing is due.
 func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	mayRun := r.m.place(r.id)
 	r.mu.Lock()

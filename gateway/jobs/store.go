@@ -240,7 +240,7 @@ func (s db) measure(ctx context.Context, job *Job) (bytes int64, err error) {
 	return bytes * pageShare, err
 }
 
-// removeItems removes the items of a job and what has become of them.
+// removeItems removes the items of a job and their results.
 func (s db) removeItems(ctx context.Context, job *Job) error {
 	for _, kind := range []store.Kind{specKind, resultKind} {
 		for first := 0; first < job.Total; first += batch {

@@ -339,7 +339,7 @@ type Status struct {
 	Current  uint32    `json:"current"`
 	Since    time.Time `json:"since"`    // when it became current
 	Newest   uint32    `json:"newest"`   // greater: not all gateways have it yet
-	Resealed uint32    `json:"resealed"` // less than Current: what lasts is being sealed anew
+	Resealed uint32    `json:"resealed"` // less than Current: lasting values are being resealed
 	Seals    uint64    `json:"seals"`    // under the current version, by all gateways
 	Warning  string    `json:"warning,omitempty"`
 }

@@ -26,7 +26,7 @@ type Clock struct {
 
 // ClockSources are what a clock goes by.
 type ClockSources struct {
-	Monotonic func() time.Duration // time that has passed since some moment; nil: the monotonic clock of the process
+	Monotonic func() time.Duration // time since some moment; nil: since the start of the process
 	Wall      func() time.Time     // nil: time.Now
 	Agree     func() bool          // reports whether the wall clock may be followed; nil: it may
 }

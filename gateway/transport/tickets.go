@@ -145,7 +145,7 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in each role until one allows it. The refusal is that of the first role, unless another
+// inRoles makes a call in each role until one allows it. The refusal comes from the first role, unless another
 // one has reached a limit, which passes.
 func (x *exchange) inRoles(make func(*identity.Principal) (call.Answer, error)) (answer call.Answer, err error) {
 	for i, p := range able(x.allRoles, x.op) {

@@ -17,7 +17,7 @@ import (
 // ending is a gateway's report of the end of a run.
 type ending struct {
 	Process journal.Process `json:"process"`           // that has run it
-	Verdict *Verdict        `json:"verdict,omitempty"` // nil: it is not known what became of the change
+	Verdict *Verdict        `json:"verdict,omitempty"` // nil: the outcome of the change is not known
 	Result  *ps.Result      `json:"result,omitempty"`  // of the script; nil: it had none, or it is too long
 	Record  *changes.Record `json:"record,omitempty"`  // of the change; nil: it is too long
 }

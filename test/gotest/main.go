@@ -4,7 +4,7 @@
 //
 //	go run ./test/gotest -first ./gateway,./test/story -skip 'TestX' ./...
 //
-// All other arguments are go test's own. The exit code is that of go test.
+// All other arguments are go test's own. It exits with the code of go test.
 package main
 
 import (

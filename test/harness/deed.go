@@ -125,7 +125,7 @@ func (d *Scene) Once() (writes int) {
 	return writes
 }
 
-// Outcome returns what has become of the deed.
+// Outcome returns the outcome of the deed.
 func (d *Scene) Outcome() ps.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,7 +30,7 @@ func model[S comparable](name string, first S, step func(state S, op Op, answer 
 // Values: each Of is a value of a store. "write" replaces Expect by Value; "read" answers
 // what it is.
 var (
-	// LinearizableReads is a store whose reads and refusals are as good as its writes.
+	// LinearizableReads is a store whose reads and refusals count like its writes.
 	LinearizableReads = values("values, read as they are", false, false)
 
 	// LinearizableRefusals is one whose reads may be old, while a refusal is not.

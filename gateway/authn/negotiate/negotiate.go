@@ -2,7 +2,7 @@
 // "Authorization: Negotiate" (RFC 4559). It accepts nothing else: a token of NTLM is refused.
 //
 // A call of HTTP carries one token and gets one reply; there are no further legs. An [Acceptor] takes
-// the SPNEGO wrapping off (RFC 4178), looks at who the ticket is for, and wraps the reply. The ticket
+// the SPNEGO wrapping off (RFC 4178), reads the name in the ticket, and wraps the reply. The ticket
 // itself is checked by a [Mechanism]: a [Keytab], or Windows.
 //
 //	negotiate.go  the acceptor, and what it refuses

@@ -79,7 +79,7 @@ func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 type tried struct {
 	store.Formatted
 	Times   []time.Time `json:"times"`
-	Expires time.Time   `json:"expires"` // when none of them counts any more
+	Expires time.Time   `json:"expires"` // when the last of them stops counting
 	Places  []place     `json:"places,omitempty"`
 }
 

@@ -44,7 +44,7 @@ type Client struct {
 	Open    func() (*store.File, error)                                          // opens the store that is there, as one that follows
 	Sources func() []Source                                                      // in the order in which they are asked
 	TLS     func(gateway string) *tls.Config                                     // of a connection to a gateway, which must prove its name
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: DialContext of a [net.Dialer]
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: a [net.Dialer]
 }
 
 // Copy puts the file of another gateway in the place of the store of this one, and returns it open.

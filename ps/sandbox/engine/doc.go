@@ -11,7 +11,7 @@
 // resolved once; the closures run on a frame (scope, streams, limits). Pipelines
 // are chains of Go calls: each stage pushes into the next, and no stage has a
 // goroutine. One binder (binder*.go, signature.go) binds functions, built-in
-// commands (builtin*.go) and the [Command]s of modules. Values are those of
+// commands (builtin*.go) and the [Command]s of modules. Values are defined by
 // package dotnet.
 //
 // The subset is what the gateway's own scripts use. Everything else is refused by

@@ -130,7 +130,7 @@ func (inv *invocation) promptError() error {
 // shouldProcess is $PSCmdlet.ShouldProcess. It fails where a prompt would be
 // needed, because nobody could answer it. -Force skips the prompt that a command
 // shows by default, not one that the caller requests. The preference variables
-// are those of [scopeOf]: a function may have set its own.
+// are looked up in [scopeOf]: a function may have set its own.
 func (inv *invocation) shouldProcess(target, action string) (bool, error) {
 	text := "Performing the operation \"" + action + "\" on target \"" + target + "\"."
 	if v := scopeOf(inv).find(symWhatIf); v != nil && dotnet.Truthy(v.value) {

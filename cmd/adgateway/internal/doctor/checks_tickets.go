@@ -100,7 +100,7 @@ func probeServiceNames(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// judge says what is wrong with the SPN of a name.
+// judge returns the fault of the SPN of a name.
 func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	of := func(spn string) (all []serviceName) {
 		for _, one := range found {

@@ -1,0 +1,85 @@
+package layout
+
+import (
+	"bufio"
+	"fmt"
+	"go/ast"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// phrase is a turn of speech that comments do not use, and what they say in its place.
+type phrase struct {
+	pattern *regexp.Regexp
+	instead string
+}
+
+// phrases reads the list of testdata.
+func phrases(t *testing.T) (all []phrase) {
+	t.Helper()
+	file, err := os.Open(filepath.Join("testdata", "phrases.txt"))
+	require.NoError(t, err)
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		line := lines.Text()
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		pattern, instead, found := strings.Cut(line, "\t")
+		require.True(t, found, "%q has no tab", line)
+		compiled, err := regexp.Compile(pattern)
+		require.NoError(t, err)
+		all = append(all, phrase{compiled, strings.TrimSpace(instead)})
+	}
+	return all
+}
+
+// TestCommentsArePlain: no comment outside the tests has a phrase of the list.
+func TestCommentsArePlain(t *testing.T) {
+	banned := phrases(t)
+	require.GreaterOrEqual(t, len(banned), 25)
+	for _, s := range sources(t) {
+		if s.test() || ast.IsGenerated(s.file) {
+			continue
+		}
+		for _, group := range s.file.Comments {
+			text := strings.Join(strings.Fields(group.Text()), " ")
+			for _, p := range banned {
+				if found := p.pattern.FindString(text); found != "" {
+					assert.Fail(t, fmt.Sprintf("%s:%d: %q: %s", s.path, s.line(group.Pos()), found, p.instead))
+				}
+			}
+		}
+	}
+}
+
+// TestPhrasesAreFound: each pattern of the list matches the phrase that its line names.
+func TestPhrasesAreFound(t *testing.T) {
+	banned := phrases(t)
+	matches := func(text string) bool {
+		for _, p := range banned {
+			if p.pattern.MatchString(text) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, bad := range []string{
+		"Finding is what became of a change.", "Get is that of [Store].", "unlock gives it to who waits for it.",
+		"it is not kept any more", "whoever reads it sees all", "the values are sealed anew",
+	} {
+		assert.True(t, matches(bad), bad)
+	}
+	for _, good := range []string{
+		"Finding is the outcome of a change.", "Get implements [Store].", "It is no longer kept.",
+		"the names of a file and those of its copies", "A user who signs in gets a session.",
+	} {
+		assert.False(t, matches(good), good)
+	}
+}
