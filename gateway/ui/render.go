@@ -50,7 +50,7 @@ func asset(w http.ResponseWriter, r *http.Request) {
 }
 
 // templates are the pages by name, each with the layout.
-var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "preview", "done", "changes", "jobs", "job", "audit")
+var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "do", "doall", "step", "pick", "changes", "jobs", "job", "audit")
 
 func parse(names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
@@ -70,7 +70,8 @@ var functions = template.FuncMap{
 		}
 		return v
 	},
-	"both": func(a string, b *actionForm) []any { return []any{a, b} },
+	"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body, body.NoEnd} },
+	"both":     func(a string, b *actionForm) []any { return []any{a, b} },
 }
 
 // page is what every page has.
@@ -85,6 +86,7 @@ type page struct {
 	Version string
 	Manual  string // its address; empty: there is none
 	Alert   *alert
+	Done    *doneMessage // about a change that was made; nil: none was
 	Tabs    []tab
 	Empty   *empty // what stands in place of a list; never shown with an alert
 	Body    any
@@ -179,6 +181,7 @@ func (c *visit) tabs(section string) []tab {
 // page renders a page for the person.
 func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Tabs = c.session.Name, c.Version, c.tabs(shown.Section)
+	shown.Done = c.message()
 	if len(c.principals) == 0 {
 		shown.Role = "no rights here"
 	} else if c.session.Kind != identity.KindPerson {

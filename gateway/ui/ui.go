@@ -19,6 +19,7 @@ import (
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
 )
 
 // Options configure the pages. API, Gate and Client are required.
@@ -89,12 +90,16 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
 	for _, k := range kinds {
 		p.routes.HandleFunc("GET /ui/"+k.path, p.person(func(c *visit) { c.search(k) }))
-		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k, http.StatusOK, nil) }))
-		p.routes.HandleFunc("POST /ui/"+k.path+"/{guid}/{action}", p.form(p.person(func(c *visit) { c.preview(k) })))
+		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k) }))
 	}
 	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
-	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
-	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
+	p.routes.HandleFunc("GET /ui/do", p.person((*visit).doAll))
+	p.routes.HandleFunc("GET /ui/do/{operation}", p.person((*visit).doForm))
+	p.routes.HandleFunc("POST /ui/do/{operation}", p.filled((*visit).do))
+	p.routes.HandleFunc("GET /ui/pick/{kind}", p.person((*visit).pick))
+	p.routes.HandleFunc("GET /ui/steps/{step}", p.person((*visit).shownStep))
+	p.routes.HandleFunc("POST /ui/steps/{step}", p.form(p.person((*visit).confirm)))
+	p.routes.HandleFunc("POST /ui/steps/{step}/close", p.form(p.person((*visit).closeStep)))
 	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
 	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
 	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
@@ -186,6 +191,20 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
+const hasEnded = "Your session has ended, and nothing was changed. Sign in again: what you typed is kept."
+
+// filled passes on forms of operations, which may have a file.
+func (p *Pages) filled(next func(*visit)) http.HandlerFunc {
+	typed, withFile := p.form(p.person(next)), p.upload(next)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			withFile(w, r)
+			return
+		}
+		typed(w, r)
+	}
+}
+
 // form requires the token of a form that was shown to the same browser.
 func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -205,7 +224,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if session == nil {
-			p.askSignIn(w, r, http.StatusUnauthorized, "Your session has ended, and nothing was changed. Sign in again.", pageOf(r))
+			p.askSignIn(w, r, http.StatusUnauthorized, hasEnded, pageOf(r))
 			return
 		}
 		p.plain(w, r, http.StatusForbidden, "Form not accepted", notAccepted)
@@ -227,10 +246,13 @@ func withoutStore(err error) string {
 	return "The store of the cluster cannot be reached (store_lost)."
 }
 
-// pageOf returns the page that a form was on, to return to.
+// pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
+// but for its secrets.
 func pageOf(r *http.Request) string {
-	if parts := strings.Split(r.URL.Path, "/"); len(parts) == 5 && kindAt(parts[2]) != nil {
-		return next(strings.Join(parts[:4], "/"))
+	if operation, is := strings.CutPrefix(r.URL.Path, base+doPath+"/"); is {
+		if f := form.Of(operation); f != nil {
+			return next(typedAddress(f, r.PostForm))
+		}
 	}
 	return next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
@@ -272,8 +294,10 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
 				where = r.URL.RequestURI()
+				p.askSignIn(w, r, http.StatusUnauthorized, "", where)
+				return
 			}
-			p.askSignIn(w, r, http.StatusUnauthorized, "", where)
+			p.askSignIn(w, r, http.StatusUnauthorized, hasEnded, where)
 			return
 		}
 		c, err := p.visit(w, r, session)
