@@ -3,23 +3,26 @@ package ui
 import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // actionForm is an action as the page of an object offers it.
 type actionForm struct {
-	ID, Label, Help string
-	Says            string // the whole of what it does, for those who hear the button alone
-	Address         string
-	Inputs          []input
-	Link            string // the form that asks for the rest; empty: the inputs here are all
+	ID      string
+	Label   texts.Text
+	Says    texts.Text // the whole of what it does, for those who hear the button alone
+	Address string
+	Inputs  []input
+	Link    string // the form that asks for the rest; empty: the inputs here are all
 }
 
 // input is an input of a form. A box is ticked or not, all others have a value.
 type input struct {
-	ID, Name, Label, Help, Type, Value string
-	Box, Checked, Required             bool
-	Suggest                            string // address of what fits; empty: it is no picker
-	Kind                               string // that is picked
+	ID, Name, Type, Value  string
+	Label, Help            texts.Text
+	Box, Checked, Required bool
+	Suggest                string // address of what fits; empty: it is no picker
+	Kind                   string // that is picked
 }
 
 // Hidden reports whether people do not see the input.
@@ -27,8 +30,8 @@ func (i input) Hidden() bool { return i.Type == "hidden" }
 
 // actionOf returns an action for the object of a page.
 func (c *visit) actionOf(o *object, a *action) actionForm {
-	f, lang := form.Of(a.operation), c.lang()
-	shown := actionForm{ID: a.ID, Label: f.Label[lang], Address: address(doPath, a.operation)}
+	f := form.Of(a.operation)
+	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: address(doPath, a.operation)}
 	back := o.Kind.at(o.GUID)
 	shown.Inputs = []input{
 		{Name: a.target, Type: "hidden", Value: o.GUID}, {Name: backName, Type: "hidden", Value: back},
@@ -39,7 +42,7 @@ func (c *visit) actionOf(o *object, a *action) actionForm {
 	for _, name := range a.asks {
 		field := f.Field(name)
 		in := input{
-			ID: a.ID + "-" + name, Name: name, Label: field.Label[lang], Help: field.Help[lang], Type: "text",
+			ID: a.ID + "-" + name, Name: name, Label: texts.Each(field.Label), Help: texts.Each(field.Help), Type: "text",
 			Required: field.Required,
 		}
 		if field.Control == form.Tick {
@@ -53,7 +56,7 @@ func (c *visit) actionOf(o *object, a *action) actionForm {
 	if a.whole {
 		shown.Link = doAddress(a.operation, a.target, o.GUID, backName, back)
 	}
-	shown.Says = shown.Label + ": " + nameIn(o.record)
+	shown.Says = texts.Of("do.title", "action", shown.Label, "object", nameIn(o.record))
 	return shown
 }
 
@@ -62,7 +65,7 @@ func (c *visit) inlineForm(o *object, a *action, name string, row record) *actio
 	shown := c.actionOf(o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
 	names := map[string]string{a.target: nameIn(o.record), name: nameIn(row)}
-	shown.Says = form.Of(a.operation).Sentence(c.lang(), names)
+	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))
 	return &shown
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
 )
 
 // LogFilter selects lines of the audit log. Empty texts match everything.
@@ -69,7 +70,7 @@ type auditRow struct {
 func (c *visit) audit() {
 	query := c.r.URL.Query()
 	body := auditPage{All: c.may(identity.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
-	shown := page{Title: "Audit", Section: "audit"}
+	shown := page{Title: texts.Of("page.audit"), Section: "audit"}
 	status := http.StatusOK
 	day, err := time.Parse(time.DateOnly, body.Day)
 	if body.Day == "" {
@@ -77,7 +78,7 @@ func (c *visit) audit() {
 		body.Day = day.Format(time.DateOnly)
 	}
 	if err != nil {
-		status, shown.Alert = http.StatusBadRequest, &alert{Text: "The day has no valid form: write it as 2026-03-01."}
+		status, shown.Alert = http.StatusBadRequest, &alert{Text: texts.Of("audit.day.wrong")}
 	} else {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
 		filter.Reader, filter.Readers = c.identity(), c.principals
@@ -89,7 +90,7 @@ func (c *visit) audit() {
 		}
 		lines, err := c.Log(filter)
 		if err != nil {
-			status, shown.Alert = http.StatusServiceUnavailable, &alert{Text: "The audit log cannot be read at the moment."}
+			status, shown.Alert = http.StatusServiceUnavailable, &alert{Text: texts.Of("audit.unreadable")}
 		}
 		body.Full = len(lines) > mostLines
 		for _, line := range lines[:min(len(lines), mostLines)] {
@@ -110,9 +111,9 @@ func (c *visit) audit() {
 
 func noCalls(p auditPage) *empty {
 	if p.Who != "" || p.Target != "" {
-		return &empty{Text: "No calls on this day match."}
+		return &empty{Text: texts.Of("audit.noMatch")}
 	}
-	return &empty{Text: "No calls on this day."}
+	return &empty{Text: texts.Of("audit.noCalls")}
 }
 
 // mostNames limits the objects whose names are looked up for a search.

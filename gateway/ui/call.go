@@ -91,9 +91,6 @@ func records[T any](a *answer) []T {
 	return all
 }
 
-// Good reports for templates what ok does.
-func (a *answer) Good() bool { return a.ok() }
-
 func (a *answer) ok() bool { return a.Status >= 200 && a.Status < 300 }
 
 // identity returns who is signed in.

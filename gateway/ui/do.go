@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema/photo"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // Each changing row has a form, which [form.Of] makes of it, at the address "do". What was typed is
@@ -36,8 +37,16 @@ type draft struct {
 	Operation string
 	Typed     url.Values
 	Problems  []form.Problem
-	Said      *alert
-	Status    int // of the answer that Said is about; 0: it is a mistake in a field
+	Failed    *failure // of the dry run; nil: it is a mistake in a field
+	Status    int      // of it
+}
+
+// answer returns the answer of a dry run that failed; nil: none did.
+func (d draft) answer() *answer {
+	if d.Failed == nil {
+		return nil
+	}
+	return &answer{Status: d.Status, Error: d.Failed}
 }
 
 // doAddress returns the address of the form of a row, with pairs of values that it begins with.
@@ -66,9 +75,8 @@ func (c *visit) asked() *form.Form {
 		c.notFound(c.w, c.r)
 		return nil
 	case !c.mayDo(f.Op):
-		c.page(http.StatusForbidden, "message", page{Title: f.Label[c.lang()], Alert: &alert{
-			Text: c.say("do.notYours", "action", f.Label[c.lang()]),
-		}})
+		label := texts.Each(f.Label)
+		c.page(http.StatusForbidden, "message", page{Title: label, Alert: &alert{Text: texts.Of("do.notYours", "action", label)}})
 		return nil
 	}
 	return f
@@ -87,7 +95,7 @@ func (c *visit) doForm() {
 			c.showForm(f, kept)
 			return
 		}
-		kept = draft{Said: &alert{Text: c.say("do.forgotten")}}
+		kept = draft{Failed: &failure{Message: c.say("do.forgotten")}, Status: http.StatusGone}
 	}
 	kept.Typed = c.r.URL.Query()
 	c.prefill(f, kept.Typed)
@@ -162,20 +170,39 @@ func textOf(value any, field *form.Field) string {
 
 // fieldView is a field as a page shows it.
 type fieldView struct {
-	*form.Field
-	ID, Label, Help, Value, Was, Error string
-	HasWas, Ticked, Never              bool
-	Choices                            []choice
-	Suggest                            string // address; empty: it is no picker
+	ID, Name, Value, Was string
+	Label, Help, Error   texts.Text
+	Control              form.Control
+	Choices              []choice
+	Least, Most          int64
+	Limited              bool // a number has the limits
+	Length               int  // zero: no limit
+	Demanded             bool // it must not be empty
+	Emptied              bool // it is empty on purpose if that is ticked
+	Open                 bool // none of the choices may be chosen
+	HasWas               bool
+	Ticked, Never        bool
+	Suggest, Kind        string // address of what fits and the kind that is picked; empty: it is no picker
 }
+
+func (v fieldView) Tick() bool   { return v.Control == form.Tick }
+func (v fieldView) Choose() bool { return v.Control == form.Choose }
+func (v fieldView) Lines() bool  { return v.Control == form.Lines }
+func (v fieldView) Image() bool  { return v.Control == form.Image }
+func (v fieldView) Secret() bool { return v.Control == form.Secret }
+func (v fieldView) Day() bool    { return v.Control == form.Day }
+func (v fieldView) Number() bool { return v.Control == form.Number }
+
+// Here returns the address of the field on its page.
+func (v fieldView) Here() string { return "#" + v.ID }
 
 // Described returns the ids of the texts about the field.
 func (v fieldView) Described() string {
 	var ids []string
-	if v.Error != "" {
+	if v.Error != nil {
 		ids = append(ids, v.ID+"-e")
 	}
-	if v.Help != "" {
+	if v.Help != nil {
 		ids = append(ids, v.ID+"-h")
 	}
 	return strings.Join(ids, " ")
@@ -183,70 +210,71 @@ func (v fieldView) Described() string {
 
 // formPage is the page of a form.
 type formPage struct {
-	speaker
 	Action   string
 	Fields   []fieldView
 	More     []fieldView
 	MoreOpen bool
 	Fixed    []fixedView
-	Problems []fieldView // with an error, for the summary
-	General  []string    // what is wrong with several fields
-	Count    string
+	Problems []fieldView  // with an error, for the summary
+	General  []texts.Text // what is wrong with several fields
+	Count    texts.Text
+	Wrong    bool
 	Back     string
 	File     bool
-	NoEnd    string
 }
 
 // fieldIn is a field with the page that it is on.
 type fieldIn struct {
-	V  fieldView
-	S  formPage
-	No string
+	V fieldView
+	S formPage
 }
 
 // fixedView is a field that the page was opened for.
-type fixedView struct{ Name, Value, Label, Text string }
+type fixedView struct {
+	Name, Value, Text string
+	Label             texts.Text
+}
 
 func (c *visit) showForm(f *form.Form, d draft) {
-	lang := c.lang()
-	body := formPage{speaker: c.speaker(), Action: address(doPath, f.Op.ID), NoEnd: form.NoEnd[lang], Back: c.backOf(f, d.Typed)}
+	body := formPage{Action: address(doPath, f.Op.ID), Back: c.backOf(f, d.Typed)}
 	names := map[string]string{}
 	target := f.Target()
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		v := c.fieldView(field, d)
-		fixed := field.Pick != "" && v.Error == "" && v.Value != "" && !v.HasWas && isFixed(f, field, target, v.Value)
+		fixed := field.Pick != "" && v.Error == nil && v.Value != "" && !v.HasWas && isFixed(f, field, target, v.Value)
 		switch {
 		case fixed:
 			name := c.nameOfPicked(field.Pick, v.Value)
 			names[field.Name] = name
-			body.Fixed = append(body.Fixed, fixedView{field.Name, v.Value, v.Label, name})
+			body.Fixed = append(body.Fixed, fixedView{field.Name, v.Value, name, v.Label})
 		case field.More:
 			body.More = append(body.More, v)
-			body.MoreOpen = body.MoreOpen || v.Error != ""
+			body.MoreOpen = body.MoreOpen || v.Error != nil
 		default:
 			body.Fields = append(body.Fields, v)
 		}
 		body.File = body.File || field.Control == form.Image
-		if v.Error != "" {
+		if v.Error != nil {
 			body.Problems = append(body.Problems, v)
 		}
 	}
 	for _, p := range d.Problems {
 		if p.Field == "" {
-			body.General = append(body.General, p.Text[lang])
+			body.General = append(body.General, texts.Each(p.Text))
 		}
 	}
-	body.Count = c.count("do.problems", len(d.Problems))
+	body.Wrong = len(d.Problems) > 0
+	body.Count = texts.Count("do.problems", len(d.Problems))
 	status := cmp.Or(d.Status, http.StatusOK)
 	if len(d.Problems) > 0 {
 		status = http.StatusUnprocessableEntity
 	}
-	title := f.Label[lang]
-	if len(names) > 0 && target != nil && names[target.Name] != "" {
-		title += ": " + names[target.Name]
+	title := texts.Each(f.Label)
+	if target != nil && names[target.Name] != "" {
+		title = texts.Of("do.title", "action", title, "object", names[target.Name])
 	}
-	c.page(status, "do", page{Title: title, Section: sectionOf(f), Alert: d.Said, Body: body})
+	c.page(status, "do", page{Title: title, Section: sectionOf(f), Alert: alertOf(d.answer()), Body: body})
 }
 
 // isFixed reports whether a page was opened for the value of a field: by its identity, which people do
@@ -257,29 +285,31 @@ func isFixed(f *form.Form, field, target *form.Field, value string) bool {
 }
 
 func (c *visit) fieldView(field *form.Field, d draft) fieldView {
-	lang := c.lang()
 	v := fieldView{
-		Field: field, ID: "f-" + field.Name, Label: field.Label[lang], Help: field.Help[lang],
+		ID: "f-" + field.Name, Name: field.Name, Control: field.Control, Length: field.Length,
+		Least: field.Least, Most: field.Most, Limited: field.Most > 0, Emptied: field.Emptied,
+		Demanded: field.Required && !field.Emptied, Open: !field.Required && field.Default == "",
+		Label: texts.Each(field.Label), Help: texts.Each(field.Help),
 		Value: d.Typed.Get(field.Name), Was: d.Typed.Get(form.Was + field.Name), HasWas: d.Typed.Has(form.Was + field.Name),
 		Never: d.Typed.Has(form.Never + field.Name),
 	}
 	fresh := !d.Typed.Has(field.Name) && d.Problems == nil && !d.Typed.Has(typedName)
 	if fresh {
-		v.Value = field.Default
+		v.Value = cmp.Or(field.Default, firstValues[field.Name])
 	}
 	v.Ticked = v.Value == "true" || fresh && ticksFirst[field.Name]
 	if field.Control == form.Day && v.HasWas && v.Value == "" {
 		v.Never = true
 	}
 	for _, one := range field.Choices {
-		v.Choices = append(v.Choices, choice{ID: one.Value, Label: one.Label[lang], Chosen: one.Value == v.Value})
+		v.Choices = append(v.Choices, choice{ID: one.Value, Label: texts.Each(one.Label), Chosen: one.Value == v.Value})
 	}
 	if field.Pick != "" && field.Pick != form.Deleted {
-		v.Suggest = address(pickPath, string(field.Pick))
+		v.Suggest, v.Kind = address(pickPath, string(field.Pick)), string(field.Pick)
 	}
 	for _, p := range d.Problems {
 		if p.Field == field.Name {
-			v.Error = p.Text[lang]
+			v.Error = texts.Each(p.Text)
 		}
 	}
 	return v
@@ -287,6 +317,9 @@ func (c *visit) fieldView(field *form.Field, d draft) fieldView {
 
 // ticksFirst are the boxes that are ticked at first, although the API does not do it by itself.
 var ticksFirst = map[string]bool{"ChangePassword": true, "ChangePasswordNextLogon": true}
+
+// firstValues are the values that are chosen at first, although the API has others.
+var firstValues = map[string]string{"Generate": "words"}
 
 // sectionOf returns the section of the navigation that a form belongs to.
 func sectionOf(f *form.Form) string {
@@ -324,6 +357,11 @@ func (c *visit) do() {
 	}
 	typed := c.r.PostForm
 	typed.Del(tokenName)
+	for name, values := range c.r.URL.Query() { // of a button that has all it needs in its address
+		if !typed.Has(name) {
+			typed[name] = values
+		}
+	}
 	if err := c.readImage(f, typed); err != nil {
 		c.leave(f, draft{Typed: typed, Problems: []form.Problem{*err}})
 		return
@@ -369,7 +407,7 @@ func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) dra
 		}
 	}
 	if len(d.Problems) == 0 {
-		d.Said, d.Status = alertOf(failed), failed.Status
+		d.Failed, d.Status = failed.Error, failed.Status
 	}
 	return d
 }
@@ -443,8 +481,9 @@ func lastDay(r record) string {
 
 // doGroup are the actions on one kind of object.
 type doGroup struct {
-	ID, Title string
-	Links     []link
+	ID    string
+	Title texts.Text
+	Links []link
 }
 
 // doAll shows every action that the person may do.
@@ -458,13 +497,13 @@ func (c *visit) doAll() {
 		id := cmp.Or(doGroups[resource], "dns")
 		i := slices.IndexFunc(groups, func(g doGroup) bool { return g.ID == id })
 		if i < 0 {
-			groups, i = append(groups, doGroup{ID: id, Title: c.say("group." + id)}), len(groups)
+			groups, i = append(groups, doGroup{ID: id, Title: texts.Of("group." + id)}), len(groups)
 		}
-		groups[i].Links = append(groups[i].Links, link{address(doPath, f.Op.ID), f.Label[c.lang()]})
+		groups[i].Links = append(groups[i].Links, link{address(doPath, f.Op.ID), texts.Each(f.Label)})
 	}
-	shown := page{Title: c.say("do.all"), Section: doPath, Body: groups}
+	shown := page{Title: texts.Of("do.all"), Section: doPath, Body: groups}
 	if len(groups) == 0 {
-		shown.Empty = &empty{Text: c.say("step.noRole")}
+		shown.Empty = &empty{Text: texts.Of("step.noRole")}
 	}
 	c.page(http.StatusOK, "doall", shown)
 }

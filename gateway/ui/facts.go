@@ -1,25 +1,26 @@
 package ui
 
 import (
-	"fmt"
 	"strings"
+
+	"adgateway/gateway/ui/texts"
 )
 
 // fact is a line of what a page says about an object: words, a text, a link or a time.
 type fact struct {
-	Label string
+	Label texts.Text
 	Words []word
-	Text  string
+	Text  texts.Text
 	Link  string // to what the text names
 	Time  string
 }
 
 // nothing reports whether the line has no value.
-func (f fact) nothing() bool { return len(f.Words) == 0 && f.Text == "" && f.Time == "" }
+func (f fact) nothing() bool { return len(f.Words) == 0 && f.Text.Empty() && f.Time == "" }
 
 // factRow is a row of the table of facts about a kind of object.
 type factRow struct {
-	label string
+	label string // the key of its text, behind "fact."
 	show  func(r record) fact
 	none  []unless // what stands in place of a fact without a value; none of it: no line
 }
@@ -35,7 +36,7 @@ func factsOf(r record, rows []factRow) []fact {
 	var all []fact
 	for _, row := range rows {
 		f := row.show(r)
-		f.Label = row.label
+		f.Label = texts.Of("fact." + row.label)
 		if f.nothing() {
 			for _, instead := range row.none {
 				if instead.field == "" || r[instead.field] == true {
@@ -55,7 +56,7 @@ func flagged(fields ...string) func(record) fact {
 	return func(r record) fact { return fact{Words: said(r, fields...)} }
 }
 
-func texts(fields ...string) func(record) fact {
+func plainly(fields ...string) func(record) fact {
 	return func(r record) fact {
 		var all []string
 		for _, field := range fields {
@@ -63,7 +64,7 @@ func texts(fields ...string) func(record) fact {
 				all = append(all, text)
 			}
 		}
-		return fact{Text: strings.Join(all, " ")}
+		return fact{Text: texts.Raw(strings.Join(all, " "))}
 	}
 }
 
@@ -74,16 +75,16 @@ func at(field string, fields ...string) func(record) fact {
 
 func mailTo(field string) func(record) fact {
 	return func(r record) fact {
-		f := fact{Text: r.Text(field)}
-		if f.Text != "" {
-			f.Link = "mailto:" + f.Text
+		f := fact{Text: texts.Raw(r.Text(field))}
+		if !f.Text.Empty() {
+			f.Link = "mailto:" + r.Text(field)
 		}
 		return f
 	}
 }
 
 func unit(field string) func(record) fact {
-	return func(r record) fact { return fact{Text: rdn(r.Text(field))} }
+	return func(r record) fact { return fact{Text: texts.Raw(rdn(r.Text(field)))} }
 }
 
 // other shows an object that is named by its distinguished name.
@@ -93,91 +94,90 @@ func other(field string) func(record) fact {
 		if dn == "" {
 			return fact{}
 		}
-		return fact{Text: rdn(dn), Link: address("objects", dn)}
+		return fact{Text: texts.Raw(rdn(dn)), Link: address("objects", dn)}
 	}
 }
 
-var never = unless{word: word{Text: "never"}}
+var never = unless{word: word{Text: texts.Of("word.never")}}
 
 // A person's record has the verdicts on the logon and the last reset as fields, see
 // [visit.fillUser] and [visit.readChanges].
 var userFacts = []factRow{
-	{"Account", flagged("enabled", "lockedOut"), nil},
-	{"Mail", mailTo("emailAddress"), nil},
-	{"Phone", texts("officePhone"), nil},
-	{"Mobile", texts("mobilePhone"), nil},
-	{"Office", texts("office"), nil},
-	{"Company", texts("company"), nil},
-	{"Manager", other("manager"), nil},
-	{"Description", texts("description"), nil},
-	{"Organizational unit", unit("ouPath"), nil},
+	{"account", flagged("enabled", "lockedOut"), nil},
+	{"mail", mailTo("emailAddress"), nil},
+	{"phone", plainly("officePhone"), nil},
+	{"mobile", plainly("mobilePhone"), nil},
+	{"office", plainly("office"), nil},
+	{"company", plainly("company"), nil},
+	{"manager", other("manager"), nil},
+	{"description", plainly("description"), nil},
+	{"organizationalUnit", unit("ouPath"), nil},
 	// The directory forgets the time when the password is to be changed.
-	{"Password set", at("passwordLastSet", "changePasswordNextLogon"), []unless{
-		{word: word{Text: "not known"}},
+	{"passwordSet", at("passwordLastSet", "changePasswordNextLogon"), []unless{
+		{word: word{Text: texts.Of("word.notKnown")}},
 	}},
-	{"Last reset here", func(r record) fact {
+	{"lastResetHere", func(r record) fact {
 		if r["lastReset"] == nil {
 			return fact{}
 		}
-		return fact{Time: r.Text("lastReset"), Text: "by " + r.Text("lastResetBy")}
+		return fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
 	}, nil},
-	{"Password expires", at("passwordExpires"), []unless{
-		{"logonUnread", word{"not known", warn}}, {"logon.must_change", word{"at once", warn}},
-		{"logon.unknown", word{"not known", warn}}, never,
+	{"passwordExpires", at("passwordExpires"), []unless{
+		{"logonUnread", word{texts.Of("word.notKnown"), warn}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
+		{"logon.unknown", word{texts.Of("word.notKnown"), warn}}, never,
 	}},
-	{"Last wrong password", at("lastBadPassword"), nil},
-	{"Account expires", at("accountExpires"), []unless{never}},
-	{"Created", at("created"), nil},
+	{"lastWrongPassword", at("lastBadPassword"), nil},
+	{"accountExpires", at("accountExpires"), []unless{never}},
+	{"created", at("created"), nil},
 }
 
 var groupFacts = []factRow{
-	{"Account name", texts("samName"), nil},
-	{"Kind", texts("scope", "type"), nil},
-	{"Mail", mailTo("email"), nil},
-	{"Managed by", other("managedBy"), nil},
-	{"Organizational unit", unit("ouPath"), nil},
-	{"Created", at("created"), nil},
+	{"accountName", plainly("samName"), nil},
+	{"kind", plainly("scope", "type"), nil},
+	{"mail", mailTo("email"), nil},
+	{"managedBy", other("managedBy"), nil},
+	{"organizationalUnit", unit("ouPath"), nil},
+	{"created", at("created"), nil},
 }
 
 var computerFacts = []factRow{
-	{"Account", flagged("enabled"), nil},
-	{"System", texts("operatingSystem", "operatingSystemVersion"), nil},
-	{"Last logon, about", at("lastLogon"), []unless{never}},
-	{"Organizational unit", unit("path"), nil},
-	{"Created", at("created"), nil},
+	{"account", flagged("enabled"), nil},
+	{"system", plainly("operatingSystem", "operatingSystemVersion"), nil},
+	{"lastLogonAbout", at("lastLogon"), []unless{never}},
+	{"organizationalUnit", unit("path"), nil},
+	{"created", at("created"), nil},
 }
 
-var unreadable = []unless{{word: word{"not known", warn}}}
+var unreadable = []unless{{word: word{texts.Of("word.notKnown"), warn}}}
 
 // A policy that may not be read has no figures.
 var policyFacts = []factRow{
-	{"Length", func(r record) fact {
+	{"length", func(r record) fact {
 		length, known := r.number("minLength")
 		if !known {
 			return fact{}
 		}
-		text := fmt.Sprintf("at least %d", length)
 		if r["complexity"] == true {
-			text += ", letters, digits and signs mixed"
+			return fact{Text: texts.Of("policy.length.mixed", "n", length)}
 		}
-		return fact{Text: text}
+		return fact{Text: texts.Of("policy.length", "n", length)}
 	}, unreadable},
-	{"Not again", func(r record) fact {
+	{"notAgain", func(r record) fact {
 		count, known := r.number("historyCount")
 		if !known {
 			return fact{}
 		}
-		return fact{Text: fmt.Sprintf("the last %d", count)}
+		return fact{Text: texts.Of("policy.history", "n", count)}
 	}, unreadable},
-	{"Locks out", func(r record) fact {
+	{"locksOut", func(r record) fact {
 		threshold, known := r.number("lockoutThreshold")
 		window, _ := r.number("lockoutWindow")
 		switch {
 		case !known:
 			return fact{}
 		case threshold == 0:
-			return fact{Text: "never"}
+			return fact{Text: texts.Of("word.never")}
 		}
-		return fact{Text: fmt.Sprintf("after %d wrong ones within %d minutes", threshold, window)}
+		return fact{Text: texts.Of("policy.lockout", "n", threshold, "minutes", window)}
 	}, unreadable},
 }

@@ -7,13 +7,12 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/texts"
 )
 
 // job is a job of the API.
@@ -42,7 +41,12 @@ type jobItem struct {
 }
 
 // title is how people call the job.
-func (j job) title() string { return cmp.Or(j.Name, j.Operation, "Several operations") }
+func (j job) title() texts.Text {
+	if name := cmp.Or(j.Name, j.Operation); name != "" {
+		return texts.Raw(name)
+	}
+	return texts.Of("job.several")
+}
 
 // owner returns who has submitted the job, and alone may control it.
 func (j job) owner() identity.ID {
@@ -53,7 +57,7 @@ func (j job) owner() identity.ID {
 func (j job) who() string { return callerText(j.Caller, j.CallerKind) }
 
 // why says why the job is held or was stopped; empty: it is not.
-func (j job) why() string { return wordOf("job.why", j.Why).Text }
+func (j job) why() texts.Text { return wordOf("job.why", j.Why).Text }
 
 // over returns how many items have ended.
 func (j job) over() int { return j.Total - j.Waiting - j.Running }
@@ -63,82 +67,64 @@ func (j job) open() bool { return !jobstate.Job(j.State).Ended() }
 
 // progress is how far a job has come.
 type progress struct {
-	Text      string
+	Text      texts.Text
 	Max, Made int // of items that are changed for good; Max zero: no bar is shown
 }
 
-// modeWords are the words for what is done with the items of a list. Nothing is changed
-// before the mode is run, however many items were looked at.
-type modeWords struct {
-	progress                    string // with the items that have ended, and all
-	done, noop, failed, unknown string
-	changes                     bool
-}
+// modes have the words for what is done with the items of a list: those of the table below "job." and
+// their key. Nothing is changed before the mode is run, however many items were looked at.
+var modes = map[jobstate.Mode]string{jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun"}
 
-var modes = map[jobstate.Mode]modeWords{
-	jobstate.Run:      {"%d of %d items", "Done", "and %d that were so already", "Failed", "Unknown", true},
-	jobstate.Validate: {"%d of %d items done", "Done", "and %d that are so already", "Failed", "Unknown", false},
-	jobstate.DryRun: {
-		"%d of %d items checked, none is changed", "Would change", "and %d that are so already", "Would fail", "Unknown", false,
-	},
-}
-
-func (j job) words() modeWords {
-	if w, known := modes[jobstate.Mode(j.Mode)]; known {
-		return w
-	}
-	return modes[jobstate.Run]
-}
+func (j job) mode() string { return cmp.Or(modes[jobstate.Mode(j.Mode)], modes[jobstate.Run]) }
 
 // progress returns how far the job has come. A list with mistakes has no items that could
 // end.
 func (j job) progress() progress {
 	if jobstate.Job(j.State) == jobstate.Rejected {
-		return progress{Text: "Nothing was run"}
+		return progress{Text: texts.Of("job.nothing")}
 	}
-	w := j.words()
-	p := progress{Text: fmt.Sprintf(w.progress, j.over(), j.Total), Max: j.Total}
-	if w.changes {
+	p := progress{
+		Text: texts.Of("job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent), Max: j.Total,
+	}
+	if j.mode() == modes[jobstate.Run] {
 		p.Made = j.over()
-		p.Text += fmt.Sprintf(", %d %%", j.Percent)
 	}
 	return p
 }
 
 // facts returns the lines of a job's page.
 func (j job) facts() []fact {
-	w := j.words()
-	counted := func(n int, more int, text string) string {
-		said := strconv.Itoa(n)
+	counted := func(n int, more int, key string) texts.Text {
 		if more > 0 {
-			said += ", " + fmt.Sprintf(text, more)
+			return texts.Of(key, "n", n, "more", more)
 		}
-		return said
+		return texts.Of("job.count", "n", n)
 	}
 	all := []fact{
-		{Label: "State", Words: []word{wordOf("job.state", j.State)}, Text: j.why()},
-		{Label: "Submitted", Time: j.Created, Text: "by " + j.who()},
-		{Label: "Started", Time: j.Started}, {Label: "Ended", Time: j.Ended},
+		{Label: texts.Of("job.state"), Words: []word{wordOf("job.state", j.State)}, Text: j.why()},
+		{Label: texts.Of("job.submitted"), Time: j.Created, Text: texts.Of("fact.by", "who", j.who())},
+		{Label: texts.Of("job.started"), Time: j.Started}, {Label: texts.Of("job.ended"), Time: j.Ended},
 	}
 	if j.Rate > 0 {
-		all = append(all, fact{Label: "Items a second", Text: fmt.Sprint(j.Rate)})
+		all = append(all, fact{Label: texts.Of("job.rate"), Text: texts.Raw(fmt.Sprint(j.Rate))})
 	}
 	if j.Remaining > 0 {
-		all = append(all, fact{Label: "Remaining", Text: fmt.Sprintf("about %d s", j.Remaining)})
+		all = append(all, fact{Label: texts.Of("job.remaining"), Text: texts.Of("job.seconds", "n", j.Remaining)})
 	}
 	all = append(all,
-		fact{Label: w.done, Text: counted(j.Done, j.Noop, w.noop)},
-		fact{Label: w.failed, Text: strconv.Itoa(j.Failed)},
-		fact{Label: w.unknown, Text: strconv.Itoa(j.Unknown)},
-		fact{Label: "Not run", Text: counted(j.NotRun, j.Skipped, "and %d left out")},
-		fact{Label: "Number", Text: j.ID})
+		fact{Label: texts.Of("job." + j.mode() + ".done"), Text: counted(j.Done, j.Noop, "job."+j.mode()+".noop")},
+		fact{Label: texts.Of("job." + j.mode() + ".failed"), Text: counted(j.Failed, 0, "")},
+		fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")},
+		fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
+		fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
 	return slices.DeleteFunc(all, fact.nothing)
 }
 
 // jobRow is a job in the list.
 type jobRow struct {
-	ID, Created, Title, Caller, Why, Progress, NotDone string
-	State                                              word
+	ID, Created, Caller           string
+	Title, Why, Progress, NotDone texts.Text
+	State                         word
 }
 
 func (j job) row() jobRow {
@@ -147,18 +133,16 @@ func (j job) row() jobRow {
 		Progress: j.progress().Text, State: wordOf("job.state", j.State),
 	}
 	if j.Failed+j.Unknown > 0 {
-		w := j.words()
-		failed, unknown := strings.ToLower(w.failed), strings.ToLower(w.unknown)
-		row.NotDone = fmt.Sprintf("%d %s, %d %s", j.Failed, failed, j.Unknown, unknown)
+		row.NotDone = texts.Of("job."+j.mode()+".notDone", "failed", j.Failed, "unknown", j.Unknown)
 	}
 	return row
 }
 
 // jobControl is what people can do with a job.
 type jobControl struct {
-	ID, Label string
-	Main      bool
-	Asks      string // what it does for good, which is shown before the button; empty: nothing
+	ID   string // its label in the table stands below "job.do."
+	Main bool
+	Asks texts.Text // what it does for good, which is shown before the button; empty: nothing
 
 	in        []jobstate.Job // the states in which it is offered
 	of        func(job) bool // whether it is of use; nil: it is
@@ -168,6 +152,9 @@ type jobControl struct {
 	leaves    bool        // the job is gone, or another one goes on
 }
 
+// Label is the text of the button.
+func (k jobControl) Label() texts.Text { return texts.Of("job.do." + k.ID) }
+
 var (
 	openStates = []jobstate.Job{
 		jobstate.Ready, jobstate.Held, jobstate.Running, jobstate.Paused, jobstate.Stopping,
@@ -176,36 +163,36 @@ var (
 
 	jobControls = []jobControl{
 		{
-			ID: "start", Label: "Start", Main: true,
+			ID: "start", Main: true,
 			in: []jobstate.Job{jobstate.Ready}, scope: identity.JobSubmit, operation: "job.start",
 		},
 		{
-			ID: "pause", Label: "Pause",
+			ID: "pause",
 			in: []jobstate.Job{jobstate.Running, jobstate.Held}, scope: identity.JobSubmit, operation: "job.pause",
 		},
 		{
-			ID: "resume", Label: "Go on", Main: true,
+			ID: "resume", Main: true,
 			in: []jobstate.Job{jobstate.Paused}, scope: identity.JobSubmit, operation: "job.resume",
 		},
 		{
-			ID: "cancel", Label: "Cancel what was not begun",
+			ID: "cancel",
 			in: openStates, scope: identity.JobSubmit, operation: "job.cancel",
 		},
 		{
-			ID: "retry", Label: "Try again what was not done",
-			Asks: "A new job tries the items again that were not done.",
+			ID:   "retry",
+			Asks: texts.Of("job.ask.retry"),
 			in:   endStates, of: job.leftSomething, scope: identity.JobSubmit, operation: "job.retry",
 			values: call.Values{"State": "failed,unknown,not_run"}, leaves: true,
 		},
 		{
-			ID: "undo", Label: "Undo this job",
-			Asks: "A new job shows what taking back each change would do. Nothing is changed before you start it.",
+			ID:   "undo",
+			Asks: texts.Of("job.ask.undo"),
 			in:   endStates, of: job.changedSomething, scope: identity.ChangeUndo, operation: "job.undo",
 			values: call.Values{"DryRun": "true"}, leaves: true,
 		},
 		{
-			ID: "remove", Label: "Remove this job",
-			Asks: "The job is removed with its list and its results. What it has changed stays as it is.",
+			ID:   "remove",
+			Asks: texts.Of("job.ask.remove"),
 			in:   endStates, scope: identity.JobSubmit, operation: "job.remove", leaves: true,
 		},
 	}
@@ -242,7 +229,7 @@ var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 // jobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
 // refusal; nil: none was sent.
 func (c *visit) jobs(failed *listForm, refused *answer) {
-	shown := page{Title: "Jobs", Section: "jobs"}
+	shown := page{Title: texts.Of("page.jobs"), Section: "jobs"}
 	status := http.StatusOK
 	a := c.listed(list{
 		operation: "job.list", key: "id", before: newest, most: 50,
@@ -256,7 +243,7 @@ func (c *visit) jobs(failed *listForm, refused *answer) {
 		rows = append(rows, j.row())
 	}
 	if len(rows) == 0 {
-		shown.Empty = &empty{Text: "There are no jobs that you may see."}
+		shown.Empty = &empty{Text: texts.Of("job.none")}
 	}
 	if failed != nil {
 		shown.Alert, status = alertOf(refused), refused.Status
@@ -354,7 +341,7 @@ func listFormOf(c *visit, failed *listForm) *listForm {
 	}
 	for _, change := range c.Changes {
 		if c.may(change.Scope) {
-			form.Changes = append(form.Changes, choice{ID: change.ID, Label: change.ID + ": " + change.Summary})
+			form.Changes = append(form.Changes, choice{ID: change.ID, Label: texts.Raw(change.Summary)})
 		}
 	}
 	form.Once = signin.NewID()
@@ -385,7 +372,7 @@ func submitList(c *visit) {
 	file, document, err := givenList(c)
 	if err != nil || len(document) == 0 {
 		refused := &answer{Status: http.StatusBadRequest, Error: &failure{
-			Message: "There is no list: choose a file, or paste the list into the box.",
+			Message: texts.Of("list.missing").In(c.lookOf(c.r).lang),
 		}}
 		c.jobs(form, refused)
 		return

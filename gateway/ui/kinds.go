@@ -5,15 +5,13 @@ import (
 
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // kind is a kind of object that has pages.
 type kind struct {
 	hitType string // of the API's search
 	path    string // of its pages
-	Title   string
-	One     string
-	Hint    string // of the search
 	scope   identity.Scope
 	reader  string // operation that reads one
 	object  string // parameter that names it there and in actions
@@ -28,6 +26,13 @@ func (k *kind) Path() string { return address(k.path) }
 func (k *kind) at(guid string, below ...string) string {
 	return address(append([]string{k.path, guid}, below...)...)
 }
+
+// Title is what the objects are called.
+func (k *kind) Title() texts.Text { return texts.Of("page." + k.path) }
+
+// Find and Hint label the search.
+func (k *kind) Find() texts.Text { return texts.Of("search.find." + k.hitType) }
+func (k *kind) Hint() texts.Text { return texts.Of("search.hint." + k.hitType) }
 
 func (k *kind) Section() string { return k.path }
 func (k *kind) Type() string    { return k.hitType }
@@ -48,7 +53,7 @@ type action struct {
 }
 
 // Label returns what people call the action.
-func (a action) Label() string { return form.Of(a.operation).Label[0] }
+func (a action) Label() texts.Text { return texts.Each(form.Of(a.operation).Label) }
 
 // Secondary reports whether the action takes inputs, so that it stands folded.
 func (a action) Secondary() bool { return len(a.asks) > 0 || a.whole }
@@ -66,12 +71,11 @@ func removable(member record) bool { return member["type"] == "user" && member["
 
 var kinds = []*kind{
 	{
-		hitType: "user", path: "people", Title: "People", One: "person", scope: identity.UserRead,
-		Hint:   "Name, logon name, mail address, office or employee number",
+		hitType: "user", path: "people", scope: identity.UserRead,
 		reader: "user.get", object: "Username", facts: userFacts,
 		actions: []action{
 			{ID: "unlock", operation: "user.unlock", fits: is("lockedOut", true)},
-			{ID: "reset", operation: "user.resetPassword", values: map[string]string{"ChangePassword": "true"}},
+			{ID: "reset", operation: "user.resetPassword", values: map[string]string{"ChangePassword": "true", "Generate": "words"}},
 			{ID: "edit", operation: "user.update", whole: true},
 			{ID: "join", operation: "membership.add", asks: []string{"GroupName"}},
 			{ID: "leave", operation: "membership.remove", fits: not("primary", true), Inline: true, input: "GroupName"},
@@ -87,8 +91,7 @@ var kinds = []*kind{
 		},
 	},
 	{
-		hitType: "group", path: "groups", Title: "Groups", One: "group", scope: identity.GroupRead,
-		Hint:   "Name or mail address",
+		hitType: "group", path: "groups", scope: identity.GroupRead,
 		reader: "group.get", object: "GroupName", facts: groupFacts,
 		actions: []action{
 			{ID: "add", operation: "membership.add", asks: []string{"Username"}},
@@ -101,8 +104,7 @@ var kinds = []*kind{
 		},
 	},
 	{
-		hitType: "computer", path: "computers", Title: "Computers", One: "computer", scope: identity.ComputerRead,
-		Hint:   "Name of the computer",
+		hitType: "computer", path: "computers", scope: identity.ComputerRead,
 		reader: "computer.get", object: "ADComputerName",
 		facts: computerFacts,
 		actions: []action{

@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/texts"
 )
 
 // A list is submitted as a file or as text. It runs as a job that belongs to the person, also after
@@ -33,15 +34,16 @@ type listForm struct {
 
 // choice is one of several values of an input.
 type choice struct {
-	ID, Label string
-	Chosen    bool
+	ID     string
+	Label  texts.Text
+	Chosen bool
 }
 
 // listModes are what is done with a list at first.
 var listModes = []choice{
-	{ID: string(jobstate.DryRun), Label: "Show what each item would change, and change nothing yet"},
-	{ID: string(jobstate.Validate), Label: "Check the list, and change nothing yet"},
-	{ID: string(jobstate.Run), Label: "Change it now"},
+	{ID: string(jobstate.DryRun), Label: texts.Of("list.mode.dryRun")},
+	{ID: string(jobstate.Validate), Label: texts.Of("list.mode.validate")},
+	{ID: string(jobstate.Run), Label: texts.Of("list.mode.run")},
 }
 
 // chosen returns choices of which one was made before.

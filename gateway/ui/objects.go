@@ -1,13 +1,12 @@
 package ui
 
 import (
-	"cmp"
-	"fmt"
 	"net/http"
 	"strings"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
 )
 
 // searchPage is a search over one kind of object.
@@ -30,7 +29,7 @@ func hitOf(r record) hitRow {
 		Words: said(r, "enabled", "locked"),
 	}
 	if k := kindOf(row.Kind); k != nil {
-		row.Kind, row.Link = k.One, k.at(r.Text("guid"))
+		row.Kind, row.Link = k.hitType, k.at(r.Text("guid"))
 	}
 	var facts []string
 	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), rdn(r.Text("ouPath"))} {
@@ -38,21 +37,18 @@ func hitOf(r record) hitRow {
 			facts = append(facts, text)
 		}
 	}
-	if field := r.Text("matched"); field != "" {
-		facts = append(facts, "found by "+field)
-	}
 	row.Facts = strings.Join(facts, " · ")
 	return row
 }
 
 func (c *visit) search(k *kind) {
 	body := searchPage{Kind: k, Query: strings.Join(strings.Fields(c.r.URL.Query().Get("q")), " ")}
-	shown := page{Title: k.Title, Section: k.path}
+	shown := page{Title: k.Title(), Section: k.path}
 	status := http.StatusOK
 	switch {
 	case !c.may(k.scope):
 		status = http.StatusForbidden
-		shown.Alert = &alert{Text: fmt.Sprintf("To search here you need the right '%s', which none of your roles gives you.", k.scope)}
+		shown.Alert = &alert{Text: texts.Of("search.forbidden", "what", k.Title())}
 	case body.Query == "":
 		shown.Empty = examples
 	default:
@@ -68,7 +64,7 @@ func (c *visit) search(k *kind) {
 			body.Hits = append(body.Hits, hitOf(hit))
 		}
 		body.Warnings = found.Warnings
-		shown.Title = body.Query + " – " + k.Title
+		shown.Title = texts.Of("search.title", "query", body.Query, "what", k.Title())
 		if len(body.Hits) == 0 {
 			shown.Empty = c.nothingFound(k, body.Query)
 		}
@@ -78,19 +74,19 @@ func (c *visit) search(k *kind) {
 }
 
 // examples stand where nothing is searched for yet.
-var examples = &empty{Text: "For example:", Examples: []example{
-	{"a part of a name from its beginning", "Web"}, {"first and last name in any order", "Weber Lea"},
-	{"a logon name or mail address", "lweber"},
+var examples = &empty{Text: texts.Of("search.example"), Examples: []example{
+	{texts.Of("search.example.part"), "Web"}, {texts.Of("search.example.both"), "Weber Lea"},
+	{texts.Of("search.example.logon"), "lweber"},
 }}
 
 // nothingFound says where else to look: each kind of object has a search of its own.
 func (c *visit) nothingFound(k *kind, query string) *empty {
-	nothing := &empty{Title: "No " + k.One + " was found for “" + query + "”.",
-		Text: "Searched are the beginnings of names, mail addresses, logon names and the office."}
+	nothing := &empty{Title: texts.Of("search.nothing."+k.hitType, "query", query),
+		Text: texts.Of("search.looked")}
 	for _, other := range kinds {
 		if other != k && c.may(other.scope) {
 			address := asking(other.Path(), "q", query)
-			nothing.Links = append(nothing.Links, link{address, "Search " + strings.ToLower(other.Title)})
+			nothing.Links = append(nothing.Links, link{address, texts.Of("search.other", "what", other.Title())})
 		}
 	}
 	return nothing
@@ -179,7 +175,7 @@ func (c *visit) show(k *kind) {
 	}
 	found := records[record](read)
 	if len(found) != 1 {
-		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: "There is no such " + k.One + "."}})
+		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)}})
 		return
 	}
 	o.record = found[0]
@@ -191,7 +187,7 @@ func (c *visit) show(k *kind) {
 	c.readChanges(o)
 	o.Facts = factsOf(o.record, k.facts)
 	title := o.record.first("displayName", "name", "computerName")
-	shown := page{Title: title, Section: k.path, Body: o}
+	shown := page{Title: texts.Raw(title), Section: k.path, Body: o}
 	c.page(http.StatusOK, k.hitType, shown)
 }
 
@@ -411,20 +407,17 @@ type statusPage struct {
 
 // checkRow is a check as a page shows it.
 type checkRow struct {
-	Label  string
+	Label  texts.Text
 	Word   word
 	Reason string
 }
 
 func rowOf(k Check) checkRow {
-	label := cmp.Or(checkNames[k.Name], k.Name)
+	label := texts.Raw(k.Name)
+	if key := "check." + k.Name; texts.Has(key) {
+		label = texts.Of(key)
+	}
 	return checkRow{Label: label, Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
-}
-
-var checkNames = map[string]string{
-	"directorySessions": "Sessions for the directory", "dnsSessions": "Sessions for DNS", "domainController": "Domain controller",
-	"dnsServer": "DNS server", "store": "Store of plans and changes", "settings": "Settings", "log": "Log", "audit": "Audit log", "certificate": "Certificate",
-	"credentials": "Credentials",
 }
 
 // status shows the verdict to everybody, and the checks to people who are signed in.
@@ -458,7 +451,7 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	body.Verdict = wordOf("readiness.verdict", verdict)
-	shown := page{Title: "Status", Section: "status"}
+	shown := page{Title: texts.Of("page.status"), Section: "status"}
 	if session == nil {
 		shown.Form, shown.Body = p.newForm(w, r), body
 		p.write(w, r, http.StatusOK, "status", shown)
@@ -488,7 +481,7 @@ func (c *visit) own(after string, most int) list {
 
 // changes shows what the person has changed.
 func (c *visit) changes() {
-	shown := page{Title: "My changes", Section: "changes"}
+	shown := page{Title: texts.Of("page.changes"), Section: "changes"}
 	status := http.StatusOK
 	a := c.listed(c.own(c.r.URL.Query().Get("after"), 50))
 	if shown.Alert = alertOf(a); shown.Alert != nil {
@@ -496,7 +489,7 @@ func (c *visit) changes() {
 	}
 	made := madeRows(records[record](a))
 	if len(made) == 0 {
-		shown.Empty = &empty{Text: "You have changed nothing yet."}
+		shown.Empty = &empty{Text: texts.Of("changes.none")}
 	}
 	shown.Body = struct {
 		Changes []madeRow

@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // A field that names an object takes what people call it: its name, its logon name, its mail address or
@@ -72,7 +73,7 @@ func (c *visit) pick() {
 func (c *visit) fragment(name string, body any) {
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.w.WriteHeader(http.StatusOK)
-	_ = templates[name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
+	_ = templates[c.lang()][name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
 }
 
 // pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.
@@ -247,10 +248,10 @@ func pathsOf(dns []string) string {
 }
 
 // words returns a text in all languages.
-func (c *visit) words(key string, pairs ...string) *form.Words {
+func (c *visit) words(key string, pairs ...any) *form.Words {
 	var all form.Words
 	for lang := range all {
-		all[lang] = speaker{lang}.Say(key, pairs...)
+		all[lang] = texts.Of(key, pairs...).In(texts.Lang(lang))
 	}
 	return &all
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"mime"
@@ -15,18 +14,17 @@ import (
 	"time"
 
 	"adgateway/gateway/identity"
-	"adgateway/gateway/ui/look"
+	"adgateway/gateway/ui/texts"
 )
 
 //go:embed templates assets
 var files embed.FS
 
 // assetsVersion changes with the files, so that browsers may keep them for ever.
-var assetsVersion = hashOf("assets/pages.css", "assets/pages.js")
+var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/icons.svg")
 
 func hashOf(names ...string) string {
 	sum := sha256.New()
-	sum.Write([]byte(look.Colors))
 	for _, name := range names {
 		text, _ := files.ReadFile(name) // embedded
 		sum.Write(text)
@@ -43,17 +41,22 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	if path.Ext(name) == ".css" {
-		text = append([]byte(look.Colors), text...)
-	}
 	_, _ = w.Write(text) // fails only if the browser has left
 }
 
-// templates are the pages by name, each with the layout.
-var templates = parse("status", "signin", "link", "message", "search", "user", "group", "computer", "do", "doall", "step", "pick", "changes", "jobs", "job", "audit")
+// templates are the pages by language and name, each with the layout.
+var templates = func() map[texts.Lang]map[string]*template.Template {
+	all := map[texts.Lang]map[string]*template.Template{}
+	for _, lang := range texts.Langs {
+		all[lang] = parse(lang, "status", "signin", "link", "message", "search", "user", "group", "computer",
+			"do", "doall", "step", "pick", "changes", "jobs", "job", "audit")
+	}
+	return all
+}()
 
-func parse(names ...string) map[string]*template.Template {
-	common := template.Must(template.New("layout.html").Funcs(functions).ParseFS(files, "templates/layout.html", "templates/parts.html"))
+func parse(lang texts.Lang, names ...string) map[string]*template.Template {
+	common := template.Must(template.New("layout.html").Funcs(functions(lang)).
+		ParseFS(files, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range names {
 		all[name] = showing(template.Must(template.Must(common.Clone()).ParseFS(files, "templates/"+name+".html")))
@@ -61,60 +64,96 @@ func parse(names ...string) map[string]*template.Template {
 	return all
 }
 
-var functions = template.FuncMap{
-	"ago": ago, "moment": moment, "shown": shown, "label": label, "rdn": rdn, "spell": spell,
-	"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
-	"inText": inText, "inLine": func(v any) any {
-		if text, is := v.(string); is {
-			return inLine(text)
-		}
-		return v
-	},
-	"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body, body.NoEnd} },
-	"both":     func(a string, b *actionForm) []any { return []any{a, b} },
+// functions are those of the templates of a language.
+func functions(lang texts.Lang) template.FuncMap {
+	return template.FuncMap{
+		"t":      func(key string, pairs ...any) texts.Text { return texts.Of(key, pairs...) },
+		"inText": func(v any) any { return inText(saidIn(lang, v)) },
+		"inLine": func(v any) any {
+			if text, is := saidIn(lang, v).(string); is {
+				return inLine(text)
+			}
+			return v
+		},
+		"ago": ago, "moment": func(text string) string { return moment(lang, text) },
+		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
+		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
+		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
+		"both":     func(a string, b *actionForm) []any { return []any{a, b} },
+	}
+}
+
+// saidIn returns a value in a language if it is a text of the table.
+func saidIn(lang texts.Lang, v any) any {
+	if text, is := v.(texts.Text); is {
+		return text.In(lang)
+	}
+	return v
+}
+
+// icon returns an icon of the sprite. It is decoration: a word stands next to it.
+func icon(name string) template.HTML {
+	const format = `<svg class="i" aria-hidden="true"><use href="%s#%s"/></svg>`
+	return template.HTML(fmt.Sprintf(format, address("assets", assetsVersion, "icons.svg"), template.HTMLEscapeString(name)))
 }
 
 // page is what every page has.
 type page struct {
-	Title   string
-	Section string // of the navigation
-	Name    string // of who is signed in; empty: nobody
-	Role    string
-	Form    string // token
-	Assets  string // their version
-	Sandbox bool
-	Version string
-	Manual  string // its address; empty: there is none
-	Alert   *alert
-	Done    *doneMessage // about a change that was made; nil: none was
-	Tabs    []tab
-	Empty   *empty // what stands in place of a list; never shown with an alert
-	Body    any
+	Title     texts.Text
+	Section   string // of the menu
+	Name      string // of who is signed in; empty: nobody
+	Initials  string
+	Role      texts.Text
+	Form      string // token
+	Assets    string // their version
+	Sandbox   bool
+	Version   string
+	Manual    string // its address; empty: there is none
+	Lang      texts.Lang
+	Theme     string // empty: as the system has it
+	Keys      string // off: the key for the search is not taken
+	Themes    []choice
+	Languages []language // others than that of the page
+	Here      string     // its address
+	Said      *done      // what was done; nil: nothing
+	Alert     *alert
+	Nav       []section
+	Empty     *empty // what stands in place of a list; never shown with an alert
+	Body      any
 }
 
-// tab is a link of the navigation.
-type tab struct {
-	Path, Title string
-	Current     bool
+// done is a message about what was done, on the page of what it was done to.
+type done struct {
+	Text  texts.Text
+	Path  string // of more about it, which More says; empty: there is none
+	More  texts.Text
+	Notes []texts.Text // of what is unusual
+	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
 }
 
 // empty says that there is nothing, which is known only if the reading succeeded.
 type empty struct {
-	Title, Text string
+	Title, Text texts.Text
 	Examples    []example
 	Links       []link
 }
 
-type example struct{ Text, Code string }
+type example struct {
+	Text texts.Text
+	Code string
+}
 
-type link struct{ Path, Text string }
+type link struct {
+	Path string
+	Text texts.Text
+}
 
 // alert is a message about something that did not succeed.
 type alert struct {
-	Text      string
+	Text      texts.Text
 	Code      string // of the error, which the manual explains; empty: it has none
 	RequestID string
-	Help      string
+	Help      texts.Text
 }
 
 // alertOf returns the alert about a failed call; nil if it succeeded.
@@ -123,21 +162,23 @@ func alertOf(a *answer) *alert {
 		return nil
 	}
 	if a.Error == nil {
-		return &alert{Text: a.Output}
+		return &alert{Text: texts.Raw(a.Output)}
 	}
-	said := &alert{Text: a.Error.Message, Code: a.Error.Code, RequestID: a.Error.RequestID}
+	shown := &alert{Text: texts.Raw(a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID}
 	switch {
 	case a.Status >= http.StatusInternalServerError:
-		said.Help = "Try again in a moment. If it fails again, tell whoever runs the gateway this number."
+		shown.Help = texts.Of("alert.again")
 	case a.Status == http.StatusForbidden:
-		said.Help = "Ask whoever runs the gateway whether you should have this right."
+		shown.Help = texts.Of("alert.right")
 	}
-	return said
+	return shown
 }
 
 // write renders a page.
 func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name string, shown page) {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
+	wanted := p.lookOf(r)
+	wanted.framed(&shown, r)
 	if shown.Alert != nil {
 		shown.Empty = nil
 	}
@@ -145,7 +186,7 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name s
 		shown.Form = p.Gate.FormToken(p.cookie(r))
 	}
 	var text bytes.Buffer
-	if err := templates[name].Execute(&text, shown); err != nil {
+	if err := templates[wanted.lang][name].Execute(&text, shown); err != nil {
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -157,122 +198,53 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name s
 }
 
 // plain shows a message to anybody.
-func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title, text string) {
+func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title, text texts.Text) {
 	p.write(w, r, status, "message", page{Title: title, Body: text})
-}
-
-// tabs returns the links to the pages that the person may use.
-func (c *visit) tabs(section string) []tab {
-	all := []tab{{Path: base, Title: "Status", Current: section == "status"}}
-	add := func(allowed bool, path, title string) {
-		if allowed {
-			all = append(all, tab{address(path), title, section == path})
-		}
-	}
-	for _, k := range kinds {
-		add(c.may(k.scope), k.path, k.Title)
-	}
-	add(c.may(identity.ChangeRead), "changes", "My changes")
-	add(c.may(identity.JobRead), "jobs", "Jobs")
-	add(c.Log != nil, "audit", "Audit") // of one's own calls without a right
-	return all
 }
 
 // page renders a page for the person.
 func (c *visit) page(status int, name string, shown page) {
-	shown.Name, shown.Version, shown.Tabs = c.session.Name, c.Version, c.tabs(shown.Section)
-	shown.Done = c.message()
+	shown.Name, shown.Version, shown.Nav = c.session.Name, c.Version, nav(c, shown.Section)
+	shown.Initials = initials(shown.Name)
+	if shown.Said == nil {
+		shown.Said = c.message()
+	}
 	if len(c.principals) == 0 {
-		shown.Role = "no rights here"
+		shown.Role = texts.Of("frame.noRights")
 	} else if c.session.Kind != identity.KindPerson {
-		shown.Role = c.session.Kind
+		shown.Role = texts.Raw(c.session.Kind)
 	}
 	c.write(c.w, c.r, status, name, shown)
 }
 
 // failed shows why a page cannot be shown.
 func (c *visit) failed(a *answer) {
-	title := "That did not work"
+	title := texts.Of("alert.failed")
 	switch a.Status {
 	case http.StatusNotFound:
-		title = "Not found"
+		title = texts.Of("alert.notFound")
 	case http.StatusForbidden:
-		title = "No right to see this"
+		title = texts.Of("alert.forbidden")
 	}
 	c.page(a.Status, "message", page{Title: title, Alert: alertOf(a)})
 }
 
 // ago says how long ago a time is, or in how long it will be.
-func ago(text string) string {
+func ago(text string) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return ""
+		return nil
 	}
-	past := time.Since(at)
-	if past < 0 {
-		return "in " + span(-past)
-	}
-	return span(past) + " ago"
-}
-
-func span(d time.Duration) string {
-	count := func(n int, unit string) string {
-		if n == 1 {
-			return "1 " + unit
-		}
-		return fmt.Sprintf("%d %ss", n, unit)
-	}
-	day := 24 * time.Hour
-	switch {
-	case d < time.Minute:
-		return "less than a minute"
-	case d < time.Hour:
-		return count(int(d/time.Minute), "minute")
-	case d < 2*day:
-		return count(int(d/time.Hour), "hour")
-	case d < 90*day:
-		return count(int(d/day), "day")
-	case d < 730*day:
-		return count(int(d/(30*day)), "month")
-	}
-	return count(int(d/(365*day)), "year")
+	return texts.Ago(at, time.Now())
 }
 
 // moment shows a time to the minute.
-func moment(text string) string {
+func moment(lang texts.Lang, text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return text
 	}
-	return at.UTC().Format("2 Jan 2006, 15:04") + " UTC"
-}
-
-// shown shows a value of a plan.
-func shown(value json.RawMessage) string {
-	var v any
-	_ = json.Unmarshal(value, &v) // an answer of ours
-	switch v := v.(type) {
-	case nil:
-		return "none"
-	case bool:
-		if v {
-			return "yes"
-		}
-		return "no"
-	case string:
-		if _, err := time.Parse(time.RFC3339, v); err == nil {
-			return moment(v)
-		}
-		return rdn(v)
-	case []any:
-		var parts []string
-		for _, one := range v {
-			text, _ := json.Marshal(one) // it was read from JSON
-			parts = append(parts, shown(text))
-		}
-		return strings.Join(parts, ", ")
-	}
-	return string(value)
+	return lang.Moment(at.UTC())
 }
 
 // rdn shows the name of an object instead of its whole distinguished name.
@@ -313,14 +285,9 @@ var signs = map[rune]string{
 }
 
 // label names a field of a record.
-func label(field string) string {
-	if text, ok := labels[field]; ok {
-		return text
+func label(field string) texts.Text {
+	if key := "field." + field; texts.Has(key) {
+		return texts.Of(key)
 	}
-	return field
-}
-
-var labels = map[string]string{
-	"enabled": "Account enabled", "lockedOut": "Locked out", "accountExpires": "Account expires", "password": "Password", "member": "Members",
-	"changePasswordNextLogon": "Password must be changed", "ouPath": "Organizational unit", "path": "Organizational unit",
+	return texts.Raw(field)
 }

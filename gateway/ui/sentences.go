@@ -11,24 +11,24 @@ import (
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // stepPage shows what a step would change, or what it did.
 type stepPage struct {
-	speaker
-	*step
-	Saying      string
+	ID, Back    string
+	Done, Good  bool // it was confirmed, and succeeded
+	Saying      texts.Text
 	Nothing     bool // would change
 	Lines       []stepLine
 	Rows        []plannedRow
 	Undo        word
-	Worth       []string // that is worth knowing: only what is unusual
-	Again       string   // address of the form
+	Worth       []texts.Text // that is worth knowing: only what is unusual
+	Again       string       // address of the form
 	Danger      bool
-	Confirm     string // label of the button
 	Password    string
 	Spelled     []spelledPart
-	Left        string // how long the password is shown
+	Left        texts.Text // how long the password is shown
 	MembersStay bool
 	Seconds     int
 	Gone        bool // a password was generated that is not shown any more
@@ -39,10 +39,16 @@ type stepPage struct {
 type copied struct{ Group, Action, Reason string }
 
 // stepLine is a sentence about what comes and goes.
-type stepLine struct{ Mark, Icon, Text string }
+type stepLine struct {
+	Mark, Icon string
+	Text       texts.Text
+}
 
 // plannedRow is a value before and after.
-type plannedRow struct{ Object, Field, Now, Then string }
+type plannedRow struct {
+	Object           string
+	Field, Now, Then texts.Text
+}
 
 // What the kinds of changes of a plan mean for its values.
 const (
@@ -57,23 +63,23 @@ const noEffect = "none"
 const existsField = "exists"
 
 func (c *visit) showStep(status int, s *step, said *alert, password string) {
-	lang := c.lang()
 	body := stepPage{
-		speaker: c.speaker(), step: s, Saying: s.Says[lang], Nothing: s.Plan.Effect == noEffect,
-		Undo: wordOf("plan.undo", s.Plan.Undo), Again: typedAddress(s.Form, s.Typed), Confirm: s.Form.Label[lang],
+		ID: s.ID, Back: s.Back, Saying: texts.Each(s.Says), Nothing: s.Plan.Effect == noEffect,
+		Undo: wordOf("plan.undo", s.Plan.Undo), Again: typedAddress(s.Form, s.Typed),
 		Danger: s.Form.Op.Effect == ops.Delete || dangers[s.Form.Op.ID], Password: password,
 	}
 	for _, o := range s.Plan.Objects {
 		for _, change := range o.Changes {
-			c.tell(&body, o, change)
+			c.tell(&body, s.Form, o, change)
 		}
 	}
 	body.Worth = c.worth(s)
 	title := body.Saying
 	if s.Result != nil {
+		body.Done, body.Good = true, s.Result.ok()
 		said = c.result(&body, s, password)
 		if !s.Result.ok() {
-			title += c.say("step.notDone")
+			title = texts.Of("step.notDone", "what", title)
 		}
 	}
 	c.page(status, "step", page{Title: title, Section: sectionOf(s.Form), Alert: said, Body: body})
@@ -90,10 +96,10 @@ func (c *visit) result(body *stepPage, s *step, password string) *alert {
 	}
 	if password != "" {
 		left := passwordLife - time.Since(s.shown)
-		body.Spelled = spelled(password, c.speaker())
+		body.Spelled = spelled(password)
 		body.Seconds = max(1, int(left.Seconds()))
-		minutes := c.count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
-		body.Left = c.say("pass.left", "n", minutes)
+		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
+		body.Left = texts.Of("pass.left", "n", minutes)
 	} else if s.sealed != nil {
 		body.Gone = true
 	}
@@ -104,10 +110,10 @@ func (c *visit) result(body *stepPage, s *step, password string) *alert {
 const mostAddress = 6 << 10
 
 // tell adds what a plan says of one change.
-func (c *visit) tell(body *stepPage, o planned, change plannedChange) {
+func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChange) {
 	name := lastOf(pathText(o.DistinguishedName))
-	line := func(mark, icon, key string, pairs ...string) {
-		body.Lines = append(body.Lines, stepLine{mark, icon, c.say(key, append(pairs, "object", name)...)})
+	line := func(mark, icon, key string, pairs ...any) {
+		body.Lines = append(body.Lines, stepLine{mark, icon, texts.Of(key, append(pairs, "object", name)...)})
 	}
 	switch {
 	case change.Kind == secretChange:
@@ -126,7 +132,7 @@ func (c *visit) tell(body *stepPage, o planned, change plannedChange) {
 		line("−", "minus", "step.deleted")
 	default:
 		body.Rows = append(body.Rows, plannedRow{
-			name, c.fieldName(body.Form, change.Field), c.valueText(change.Before), c.valueText(change.After),
+			name, c.fieldName(f, change.Field), shown(change.Before), shown(change.After),
 		})
 	}
 }
@@ -138,64 +144,70 @@ func aboveOf(dn string) string {
 }
 
 // fieldName returns what people call a field of a plan.
-func (c *visit) fieldName(f *form.Form, field string) string {
-	if text := c.say("field." + field); text != "" {
-		return text
+func (c *visit) fieldName(f *form.Form, field string) texts.Text {
+	if key := "field." + field; texts.Has(key) {
+		return texts.Of(key)
 	}
-	if shape := f.Op.Reply.Shape; shape != nil {
+	if f.Op.Reply.Shape != nil {
 		for i := range f.Fields {
 			if fieldFor(f.Op, f.Fields[i].Name) == field {
-				return f.Fields[i].Label[c.lang()]
+				return texts.Each(f.Fields[i].Label)
 			}
 		}
 	}
-	if words := form.LabelOf(field); words[c.lang()] != "" {
-		return words[c.lang()]
+	if words := texts.Each(form.LabelOf(field)); words != nil {
+		return words
 	}
-	return label(field)
+	return texts.Raw(field)
 }
 
-// valueText shows a value of a plan.
-func (c *visit) valueText(value json.RawMessage) string {
+// shown shows a value of a plan.
+func shown(value json.RawMessage) texts.Text {
 	var v any
 	_ = json.Unmarshal(value, &v) // an answer of ours
+	return valueText(v)
+}
+
+func valueText(v any) texts.Text {
 	switch v := v.(type) {
 	case nil:
-		return c.say("value.none")
+		return texts.Of("word.none")
 	case bool:
 		if v {
-			return c.say("value.yes")
+			return texts.Of("word.yes")
 		}
-		return c.say("value.no")
+		return texts.Of("word.no")
 	case string:
 		if v == "" {
-			return c.say("value.none")
+			return texts.Of("word.none")
 		}
-		if _, err := time.Parse(time.RFC3339, v); err == nil {
-			return moment(v)
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return texts.At(at.UTC())
 		}
 		if strings.Contains(v, ",DC=") {
-			return pathText(v)
+			return texts.Raw(pathText(v))
 		}
-		return v
+		return texts.Raw(v)
 	case []any:
-		var parts []string
+		var all []texts.Text
 		for _, one := range v {
-			text, _ := json.Marshal(one) // it was read from JSON
-			parts = append(parts, c.valueText(text))
+			all = append(all, valueText(one))
 		}
-		return strings.Join(parts, ", ")
+		if len(all) == 0 {
+			return texts.Of("word.none")
+		}
+		return texts.List(all...)
 	case map[string]any:
-		var parts []string
+		var parts []texts.Text
 		for _, name := range sortedKeys(v) {
-			text, _ := json.Marshal(v[name]) // it was read from JSON
-			if string(text) != "null" {
-				parts = append(parts, c.valueText(text))
+			if v[name] != nil {
+				parts = append(parts, valueText(v[name]))
 			}
 		}
-		return strings.Join(parts, " ")
+		return texts.List(parts...)
 	}
-	return string(value)
+	text, _ := json.Marshal(v) // it was read from JSON
+	return texts.Raw(string(text))
 }
 
 func sortedKeys(m map[string]any) (keys []string) {
@@ -224,25 +236,25 @@ func membersIn(value json.RawMessage) []string {
 }
 
 // worth returns what is unusual: checks that failed, warnings, and what others have changed meanwhile.
-func (c *visit) worth(s *step) (all []string) {
+func (c *visit) worth(s *step) (all []texts.Text) {
 	for _, check := range s.Plan.Checks {
 		if check.State == schema.CheckFailed {
-			all = append(all, check.Message)
+			all = append(all, texts.Raw(check.Message))
 		}
 	}
 	for _, w := range s.Warned {
-		all = append(all, w.Message)
+		all = append(all, texts.Raw(w.Message))
 	}
 	if s.Result != nil {
 		for _, w := range s.Result.Warnings {
-			all = append(all, w.Message)
+			all = append(all, texts.Raw(w.Message))
 		}
 	}
 	return append(all, c.meanwhile(s)...)
 }
 
 // meanwhile says what was changed of the objects of a step since its preview, which it does not touch.
-func (c *visit) meanwhile(s *step) (all []string) {
+func (c *visit) meanwhile(s *step) (all []texts.Text) {
 	if s.Plan.Made == "" || !c.may(identity.ChangeRead) {
 		return nil
 	}
@@ -258,7 +270,7 @@ func (c *visit) meanwhile(s *step) (all []string) {
 			if f == nil || made.Text("outcome") != "done" {
 				continue
 			}
-			all = append(all, c.say("step.meanwhile", "who", callerIn(made), "action", f.Label[c.lang()],
+			all = append(all, texts.Of("step.meanwhile", "who", callerIn(made), "action", texts.Each(f.Label),
 				"object", lastOf(pathText(o.DistinguishedName))))
 		}
 	}
@@ -268,20 +280,8 @@ func (c *visit) meanwhile(s *step) (all []string) {
 // doneName is the parameter of a page that names the step of its message.
 const doneName = "done"
 
-// doneMessage is what a page says about a step that was done.
-type doneMessage struct {
-	Text   string
-	Notes  []string
-	Change string // address of the change; empty: it is not known
-	Undo   string // address of the form that undoes it; empty: that cannot be, or not by this person
-	ID     string // of the change
-	Label  string
-	See    string
-	From   string // the page
-}
-
-// message returns what the page says about a step; nil: nothing.
-func (c *visit) message() *doneMessage {
+// message returns what the page says about a step that was done; nil: nothing.
+func (c *visit) message() *done {
 	id := c.r.URL.Query().Get(doneName)
 	if c.r.Method != http.MethodGet || id == "" {
 		return nil
@@ -290,32 +290,34 @@ func (c *visit) message() *doneMessage {
 	if s == nil || s.Result == nil || !s.Result.ok() {
 		return nil
 	}
-	m := &doneMessage{
-		Text: c.say("step.done", "what", s.Says[c.lang()]), Notes: c.worth(s), ID: s.Result.ChangeID,
-		Label: c.say("step.undo"), See: c.say("step.see"), From: s.landing(),
-	}
+	m := &done{Text: texts.Of("step.done", "what", texts.Each(s.Says)), Notes: c.worth(s)}
 	if s.Plan.Effect == noEffect {
-		m.Text = c.say("step.same", "what", s.Says[c.lang()])
+		m.Text = texts.Of("step.same", "what", texts.Each(s.Says))
 	}
-	if m.ID == "" {
+	change := s.Result.ChangeID
+	if change == "" {
 		return m
 	}
 	if c.may(identity.ChangeRead) {
-		m.Change = address("changes", m.ID)
+		m.Path, m.More = address("changes", change), texts.Of("step.see")
 	}
-	if undo := form.Of("change.undo"); undo != nil && c.mayDo(undo.Op) && s.Form.Op.Undo.Never == "" && s.Form.Op.ID != "change.undo" {
-		m.Undo = address(doPath, "change.undo")
+	undo := form.Of("change.undo")
+	if s.Form != undo && s.Form.Op.Undo.Never == "" && c.mayDo(undo.Op) {
+		m.Undo = doAddress(undo.Op.ID, "ChangeId", change, backName, s.landing())
 	}
 	return m
 }
 
 // spelledPart is a part of a password, and how it is said.
-type spelledPart struct{ Text, Say, Letters string }
+type spelledPart struct {
+	Text, Letters string
+	Say           texts.Text
+}
 
 // spelled returns the parts of a password as they are read out: up to each hyphen.
-func spelled(password string, s speaker) (all []spelledPart) {
+func spelled(password string) (all []spelledPart) {
 	if !strings.Contains(password, "-") || strings.ContainsAny(password, "!#$%*+=?@_~") {
-		return []spelledPart{{password, "", spell(password)}}
+		return []spelledPart{{Text: password, Letters: spell(password)}}
 	}
 	parts := strings.SplitAfter(password, "-")
 	for _, part := range parts {
@@ -327,11 +329,10 @@ func spelled(password string, s speaker) (all []spelledPart) {
 		case word != strings.ToLower(word):
 			key = "spell.capital"
 		}
-		say := s.Say(key, "word", strings.ToLower(word))
 		if part != word {
-			say += s.Say("spell.hyphen")
+			key += ".hyphen"
 		}
-		all = append(all, spelledPart{part, say, spell(word)})
+		all = append(all, spelledPart{part, spell(word), texts.Of(key, "word", strings.ToLower(word))})
 	}
 	return all
 }

@@ -54,7 +54,7 @@ func TestOpenPagesDoNotKeepASession(t *testing.T) {
 	require.NotNil(t, ask(true))
 	now = now.Add(6 * time.Minute)
 	assert.Nil(t, ask(true))
-	script, err := files.ReadFile("assets/pages.js")
+	script, err := files.ReadFile("assets/console.js")
 	require.NoError(t, err)
 	assert.Contains(t, string(script), `"`+renewHeader+`": "1"`)
 }

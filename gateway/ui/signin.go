@@ -2,7 +2,6 @@ package ui
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/texts"
 )
 
 // retryAfter is after how many seconds whoever cannot sign in at the moment tries again.
@@ -23,17 +23,17 @@ type signInPage struct {
 }
 
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
-	p.askSignIn(w, r, http.StatusOK, "", r.URL.Query().Get("next"))
+	p.askSignIn(w, r, http.StatusOK, nil, r.URL.Query().Get("next"))
 }
 
 // askSignIn shows the page to sign in on, without what was typed: it may be a password in the
 // wrong box. A browser without a cookie gets one, to which
 // the form is bound.
-func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem, where string) {
-	shown := page{Title: "Sign in", Section: "signin", Form: p.newForm(w, r), Body: signInPage{
+func (p *Pages) askSignIn(w http.ResponseWriter, r *http.Request, status int, problem texts.Text, where string) {
+	shown := page{Title: texts.Of("signIn.title"), Section: "signin", Form: p.newForm(w, r), Body: signInPage{
 		Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Next: next(where), Hint: p.Hint,
 	}}
-	if problem != "" {
+	if !problem.Empty() {
 		shown.Alert = &alert{Text: problem}
 	}
 	p.write(w, r, status, "signin", shown)
@@ -48,9 +48,6 @@ func (p *Pages) newForm(w http.ResponseWriter, r *http.Request) string {
 	}
 	return p.Gate.FormToken(cookie)
 }
-
-// One text for all that is wrong, so that nobody learns which accounts there are.
-const notRight = "The name or password is not right, or sign-in is not allowed."
 
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	var id, mark string
@@ -68,43 +65,36 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		p.enter(w, r, id, mark, where)
 	case errors.Is(err, signin.ErrMustChange):
-		p.askSignIn(w, r, http.StatusUnauthorized, "Your password must be changed first. Do that where you log on to Windows.", where)
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.mustChange"), where)
 	case errors.Is(err, signin.ErrExpired):
-		p.askSignIn(w, r, http.StatusUnauthorized, "Your password has expired. Change it where you log on to Windows.", where)
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.expired"), where)
 	case errors.As(err, &tooMany):
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(tooMany.Wait.Seconds()))))
 		p.askSignIn(w, r, http.StatusTooManyRequests, waitFor(tooMany.Wait), where)
 	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrUnsupported):
-		p.askSignIn(w, r, http.StatusUnauthorized, notRight, where)
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.wrong"), where)
 	case errors.Is(err, signin.ErrStore):
 		p.cannotSignIn(w, r, err, where)
 	case errors.As(err, &refused) && refused.Code != schema.Unavailable && refused.Code != schema.Overloaded:
-		p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid, or too many were tried from here.", where)
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.not"), where)
 	case errors.Is(err, signin.ErrBusy):
 		w.Header().Set("Retry-After", retryAfter)
-		const busy = "Too many people sign in at once. Try again in a moment."
-		p.askSignIn(w, r, http.StatusServiceUnavailable, busy, where)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.busy"), where)
 	default:
 		w.Header().Set("Retry-After", retryAfter)
-		p.askSignIn(w, r, http.StatusServiceUnavailable, "The directory does not answer, so nobody can sign in. Try again in a moment.", where)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.away"), where)
 	}
 }
 
 // waitFor says after how many minutes a password is tried again. It is the same for names that have
 // no account.
-func waitFor(wait time.Duration) string {
-	minutes, unit := int(math.Ceil(wait.Minutes())), "minutes"
-	if minutes <= 1 {
-		minutes, unit = 1, "minute"
-	}
-	const text = "Too many wrong passwords were tried for this name or from this address, so none is tried for now. " +
-		"Wait %d %s, then sign in again."
-	return fmt.Sprintf(text, minutes, unit)
+func waitFor(wait time.Duration) texts.Text {
+	return texts.Count("signIn.wait", max(1, int(math.Ceil(wait.Minutes()))))
 }
 
 func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, where string) {
 	w.Header().Set("Retry-After", retryAfter)
-	p.askSignIn(w, r, http.StatusServiceUnavailable, withoutStore(err)+" Nobody can sign in until it is back. Try again in a moment.", where)
+	p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.noStore", "why", withoutStore(err)), where)
 }
 
 // enter starts a session under a new id, in a browser that gets a mark unless that is empty, and goes to a
@@ -122,7 +112,7 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 	err := p.Gate.End(r.Context(), p.cookie(r))
 	p.setCookie(w, r, "")
 	if errors.Is(err, signin.ErrStore) {
-		p.plain(w, r, http.StatusServiceUnavailable, "Signed out here", withoutStore(err)+" You are signed out in this browser; your session ends everywhere once the store is back.")
+		p.plain(w, r, http.StatusServiceUnavailable, texts.Of("signIn.out"), texts.Of("signIn.out.text", "why", withoutStore(err)))
 		return
 	}
 	http.Redirect(w, r, base, http.StatusSeeOther)
@@ -131,7 +121,7 @@ func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
 // showLink asks before a link that works once is used up: programs that look at links
 // would use it up otherwise.
 func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
-	p.write(w, r, http.StatusOK, "link", page{Title: "Sign in with a link", Section: "signin", Form: p.newForm(w, r), Body: r.PathValue("code")})
+	p.write(w, r, http.StatusOK, "link", page{Title: texts.Of("signIn.link"), Section: "signin", Form: p.newForm(w, r), Body: r.PathValue("code")})
 }
 
 func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +131,7 @@ func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		p.askSignIn(w, r, http.StatusUnauthorized, "This link was used already or has expired.", base)
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.link.used"), base)
 		return
 	}
 	p.enter(w, r, id, "", base)

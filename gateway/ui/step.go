@@ -13,6 +13,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // plan is the answer to a dry run.
@@ -153,7 +154,7 @@ func (c *visit) plan(s *step) *answer {
 			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), roleOf(principal), a.Plan, a.Output, a.Warnings
 			s.Says = c.sentences(s)
 			if err := c.keep(s); err != nil {
-				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: c.say("step.notKept") + " " + withoutStore(err)}}
+				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: c.say("step.notKept", "why", withoutStore(err))}}
 			}
 			return nil
 		}
@@ -211,10 +212,7 @@ func (c *visit) sentences(s *step) (says form.Words) {
 			}
 		}
 	}
-	for lang := range says {
-		says[lang] = s.Form.Sentence(lang, names)
-	}
-	return says
+	return s.Form.Sentences(names)
 }
 
 // undoes says what an undo takes back.
@@ -233,7 +231,7 @@ func (c *visit) undoes(change string, s *step) (says form.Words) {
 				break
 			}
 		}
-		says[lang] = speaker{lang}.Say("step.undoes", "what", what)
+		says[lang] = texts.Of("step.undoes", "what", what).In(texts.Lang(lang))
 	}
 	return says
 }
@@ -242,7 +240,7 @@ func (c *visit) undoes(change string, s *step) (says form.Words) {
 func (c *visit) confirm() {
 	s := c.step(c.r.PathValue("step"))
 	if s == nil {
-		c.page(http.StatusGone, "message", page{Title: c.say("step.late"), Alert: &alert{Text: c.say("step.gone")}})
+		c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: &alert{Text: texts.Of("step.gone")}})
 		return
 	}
 	if s.Result != nil {
@@ -338,7 +336,7 @@ func (c *visit) confirmedBefore(s *step) {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			c.page(http.StatusConflict, "message", page{Title: c.say("step.before"), Alert: &alert{Text: c.say("step.among")}})
+			c.page(http.StatusConflict, "message", page{Title: texts.Of("step.before"), Alert: &alert{Text: texts.Of("step.among")}})
 			return
 		}
 	}
@@ -378,12 +376,12 @@ func (c *visit) shownStep() {
 		s = c.step(s.ID)
 	}
 	if s == nil {
-		c.page(http.StatusGone, "message", page{Title: c.say("step.late"), Alert: &alert{Text: c.say("step.gone")}})
+		c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: &alert{Text: texts.Of("step.gone")}})
 		return
 	}
 	var said *alert
 	if s.Drifted && s.Result == nil {
-		said = &alert{Text: c.say("step.drifted")}
+		said = &alert{Text: texts.Of("step.drifted")}
 	}
 	c.showStep(http.StatusOK, s, said, c.password(s))
 }
@@ -409,7 +407,7 @@ func (c *visit) closeStep() {
 	}
 	s.sealed = nil
 	if err := c.keep(s); err != nil {
-		c.failed(&answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: withoutStore(err)}})
+		c.failed(&answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: withoutStore(err).In(c.lang())}})
 		return
 	}
 	c.goTo(withDone(s.landing(), s.ID))

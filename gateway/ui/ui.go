@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
 )
 
 // Options configure the pages. API, Gate and Client are required.
@@ -75,9 +76,6 @@ var headers = map[string]string{
 
 const formLimit = 64 << 10 // bytes
 
-const notAccepted = "This form is not one that was shown to you, or it is too old. Nothing was changed. " +
-	"Open the page again and repeat what you did."
-
 // New returns the pages.
 func New(o Options) *Pages {
 	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
@@ -88,6 +86,7 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
 	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
 	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
+	p.routes.HandleFunc("POST /ui/look", p.form(p.setLook))
 	for _, k := range kinds {
 		p.routes.HandleFunc("GET /ui/"+k.path, p.person(func(c *visit) { c.search(k) }))
 		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k) }))
@@ -124,9 +123,9 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.TLS == nil && !(p.Unencrypted && local(r)):
-		p.plain(w, r, http.StatusForbidden, "Not encrypted", "These pages are served over HTTPS only.")
+		p.plain(w, r, http.StatusForbidden, texts.Of("frame.plain"), texts.Of("frame.plain.text"))
 	case p.sites.Check(r) != nil:
-		p.plain(w, r, http.StatusForbidden, "Not accepted", "Forms are accepted from these pages only. Open the page again and repeat what you did.")
+		p.plain(w, r, http.StatusForbidden, texts.Of("form.foreign"), texts.Of("form.foreign.text"))
 	default:
 		p.routes.ServeHTTP(w, r)
 	}
@@ -145,7 +144,7 @@ func local(r *http.Request) bool {
 }
 
 func (p *Pages) notFound(w http.ResponseWriter, r *http.Request) {
-	p.plain(w, r, http.StatusNotFound, "No such page", "There is no page at this address.")
+	p.plain(w, r, http.StatusNotFound, texts.Of("frame.noPage"), texts.Of("frame.noPage.text"))
 }
 
 // cookie returns the value of the cookie; empty: there is none.
@@ -191,8 +190,6 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
-const hasEnded = "Your session has ended, and nothing was changed. Sign in again: what you typed is kept."
-
 // filled passes on forms of operations, which may have a file.
 func (p *Pages) filled(next func(*visit)) http.HandlerFunc {
 	typed, withFile := p.form(p.person(next)), p.upload(next)
@@ -210,7 +207,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
 		if err := r.ParseForm(); err != nil {
-			p.plain(w, r, http.StatusBadRequest, "Not readable", "The form could not be read.")
+			p.plain(w, r, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
 			return
 		}
 		cookie := p.cookie(r)
@@ -224,26 +221,26 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if session == nil {
-			p.askSignIn(w, r, http.StatusUnauthorized, hasEnded, pageOf(r))
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), pageOf(r))
 			return
 		}
-		p.plain(w, r, http.StatusForbidden, "Form not accepted", notAccepted)
+		p.plain(w, r, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
 	}
 }
 
 // storeLost says that the store of the cluster, which has the sessions, cannot be used.
 func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Retry-After", "5")
-	p.plain(w, r, http.StatusServiceUnavailable, "Not now", withoutStore(err)+" Nothing was changed. Try again in a moment: your session goes on.")
+	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of("store.notNow.text", "why", withoutStore(err)))
 }
 
 // withoutStore says why there are no sessions. What the store said names its hosts, so that
 // only the log has it.
-func withoutStore(err error) string {
+func withoutStore(err error) texts.Text {
 	if errors.Is(err, signin.ErrRewound) {
-		return "The nodes of the cluster have lost changes (store_rewound)."
+		return texts.Of("store.rewound")
 	}
-	return "The store of the cluster cannot be reached (store_lost)."
+	return texts.Of("store.lost")
 }
 
 // pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
@@ -294,16 +291,16 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
 				where = r.URL.RequestURI()
-				p.askSignIn(w, r, http.StatusUnauthorized, "", where)
+				p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 				return
 			}
-			p.askSignIn(w, r, http.StatusUnauthorized, hasEnded, where)
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), where)
 			return
 		}
 		c, err := p.visit(w, r, session)
 		if err != nil {
 			_ = p.Gate.End(r.Context(), p.cookie(r)) // nobody can use it without the token
-			p.askSignIn(w, r, http.StatusUnauthorized, "The token is not valid any more. Sign in again.", base)
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.ended"), base)
 			return
 		}
 		next(c)
@@ -319,12 +316,11 @@ func (p *Pages) upload(next func(*visit)) http.HandlerFunc {
 		err := c.r.ParseMultipartForm(listLimit)
 		switch {
 		case errors.As(err, &tooLarge):
-			c.plain(c.w, c.r, http.StatusRequestEntityTooLarge, "Too large",
-				"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway job submit.")
+			c.plain(c.w, c.r, http.StatusRequestEntityTooLarge, texts.Of("list.tooLarge"), texts.Of("list.tooLarge.text"))
 		case err != nil:
-			c.plain(c.w, c.r, http.StatusBadRequest, "Not readable", "The form could not be read.")
+			c.plain(c.w, c.r, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
 		case !c.Gate.FormValid(c.cookie(c.r), c.r.PostForm.Get("form")):
-			c.plain(c.w, c.r, http.StatusForbidden, "Form not accepted", notAccepted)
+			c.plain(c.w, c.r, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
 		default:
 			next(c)
 		}

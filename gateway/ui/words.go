@@ -3,6 +3,8 @@ package ui
 import (
 	"fmt"
 	"slices"
+
+	"adgateway/gateway/ui/texts"
 )
 
 // What pages say of a value, and in which color, stands in the table of this file. Templates
@@ -14,55 +16,38 @@ type color string
 
 const (
 	plain color = ""
-	good  color = "good"
+	good  color = "ok"
 	warn  color = "warn"
 	bad   color = "bad"
 )
 
 // word is what a page says of a value.
 type word struct {
-	Text  string
+	Text  texts.Text
 	Color color
 }
 
-// words has the word for each value of a field. The key nil stands for a field that is null
-// or absent. Fields of other records than those of objects have the record in their name.
-var words = map[string]map[any]word{
-	"enabled":                 {true: {"Enabled", good}, false: {"Disabled", bad}, nil: {}},
-	"locked":                  {true: {"Locked out", bad}, false: {}, nil: {}}, // of a hit
-	"lockedOut":               {true: {"Locked out", bad}, false: {}, nil: {}}, // of a user
-	"changePasswordNextLogon": {true: {"Must be changed at the next logon", warn}, false: {}, nil: {}},
-	"primary":                 {true: {"primary group", plain}, false: {}, nil: {}},
+// colors has the color of each value of a field of which something is said. The table of texts has
+// its words, see [wordOf]. Fields of other records than those of objects have the record in their name.
+var colors = map[string]map[any]color{
+	"enabled":                 {true: good, false: bad},
+	"locked":                  {true: bad}, // of a hit
+	"lockedOut":               {true: bad}, // of a user
+	"changePasswordNextLogon": {true: warn},
+	"primary":                 {true: plain},
 
-	"plan.undo": {
-		"full": {"It can be undone.", plain}, "partial": {"It can be undone in part.", plain},
-		"restore": {"It can be restored from the Recycle Bin.", plain}, "none": {"It cannot be undone.", plain},
-	},
-	"check.state": {
-		"passed": {"Passed", good}, "failed": {"Failed", bad}, "not_checked": {"Not checked", plain},
-	},
-	"readiness.ok": {true: {"OK", good}, false: {"Failed", bad}},
-	"readiness.verdict": {
-		"down":     {"Not ready: requests are not served.", bad},
-		"degraded": {"Working, but something needs attention.", warn},
-		"sound":    {"Everything works.", good},
-	},
-	"readiness.degraded": {true: {"Attention", warn}},
+	"plan.undo":          {"full": plain, "partial": plain, "restore": plain, "none": plain},
+	"check.state":        {"passed": good, "failed": bad, "not_checked": plain},
+	"readiness.ok":       {true: good, false: bad},
+	"readiness.verdict":  {"down": bad, "degraded": warn, "sound": good},
+	"readiness.degraded": {true: warn},
 	"job.state": {
-		"ready": {"ready", warn}, "held": {"held", warn}, "running": {"running", plain},
-		"paused": {"paused", warn}, "stopping": {"stopping", warn},
-		"done": {"done", good}, "failed": {"failed", bad},
-		"cancelled": {"cancelled", bad}, "rejected": {"rejected", bad},
+		"ready": warn, "held": warn, "running": "run", "paused": warn, "stopping": warn,
+		"done": good, "failed": bad, "cancelled": bad, "rejected": bad,
 	},
 	"job.why": {
-		"notBefore":  {"It begins at its time.", plain},
-		"caller":     {"Other jobs run first.", plain},
-		"budget":     {"An hourly limit of its submitter is reached. It goes on by itself.", plain},
-		"credential": {"Its submitter may not do this any more: the account is disabled, or has no role with this right.", plain},
-		"engine":     {"The store of the cluster cannot be written at the moment. It goes on by itself.", plain},
-		"lane":       {"The directory cannot be asked at the moment. It goes on by itself.", plain},
-		"errors":     {"Too many items failed.", plain},
-		"unknown":    {"It is not known whether an item was done.", plain},
+		"notBefore": plain, "caller": plain, "budget": plain, "credential": plain, "engine": plain, "lane": plain,
+		"errors": plain, "unknown": plain,
 	},
 }
 
@@ -74,11 +59,11 @@ func wordOf(field string, value any) word {
 	default:
 		return word{}
 	}
-	if said, known := words[field][value]; known {
-		return said
+	if c, known := colors[field][value]; known {
+		return word{texts.Of(fmt.Sprintf("word.%s.%v", field, value)), c}
 	}
 	text, _ := value.(string)
-	return word{Text: text}
+	return word{Text: texts.Raw(text)}
 }
 
 // record is a record of the API.
@@ -116,7 +101,7 @@ func (r record) number(name string) (int, bool) {
 func said(r record, fields ...string) []word {
 	var all []word
 	for _, field := range fields {
-		if w := wordOf(field, r[field]); w.Text != "" {
+		if w := wordOf(field, r[field]); !w.Text.Empty() {
 			all = append(all, w)
 		}
 	}
@@ -131,27 +116,25 @@ type sentence struct {
 	remedy string
 }
 
-const changedFirst = "Can log on only after changing the password – not over VPN, mail or Wi-Fi"
-
 // logons are the rows in the order in which they count.
 var logons = []sentence{
-	{"disabled", word{"Cannot log on", bad}, ""},
-	{"expired", word{"Cannot log on", bad}, ""},
-	{"locked", word{"Cannot log on", bad}, ""},
-	{"hours", word{"Cannot log on at this hour", bad}, ""},
-	{"password_expired", word{changedFirst, warn}, "reset"},
-	{"must_change", word{changedFirst, warn}, "reset"},
-	{"smartcard_required", word{"Can log on only with a smart card", warn}, ""},
-	{"workstations", word{"Can log on only at some computers", warn}, ""},
-	{"unknown", word{"Can log on, as far as that can be read", warn}, ""},
-	{"ok", word{"Can log on", good}, ""},
+	{"disabled", word{texts.Of("logon.cannot"), bad}, ""},
+	{"expired", word{texts.Of("logon.cannot"), bad}, ""},
+	{"locked", word{texts.Of("logon.cannot"), bad}, ""},
+	{"hours", word{texts.Of("logon.hours"), bad}, ""},
+	{"password_expired", word{texts.Of("logon.change"), warn}, "reset"},
+	{"must_change", word{texts.Of("logon.change"), warn}, "reset"},
+	{"smartcard_required", word{texts.Of("logon.smartcard"), warn}, ""},
+	{"workstations", word{texts.Of("logon.workstations"), warn}, ""},
+	{"unknown", word{texts.Of("logon.unknown"), warn}, ""},
+	{"ok", word{texts.Of("logon.ok"), good}, ""},
 }
 
 // What is said where no row fits: of an account that cannot log on for a reason that is not
 // in the table, and of one that can with such a verdict.
 var (
-	cannotLogOn = sentence{word: word{"Cannot log on", bad}}
-	maybeLogsOn = sentence{word: word{"Can log on, with a restriction", warn}}
+	cannotLogOn = sentence{word: word{texts.Of("logon.cannot"), bad}}
+	maybeLogsOn = sentence{word: word{texts.Of("logon.maybe"), warn}}
 )
 
 // logonState is what the API says about a logon.

@@ -28,6 +28,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/texts"
 )
 
 // given are the records that the API of a test answers with, by operation. It refuses others.
@@ -81,7 +82,7 @@ func shownAt(t *testing.T, api API, address string, show func(*visit)) string {
 
 // says is what each value of a flag is expected to say: a color and a text.
 var says = map[string]map[any]string{
-	"enabled":                 {true: "good Enabled", false: "bad Disabled", nil: ""},
+	"enabled":                 {true: "ok Enabled", false: "bad Disabled", nil: ""},
 	"locked":                  {true: "bad Locked out", false: "", nil: ""},
 	"lockedOut":               {true: "bad Locked out", false: "", nil: ""},
 	"changePasswordNextLogon": {true: "warn Must be changed at the next logon", false: "", nil: ""},
@@ -99,7 +100,7 @@ func expected(r map[string]any, fields ...string) []string {
 	return all
 }
 
-var badge = regexp.MustCompile(`<span class="badge (good|warn|bad)">([^<]*)</span>`)
+var badge = regexp.MustCompile(`<span class="st (ok|warn|bad)">([^<]*)</span>`)
 
 // badges returns the badges in a part of a page.
 func badges(text string) []string {
@@ -146,7 +147,7 @@ func TestWordsOfHits(t *testing.T) {
 		everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = k.hitType, "g", "Somebody"
 			page := shownAt(t, given{"search.find": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
-			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="hits">`, "</ul>")), "%v", r)
+			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
 		})
 	}
 }
@@ -156,8 +157,8 @@ func TestWordsOfMembers(t *testing.T) {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
-			cell := between(t, page, `<td data-label="Account">`, "</td>")
+			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
+			cell := between(t, page, `<td data-l="Account">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
 		})
@@ -169,11 +170,11 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
 		r["type"] = "Security"
-		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
 		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
 	})
@@ -194,12 +195,12 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
 			badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
-			if strings.Contains(page, `action="/ui/people/g/`+id+`"`) {
+			if strings.Contains(page, `action="/ui/do/user.`+id+`"`) {
 				offered = append(offered, id)
 			}
 		}
@@ -217,20 +218,22 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 	})
 }
 
 // Every badge of the tables above is in a test, so that a new one is not forgotten.
 func TestEveryFlagHasAnExpectation(t *testing.T) {
-	for field, values := range words {
+	for field, values := range colors {
 		if strings.Contains(field, ".") {
 			continue
 		}
 		require.Contains(t, says, field)
-		for value, w := range values {
-			assert.Equal(t, says[field][value], strings.TrimSpace(string(w.Color)+" "+w.Text), "%s %v", field, value)
+		for value := range values {
+			w := wordOf(field, value)
+			said := strings.TrimSpace(string(w.Color) + " " + w.Text.In(texts.English))
+			assert.Equal(t, says[field][value], said, "%s %v", field, value)
 		}
 	}
 }
@@ -240,13 +243,13 @@ func TestEveryNamedValueHasAWord(t *testing.T) {
 		"plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
 	} {
 		for _, value := range values {
-			assert.Contains(t, words[field], any(value), field)
+			assert.Contains(t, colors[field], any(value), field)
 		}
 	}
 	for _, mode := range jobstate.Modes {
 		assert.Contains(t, modes, jobstate.Mode(mode))
 	}
-	assert.Equal(t, word{Text: "new"}, wordOf("job.state", "new"), "of a newer API")
+	assert.Equal(t, word{Text: texts.Raw("new")}, wordOf("job.state", "new"), "of a newer API")
 	assert.Equal(t, word{}, wordOf("enabled", []any{true}))
 	codes := []string{}
 	for _, row := range logons {
@@ -267,8 +270,8 @@ func TestLogonHasThreeStates(t *testing.T) {
 		says  string
 		reset bool // stands next to it
 	}{
-		{true, "ok", "good Can log on", false},
-		{true, "", "good Can log on", false},
+		{true, "ok", "ok Can log on", false},
+		{true, "", "ok Can log on", false},
 		{true, "password_expired", change, true},
 		{true, "must_change", change, true},
 		{true, "unknown must_change", change, true},
@@ -290,12 +293,12 @@ func TestLogonHasThreeStates(t *testing.T) {
 			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
-		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
-		part := between(t, page, `<div class="verdict `, `<div class="columns">`)
-		m := regexp.MustCompile(`^(\w+)">.*<strong>([^<]*)</strong>`).FindStringSubmatch(part)
+		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
+		part := between(t, page, `<section class="box verdict `, `<div class="cards two">`)
+		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
 		assert.Equal(t, c.says, m[1]+" "+html.UnescapeString(m[2]), c.codes)
-		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/people/g/reset"`), c.codes)
+		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/do/user.resetPassword"`), c.codes)
 		for _, code := range strings.Fields(c.codes) {
 			assert.Contains(t, part, "because of "+code)
 		}
@@ -324,7 +327,7 @@ func TestTimesThatAreNull(t *testing.T) {
 		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
 		"no logon at all": {nil, nil, "not known", "not known"},
 	} {
-		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
@@ -337,7 +340,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api := person(nil, nil)
 		values["name"] = "Policy"
 		api["user.passwordPolicy"] = []map[string]any{values}
-		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) }), "Password policy: Policy", "</details>"))
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) }), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
@@ -352,7 +355,7 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 		ok, degraded bool
 		says         word
 	}{
-		{true, false, word{"OK", good}}, {true, true, word{"Attention", warn}}, {false, false, word{"Failed", bad}}, {false, true, word{"Failed", bad}},
+		{true, false, word{texts.Of("word.readiness.ok.true"), good}}, {true, true, word{texts.Of("word.readiness.degraded.true"), warn}}, {false, false, word{texts.Of("word.readiness.ok.false"), bad}}, {false, true, word{texts.Of("word.readiness.ok.false"), bad}},
 	} {
 		assert.Equal(t, c.says, rowOf(Check{OK: c.ok, Degraded: c.degraded}).Word)
 	}
@@ -379,48 +382,54 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			show(&visit{Pages: pages, w: w, r: httptest.NewRequest(http.MethodGet, address, nil),
 				session: &signin.Session{Name: "somebody"}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}}})
 			assert.Equal(t, refused, strings.Contains(w.Body.String(), `role="alert"`), name)
-			assert.Equal(t, !refused, strings.Contains(w.Body.String(), `class="empty"`), name)
+			assert.Equal(t, !refused, strings.Contains(w.Body.String(), `class="card void"`), name)
 		}
 	}
 }
 
-func TestTabsAreThoseThatOneMayUse(t *testing.T) {
+func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 	titles := func(scopes ...identity.Scope) (all []string) {
 		c := &visit{Pages: &Pages{Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}}}
 		if len(scopes) > 0 {
 			c.principals = []*identity.Principal{{Scopes: scopes}}
 		}
-		for _, tab := range c.tabs("status") {
-			all = append(all, tab.Title)
+		for _, section := range nav(c, "status") {
+			for _, tab := range section.Tabs {
+				all = append(all, tab.Title.In(texts.English))
+			}
 		}
 		return all
 	}
 	assert.Equal(t, []string{"Status", "Audit"}, titles())
-	assert.Equal(t, []string{"Status", "People", "Audit"}, titles(identity.UserRead))
-	assert.Equal(t, []string{"Status", "Groups", "My changes", "Audit"}, titles(identity.GroupRead, identity.ChangeRead))
-	assert.Equal(t, []string{"Status", "People", "Groups", "Computers", "My changes", "Jobs", "Audit"}, titles(identity.All))
+	assert.Equal(t, []string{"People", "Status", "Audit"}, titles(identity.UserRead))
+	assert.Equal(t, []string{"Groups", "My changes", "Status", "Audit"}, titles(identity.GroupRead, identity.ChangeRead))
+	assert.Equal(t, []string{"People", "Groups", "Computers", "Lists", "My changes", "Status", "Audit"}, titles(identity.All))
 }
 
 func TestProgressOfJobs(t *testing.T) {
 	for name, c := range map[string]struct {
 		job  job
-		want progress
+		said string
+		max  int
+		made int
 	}{
-		"rejected":           {job{State: "rejected", Mode: "run", Percent: 100}, progress{Text: "Nothing was run"}},
-		"checked":            {job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, progress{"2 of 2 items checked, none is changed", 2, 0}},
-		"being checked":      {job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, progress{"1 of 4 items checked, none is changed", 4, 0}},
-		"validated":          {job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, progress{"0 of 2 items done", 2, 0}},
-		"running":            {job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, progress{"2 of 4 items, 50 %", 4, 2}},
-		"done":               {job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, progress{"2 of 2 items, 100 %", 2, 2}},
-		"of a newer gateway": {job{State: "done", Mode: "new", Total: 1, Done: 1, Percent: 100}, progress{"1 of 1 items, 100 %", 1, 1}},
+		"rejected":           {job{State: "rejected", Mode: "run", Percent: 100}, "Nothing was run", 0, 0},
+		"checked":            {job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items checked, none is changed", 2, 0},
+		"being checked":      {job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, "1 of 4 items checked, none is changed", 4, 0},
+		"validated":          {job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, "0 of 2 items done", 2, 0},
+		"running":            {job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, "2 of 4 items, 50 %", 4, 2},
+		"done":               {job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items, 100 %", 2, 2},
+		"of a newer gateway": {job{State: "done", Mode: "new", Total: 1, Done: 1, Percent: 100}, "1 of 1 items, 100 %", 1, 1},
 	} {
-		assert.Equal(t, c.want, c.job.progress(), name)
+		p := c.job.progress()
+		assert.Equal(t, c.said, p.Text.In(texts.English), name)
+		assert.Equal(t, []int{c.max, c.made}, []int{p.Max, p.Made}, name)
 	}
 }
 
 // conditions of templates that are about the page and not about a record.
 var ofThePage = []string{
-	`ne .Section "signin"`, `eq .Section "signin"`, `not .Known`, `or $o.Buttons $o.Forms $o.Denied`,
+	`not .Known`, `not .Keys`, `or $o.Buttons $o.Forms $o.Denied`,
 }
 
 // TestTemplatesDecideNothing: templates ask only whether there is something to show. What
@@ -453,7 +462,7 @@ func TestTemplatesDecideNothing(t *testing.T) {
 			branch(&n.BranchNode, false)
 		}
 	}
-	for page, parsed := range templates {
+	for page, parsed := range templates[texts.English] {
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				walk(page+" "+one.Name(), one.Tree.Root)
@@ -490,7 +499,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []any{page{}, searchPage{}, object{}, previewPage{}, donePage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+	for _, body := range []any{page{}, searchPage{}, object{}, stepPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
 }
@@ -524,12 +533,12 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	for _, k := range kinds {
 		check(k.reader, k.object)
 		for i := range k.actions {
-			s := step{Kind: k, Action: &k.actions[i], Given: url.Values{}}
-			for _, f := range s.Action.Fields {
-				s.Given.Set(f.Name, "some")
+			a := k.actions[i]
+			names := append(slices.Collect(maps.Keys(a.values)), append(a.asks, a.target, "DryRun", "PlanId")...)
+			if a.Inline {
+				names = append(names, a.input)
 			}
-			check(s.Action.operation, slices.Collect(maps.Keys(s.parameters()))...)
-			check(s.Action.operation, "DryRun", "PlanId")
+			check(a.operation, names...)
 		}
 	}
 	for _, control := range jobControls {

@@ -224,11 +224,14 @@ func (f *Form) Field(name string) *Field {
 	return nil
 }
 
-// Sentence says what the form does. Names stand for parameters.
-func (f *Form) Sentence(lang int, names map[string]string) string {
-	text := f.Says[lang]
+// Sentences says what the form does, in each language. Names stand for parameters.
+func (f *Form) Sentences(names map[string]string) (says Words) {
+	var pairs []string
 	for _, field := range f.Fields {
-		text = strings.ReplaceAll(text, "{"+field.Name+"}", names[field.Name])
+		pairs = append(pairs, "{"+field.Name+"}", names[field.Name])
 	}
-	return strings.Join(strings.Fields(text), " ")
+	for lang, text := range f.Says {
+		says[lang] = strings.NewReplacer(pairs...).Replace(text)
+	}
+	return says
 }

@@ -1,0 +1,135 @@
+// The pages work without this file; it makes them quicker.
+"use strict";
+(() => {
+  const root = document.documentElement, all = (s, at = document) => [...at.querySelectorAll(s)];
+  root.classList.add("js");
+  const live = document.createElement("p");
+  live.className = "hide"; live.setAttribute("role", "status"); document.querySelector("main").append(live);
+  const say = t => { live.textContent = t; };
+
+  const text = (name, n) => document.getElementById("texts").dataset[name].replace("{n}", n);
+
+  // Settings are seen at once. The gateway keeps them, and writes data-theme and data-keys itself.
+  for (const r of all("[name=theme]")) r.onchange = () => { if (r.value) root.dataset.theme = r.value; else delete root.dataset.theme; };
+  for (const k of all("[name=keys]")) k.onchange = () => { root.dataset.keys = k.checked ? "on" : "off"; };
+
+  document.querySelector(".alert")?.focus();
+
+  // A form is sent once, and says that something is going on.
+  for (const form of all("form[method=post]")) {
+    form.addEventListener("submit", e => {
+      const button = e.submitter || form.querySelector("button");
+      if (button.name) return; // its value would not be sent
+      const was = button.innerHTML;
+      button.disabled = true; button.setAttribute("aria-busy", "true"); button.textContent = text("busy");
+      const slow = setTimeout(() => { button.textContent = text("slow"); }, 3000);
+      addEventListener("pageshow", () => { // with the back button
+        clearTimeout(slow); button.disabled = false; button.removeAttribute("aria-busy"); button.innerHTML = was;
+      }, { once: true });
+    });
+  }
+
+  // A part that changes is shown as it is now, again and again, until it does not change any more.
+  // X-Renew says that nobody has asked for that, so that the session ends although the page is open.
+  const renew = async part => {
+    try {
+      const answer = await fetch(location.href, { headers: { "Accept": "text/html", "X-Renew": "1" } });
+      if (answer.status === 401) return location.reload(); // the session has ended
+      if (!answer.ok) return;
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const now = page.getElementById(part.getAttribute("aria-labelledby"))?.parentElement;
+      if (!now) return;
+      if (!now.dataset.refresh) return location.reload(); // with the results of all rows
+      part.replaceChildren(...now.children);
+    } catch { /* the gateway is away: it is tried again */ }
+    setTimeout(renew, 1000 * part.dataset.refresh, part);
+  };
+  for (const part of all("[data-refresh]")) setTimeout(renew, 1000 * part.dataset.refresh, part);
+
+  const secret = document.querySelector("[data-hide]");
+  if (secret) {
+    const hide = () => { secret.textContent = text("hidden"); };
+    setTimeout(hide, 1000 * secret.dataset.hide);
+    document.addEventListener("visibilitychange", () => { if (document.hidden) hide(); });
+  }
+
+  // "/" goes to the search box.
+  addEventListener("keydown", e => {
+    const box = document.querySelector("#find");
+    if (e.key === "/" && box && !e.ctrlKey && !e.metaKey && !e.altKey && root.dataset.keys !== "off" && !e.target.closest("input:not([type=checkbox],[type=radio]),select,textarea")) {
+      e.preventDefault(); box.select(); box.focus();
+    }
+    if (e.key === "Escape") for (const m of all(".menu[open]")) { m.open = false; m.firstElementChild.focus(); }
+  });
+  addEventListener("click", e => { for (const m of all(".menu[open]")) if (!m.contains(e.target)) m.open = false; });
+
+  // Search as you type: the gateway sends fitting options. A picker takes the choice into its box, the
+  // search box opens the page.
+  for (const box of all("[data-suggest]")) {
+    const list = document.createElement("div");
+    let timer, at = -1, asked = 0;
+    list.id = box.id + "-list"; list.hidden = true; list.setAttribute("role", "listbox"); list.setAttribute("aria-label", text("matches"));
+    box.after(list); box.autocomplete = "off"; box.setAttribute("role", "combobox");
+    const aria = (k, v) => box.setAttribute("aria-" + k, v);
+    aria("autocomplete", "list"); aria("expanded", false); aria("controls", list.id);
+    const options = () => all("[role=option]", list);
+    const show = on => { list.hidden = !on; aria("expanded", on); at = -1; box.removeAttribute("aria-activedescendant"); };
+    const mark = i => {
+      const o = options();
+      at = (i + o.length) % o.length;
+      o.forEach((x, n) => x.setAttribute("aria-selected", n === at));
+      aria("activedescendant", o[at].id); o[at].scrollIntoView({ block: "nearest" });
+    };
+    const take = o => { show(false); if (box.id === "find") location = o.dataset.href; else { box.value = o.dataset.value; box.focus(); } };
+    const ask = async () => {
+      const mine = ++asked;
+      if (box.value.trim().length < 2) return show(false);
+      const html = await fetch(box.dataset.suggest + (box.dataset.suggest.includes("?") ? "&" : "?") + "q=" + encodeURIComponent(box.value)).then(r => r.ok ? r.text() : "", () => "");
+      if (mine !== asked) return;
+      list.innerHTML = html;
+      options().forEach((o, n) => { o.id = list.id + n; o.ariaSelected = "false"; if (n > 7) o.remove(); });
+      const n = options().length;
+      show(n > 0); say(n ? text("found", n) : text("nothing"));
+    };
+    box.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 150); });
+    box.addEventListener("blur", () => { clearTimeout(timer); asked++; show(false); });
+    box.addEventListener("keydown", e => {
+      if (list.hidden) return;
+      const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+      if (step) mark(at < 0 && step < 0 ? -1 : at + step);
+      else if (e.key === "Escape") show(false);
+      else if (e.key === "Enter" && at >= 0) take(options()[at]);
+      else return;
+      e.preventDefault();
+    });
+    list.addEventListener("mousedown", e => { e.preventDefault(); const o = e.target.closest("[role=option]"); if (o) take(o); });
+  }
+
+  // Select many; the bar appears by CSS.
+  for (const form of all("[data-select]")) {
+    const every = form.querySelector("thead [type=checkbox]"), boxes = all("tbody [type=checkbox]", form);
+    const told = () => {
+      const n = boxes.filter(b => b.checked).length;
+      form.querySelector("[data-count]").textContent = text("selected", n);
+      every.checked = n === boxes.length; every.indeterminate = n > 0 && !every.checked;
+    };
+    every.onchange = () => { boxes.forEach(b => { b.checked = every.checked; }); told(); };
+    boxes.forEach(b => { b.onchange = told; });
+    form.onreset = () => setTimeout(told);
+    told();
+  }
+
+  for (const b of all("[data-copy]")) b.onclick = () => navigator.clipboard.writeText(b.dataset.copy).then(() => say(text("copied")), () => say(text("notCopied")));
+  for (const b of all("[data-print]")) b.onclick = () => print();
+
+  // Time left, in words; announced once.
+  for (const t of all("[data-seconds]")) {
+    const end = Date.now() + 1000 * t.dataset.seconds, tick = () => {
+      const s = Math.max(0, Math.round((end - Date.now()) / 1000));
+      t.textContent = s > 60 ? text("minutes", Math.ceil(s / 60)) : text("seconds", s);
+      if (s === 30) say(t.textContent);
+      if (s) setTimeout(tick, 1000);
+    };
+    tick();
+  }
+})();

@@ -1,0 +1,171 @@
+package ui
+
+import (
+	"net/http"
+	"strings"
+	"unicode"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
+)
+
+// section is a group of links of the menu.
+type section struct {
+	Title texts.Text
+	Tabs  []tab
+}
+
+// tab is a link of the menu.
+type tab struct {
+	Path    string
+	Title   texts.Text
+	Icon    string
+	Current bool
+}
+
+// menuRow is a row of the menu: a page, and who may see it.
+type menuRow struct {
+	section, path, icon string
+	may                 func(*visit) bool
+}
+
+// with is for those with a scope.
+func with(scope identity.Scope) func(*visit) bool { return func(c *visit) bool { return c.may(scope) } }
+
+func always(*visit) bool { return true }
+
+// menu are the rows of the menu, in order. A row has the texts "page." and its path, and stands below
+// "frame." and its section.
+var menu = []menuRow{
+	{"directory", "people", "person", with(identity.UserRead)},
+	{"directory", "groups", "group", with(identity.GroupRead)},
+	{"directory", "computers", "computer", with(identity.ComputerRead)},
+	{"work", "jobs", "list", with(identity.JobRead)},
+	{"work", "changes", "history", with(identity.ChangeRead)},
+	{"gateway", "", "pulse", always},
+	{"gateway", "audit", "shield", func(c *visit) bool { return c.Log != nil }}, // of one's own calls without a right
+}
+
+// nav returns the links to the pages that the person may use. Current is the path of the page.
+func nav(c *visit, current string) (all []section) {
+	last := ""
+	for _, p := range menu {
+		if !p.may(c) {
+			continue
+		}
+		if p.section != last || len(all) == 0 {
+			all = append(all, section{Title: texts.Of("frame." + p.section)})
+			last = p.section
+		}
+		one := tab{Path: base, Title: texts.Of("page.status"), Icon: p.icon, Current: current == "status"}
+		if p.path != "" {
+			one = tab{address(p.path), texts.Of("page." + p.path), p.icon, current == p.path}
+		}
+		at := &all[len(all)-1].Tabs
+		*at = append(*at, one)
+	}
+	return all
+}
+
+// initials returns the first letters of a name, which stand for it where there is no room.
+func initials(name string) string {
+	if _, account, has := strings.Cut(name, `\`); has {
+		name = account
+	}
+	var letters []rune
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		letters = append(letters, unicode.ToUpper([]rune(word)[0]))
+	}
+	switch {
+	case len(letters) == 0:
+		return "?"
+	case len(letters) > 2:
+		letters = []rune{letters[0], letters[len(letters)-1]}
+	}
+	return string(letters)
+}
+
+// look is how a person wants the pages, which a cookie keeps.
+type look struct {
+	lang  texts.Lang
+	theme string // light or dark; empty: as the system has it
+	keys  string // off: the key "/" is not taken
+}
+
+// The cookie of a look is not a secret, and sign-out leaves it.
+const lookSuffix = "-look"
+
+// lookSeconds is how long a browser keeps a look.
+const lookSeconds = 365 * 24 * 60 * 60
+
+var themes = []string{"", "light", "dark"}
+
+// lookOf returns how the person wants the pages. Without a choice the browser's language counts.
+func (p *Pages) lookOf(r *http.Request) look {
+	l := look{lang: texts.Accepted(r.Header.Get("Accept-Language"))}
+	kept, err := r.Cookie(p.cookieName(r) + lookSuffix)
+	if err != nil {
+		return l
+	}
+	for part := range strings.SplitSeq(kept.Value, ".") {
+		if lang, known := texts.Named(part); known {
+			l.lang = lang
+		}
+		switch part {
+		case "light", "dark":
+			l.theme = part
+		case "off":
+			l.keys = part
+		}
+	}
+	return l
+}
+
+// setLook keeps how the person wants the pages, and shows the page again.
+func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
+	l, given := p.lookOf(r), r.PostForm
+	if given.Has("theme") {
+		l.theme, l.keys = given.Get("theme"), "off"
+		if given.Get("keys") != "" {
+			l.keys = ""
+		}
+	}
+	if lang, known := texts.Named(given.Get("lang")); known {
+		l.lang = lang
+	}
+	parts := []string{l.lang.Code()}
+	for _, part := range []string{l.theme, l.keys} {
+		if part == "light" || part == "dark" || part == "off" {
+			parts = append(parts, part)
+		}
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: p.cookieName(r) + lookSuffix, Value: strings.Join(parts, "."), Path: "/", MaxAge: lookSeconds,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
+	})
+	http.Redirect(w, r, next(given.Get("next")), http.StatusSeeOther)
+}
+
+// language is one that the pages can be shown in instead.
+type language struct{ Code, Name string }
+
+// framed adds to a page what its frame shows.
+func (l look) framed(shown *page, r *http.Request) {
+	shown.Lang, shown.Theme, shown.Keys = l.lang, l.theme, l.keys
+	shown.Here = base
+	if r.Method == http.MethodGet {
+		shown.Here = r.URL.RequestURI()
+	}
+	for _, theme := range themes {
+		name := theme
+		if name == "" {
+			name = "system"
+		}
+		shown.Themes = append(shown.Themes, choice{ID: theme, Label: texts.Of("frame.look." + name), Chosen: theme == l.theme})
+	}
+	for _, other := range texts.Langs {
+		if other != l.lang {
+			shown.Languages = append(shown.Languages, language{other.Code(), texts.Of("language." + other.Code()).In(other)})
+		}
+	}
+}

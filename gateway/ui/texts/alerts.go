@@ -1,0 +1,42 @@
+package texts
+
+// alerts are what pages say when something did not succeed.
+var alerts = table{
+	"alert.failed":    {"That did not work", "Das hat nicht geklappt"},
+	"alert.notFound":  {"Not found", "Nicht gefunden"},
+	"alert.forbidden": {"No right to see this", "Kein Recht, dies zu sehen"},
+	"alert.again": {
+		"Try again in a moment. If it fails again, give your gateway administrator the request ID.",
+		"Versuchen Sie es gleich noch einmal. Nennen Sie sonst Ihrem Gateway-Administrator die Anfrage-ID.",
+	},
+	"alert.right": {"Ask your gateway administrator for access.", "Bitten Sie Ihren Gateway-Administrator um Zugang."},
+
+	"frame.plain":       {"Not encrypted", "Nicht verschlüsselt"},
+	"frame.plain.text":  {"These pages are served over HTTPS only.", "Diese Seiten gibt es nur über HTTPS."},
+	"frame.noPage":      {"No such page", "Keine solche Seite"},
+	"frame.noPage.text": {"There is no page at this address.", "Unter dieser Adresse gibt es keine Seite."},
+	"form.foreign":      {"Not accepted", "Nicht angenommen"},
+	"form.foreign.text": {
+		"Forms are accepted from these pages only. Open the page again and repeat what you did.",
+		"Formulare werden nur von diesen Seiten angenommen. Öffnen Sie die Seite neu, und wiederholen Sie den Schritt.",
+	},
+	"form.unreadable":      {"Not readable", "Nicht lesbar"},
+	"form.unreadable.text": {"The form could not be read.", "Das Formular konnte nicht gelesen werden."},
+	"form.old":             {"Form not accepted", "Formular nicht angenommen"},
+	"form.old.text": {
+		"This form is not one that was shown to you, or it is too old. Nothing was changed. " +
+			"Open the page again and repeat what you did.",
+		"Dieses Formular wurde Ihnen nicht gezeigt, oder es ist zu alt. Nichts wurde geändert. " +
+			"Öffnen Sie die Seite neu, und wiederholen Sie den Schritt.",
+	},
+	"store.notNow": {"Not now", "Gerade nicht"},
+	"store.notNow.text": {
+		"{why} Nothing was changed. Try again in a moment: your session goes on.",
+		"{why} Nichts wurde geändert. Versuchen Sie es gleich noch einmal: Ihre Sitzung besteht weiter.",
+	},
+	"list.tooLarge": {"Too large", "Zu groß"},
+	"list.tooLarge.text": {
+		"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway job submit.",
+		"Eine Liste dieser Seiten hat höchstens 1 MiB. Reichen Sie eine größere mit dem Befehl ein: adgateway job submit.",
+	},
+}

@@ -1,0 +1,173 @@
+// Package texts has every text of the console, in each language that it speaks.
+//
+// A text is named by a key, such as "signIn.title". Names in braces stand for what is put in:
+//
+//	texts.Of("list.found", "n", 12)
+package texts
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Lang is a language of the console.
+type Lang int
+
+// The languages, in the order of the columns of the table.
+const (
+	English Lang = iota
+	German
+)
+
+// Langs are all languages.
+var Langs = []Lang{English, German}
+
+var codes = []string{"en", "de"}
+
+// Code returns the code of the language in HTML and HTTP.
+func (l Lang) Code() string { return codes[l] }
+
+// Named returns the language with a code, and whether there is one.
+func Named(code string) (l Lang, known bool) {
+	for i, c := range codes {
+		if c == code {
+			return Lang(i), true
+		}
+	}
+	return English, false
+}
+
+// Accepted returns the language that a browser prefers, by its header Accept-Language. Browsers send
+// the languages in the order in which their person has put them, so weights are not read. A browser
+// that names none of ours gets English.
+func Accepted(header string) Lang {
+	for one := range strings.SplitSeq(header, ",") {
+		one, weight, _ := strings.Cut(strings.TrimSpace(one), ";")
+		main, _, _ := strings.Cut(strings.ToLower(one), "-")
+		if l, known := Named(main); known && strings.TrimSpace(weight) != "q=0" {
+			return l
+		}
+	}
+	return English
+}
+
+// table has a text for each language, by key.
+type table map[string][2]string
+
+// all is the one table. Two parts never have the same key, which a test holds.
+var all = func() table {
+	whole := table{}
+	for _, part := range parts {
+		maps.Copy(whole, part)
+	}
+	return whole
+}()
+
+// Has reports whether there is a text with a key.
+func Has(key string) bool { _, has := all[key]; return has }
+
+// Text is a text that is not yet said in a language. Nil is no text, which templates take for nothing.
+type Text = *text
+
+type text struct {
+	key  string
+	raw  string // where there is no key
+	with []any  // names and values, one after the other
+	at   time.Time
+	list []Text
+	each *[2]string
+}
+
+// Of returns a text of the table. The pairs are names in braces and what stands for them: texts, numbers,
+// strings, or what String makes of others. A key that the table lacks stands for itself.
+func Of(key string, pairs ...any) Text { return &text{key: key, with: pairs} }
+
+// Raw returns what is the same in every language, such as a name.
+func Raw(name string) Text {
+	if name == "" {
+		return nil
+	}
+	return &text{raw: name}
+}
+
+// Each is a text of another table, which has it in each language. A text without words is none.
+func Each(words [2]string) Text {
+	if words == [2]string{} {
+		return nil
+	}
+	return &text{each: &words}
+}
+
+// At is a time to the minute.
+func At(t time.Time) Text { return &text{at: t} }
+
+// List is texts one after the other.
+func List(all ...Text) Text { return &text{list: all} }
+
+// Count is [Of] for a number of things, which stands for {n}. For one thing the key with ".one" is
+// said.
+func Count(key string, n int, pairs ...any) Text {
+	if n == 1 {
+		key += ".one"
+	}
+	return Of(key, append([]any{"n", n}, pairs...)...)
+}
+
+// Empty reports whether there is no text.
+func (t *text) Empty() bool { return t == nil }
+
+// In returns the text in a language.
+func (t *text) In(l Lang) string {
+	switch {
+	case t == nil:
+		return ""
+	case !t.at.IsZero():
+		return l.Moment(t.at)
+	case t.each != nil:
+		return t.each[l]
+	case len(t.list) > 0:
+		var said []string
+		for _, one := range t.list {
+			said = append(said, one.In(l))
+		}
+		return strings.Join(said, ", ")
+	case t.key == "":
+		return t.raw
+	}
+	said, known := all[t.key]
+	if !known {
+		return t.key
+	}
+	if len(t.with) == 0 {
+		return said[l]
+	}
+	var pairs []string
+	for i := 0; i+1 < len(t.with); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("{%s}", t.with[i]), l.value(t.with[i+1]))
+	}
+	return strings.NewReplacer(pairs...).Replace(said[l])
+}
+
+func (l Lang) value(v any) string {
+	switch v := v.(type) {
+	case Text:
+		return v.In(l)
+	case int:
+		return l.Number(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// Number returns a number with its thousands apart.
+func (l Lang) Number(n int) string {
+	if n < 0 {
+		return "−" + l.Number(-n)
+	}
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s%s%03d", l.Number(n/1000), []string{",", "."}[l], n%1000)
+}
