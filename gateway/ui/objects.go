@@ -2,7 +2,6 @@ package ui
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"adgateway/gateway/call"
@@ -21,8 +20,6 @@ type object struct {
 	Buttons []actionForm // without inputs
 	Forms   []actionForm // with inputs
 	Denied  []action     // that a role allows elsewhere only
-	Given   url.Values   // of a form that was not accepted
-	Failed  string       // id of its action
 
 	Logon      *logonBox
 	PolicyName string
@@ -79,12 +76,9 @@ func madeRows(all []record) []madeRow {
 // mostNamed limits the objects that a row names.
 const mostNamed = 3
 
-// show shows an object, with a message about a form that was not accepted.
-func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
-	o := &object{Kind: k, GUID: c.r.PathValue("guid"), inline: map[string]*action{}, Given: url.Values{}}
-	if refused != nil {
-		o.Given, o.Failed = refused.Given, refused.Failed
-	}
+// show shows an object.
+func (c *visit) show(k *kind) {
+	o := &object{Kind: k, GUID: c.r.PathValue("guid"), inline: map[string]*action{}}
 	read := c.read(k, o.GUID)
 	if !read.ok() {
 		c.failed(read)
@@ -106,10 +100,7 @@ func (c *visit) show(k *kind, status int, refused *object, said ...*alert) {
 	title := o.record.first("displayName", "name", "computerName")
 	lookedAt(c, k, o.GUID, title)
 	shown := page{Title: texts.Raw(title), Section: k.path, Body: o}
-	if len(said) > 0 {
-		shown.Alert = said[0]
-	}
-	c.page(status, k.hitType, shown)
+	c.page(http.StatusOK, k.hitType, shown)
 }
 
 // offer adds the actions that the person may do with the object as it is.
@@ -117,37 +108,37 @@ func (c *visit) offer(o *object) {
 	for i := range o.Kind.actions {
 		a := &o.Kind.actions[i]
 		switch {
-		case !c.may(a.scope) || a.fits != nil && !a.Inline && !a.fits(o.record):
-		case !c.reaches(o.Kind, o.GUID, a.scope):
+		case !c.mayDo(a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
+		case !c.reaches(o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
 			}
 		case a.Inline:
 			o.inline[a.ID] = a
 		case a.Secondary():
-			o.Forms = append(o.Forms, o.form(a))
+			o.Forms = append(o.Forms, c.actionOf(o, a))
 		default:
-			o.Buttons = append(o.Buttons, o.form(a))
+			o.Buttons = append(o.Buttons, c.actionOf(o, a))
 		}
 	}
 }
 
 // related returns the row of a group or member, with the action that takes it away if the
 // person may do it and it fits.
-func (o *object) related(r record, remove, input string) relatedRow {
+func (c *visit) related(o *object, r record, remove string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: r.Text("type"),
 		Words: said(r, "enabled", "primary"),
 	}
 	k := kindOf(row.Kind)
-	if input == "Group" {
+	if remove == "leave" {
 		k = kindOf("group")
 	}
 	if k != nil {
 		row.Link = k.at(r.Text("guid"))
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
-		row.Remove = o.inlineForm(a, input, r)
+		row.Remove = c.inlineForm(o, a, a.input, r)
 	}
 	return row
 }
@@ -225,7 +216,7 @@ func (c *visit) fillUser(o *object) {
 			operation: "membership.list", key: "guid", before: byName, values: call.Values{o.Kind.object: o.GUID},
 		}))
 		for _, r := range groups {
-			o.Groups = append(o.Groups, o.related(r, "leave", "Group"))
+			o.Groups = append(o.Groups, c.related(o, r, "leave"))
 		}
 	}
 }
@@ -237,9 +228,9 @@ func (o *object) logonBox(s logonState) *logonBox {
 	for _, v := range s.Verdicts {
 		box.Reasons = append(box.Reasons, reason{v.Text, v.Until})
 	}
-	for i := range o.Forms {
-		if o.Forms[i].ID == says.remedy {
-			box.Remedy = &o.Forms[i]
+	for i := range o.Buttons {
+		if o.Buttons[i].ID == says.remedy {
+			box.Remedy = &o.Buttons[i]
 		}
 	}
 	return box
@@ -275,7 +266,7 @@ func (c *visit) fillGroup(o *object) {
 	}
 	o.Members = &membersPart{Acts: o.inline["remove"] != nil}
 	for _, r := range members {
-		o.Members.Rows = append(o.Members.Rows, o.related(r, "remove", "Member"))
+		o.Members.Rows = append(o.Members.Rows, c.related(o, r, "remove"))
 	}
 	if a.Next != "" {
 		o.Members.Next = asking(o.Kind.at(o.GUID), "after", a.Next)

@@ -49,7 +49,7 @@ var templates = func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list", "search", "user", "group", "computer",
-			"ou", "zone", "change", "preview", "done", "jobs", "job", "audit")
+			"ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
 	}
 	return all
 }()
@@ -79,7 +79,8 @@ func functions(lang texts.Lang) template.FuncMap {
 		"day":   func(text string) texts.Text { return day(text, time.Now()) },
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
-		"both": func(a string, b *actionForm) []any { return []any{a, b} },
+		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
+		"both":     func(a string, b *actionForm) []any { return []any{a, b} },
 	}
 }
 
@@ -124,10 +125,11 @@ type page struct {
 
 // done is a message about what was done, on the page of what it was done to.
 type done struct {
-	Text texts.Text
-	Path string // of more about it, which More says; empty: there is none
-	More texts.Text
-	Undo string // where the form goes that undoes it; empty: it cannot be undone
+	Text  texts.Text
+	Path  string // of more about it, which More says; empty: there is none
+	More  texts.Text
+	Notes []texts.Text // of what is unusual
+	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
 }
 
 // empty says that there is nothing, which is known only if the reading succeeded.
@@ -205,6 +207,9 @@ func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title,
 func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Nav = c.session.Name, c.Version, nav(c, shown.Section)
 	shown.Initials = initials(shown.Name)
+	if shown.Said == nil {
+		shown.Said = c.message()
+	}
 	if len(c.principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")
 	} else if c.session.Kind != identity.KindPerson {

@@ -7,13 +7,13 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 	"adgateway/gateway/visible"
 )
@@ -87,14 +87,11 @@ func oddPages(t *testing.T) map[string]string {
 		if k.special {
 			continue
 		}
-		shown := func(c *visit) { c.show(k, http.StatusOK, nil) }
+		shown := func(c *visit) { c.show(k) }
 		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
-		pages["refused in "+k.path] = shownAt(t, api, k.at(odd), func(c *visit) {
-			c.show(k, http.StatusOK, &object{Given: url.Values{}, Failed: odd}, &alert{Text: texts.Raw(odd), RequestID: odd})
-		})
 		for i := range k.actions {
-			s := &step{ID: odd, Kind: k, Action: &k.actions[i], GUID: odd, Name: odd}
-			s.Says = s.Action.sentence(odd, map[string]string{"Group": odd})
+			s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
+			s.Typed = url.Values{"back": {odd}}
 			text, err := json.Marshal(odd)
 			require.NoError(t, err)
 			changes := []plannedChange{
@@ -102,12 +99,21 @@ func oddPages(t *testing.T) map[string]string {
 			}
 			s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
 			s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
-			s.Warned, s.Result = []warning{{Message: odd}}, &answer{Status: http.StatusOK, Output: odd}
+			s.Warned = []warning{{Message: odd}}
 			name := k.path + " " + k.actions[i].ID
 			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
-				c.showPreview(http.StatusOK, s, &alert{Text: texts.Raw(odd)})
+				c.showStep(http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
 			})
-			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showDone(s, odd) })
+			done := *s
+			done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
+			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showStep(http.StatusOK, &done, nil, odd) })
+			pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
+				typed := url.Values{"back": {odd}}
+				for i := range s.Form.Fields {
+					typed.Set(s.Form.Fields[i].Name, odd)
+				}
+				c.showForm(s.Form, draft{Typed: typed, Failed: &failure{Message: odd, RequestID: odd}, Status: http.StatusOK})
+			})
 		}
 	}
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
@@ -132,7 +138,7 @@ var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "
 
 var (
 	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
-	values    = regexp.MustCompile(` value="[^"]*"`)
+	values    = regexp.MustCompile(` (?:value|data-copy)="[^"]*"|(?s:<textarea[^>]*>[^<]*</textarea>)`)
 	isolated  = regexp.MustCompile(`<bdi>[^<]*</bdi>|<title>[^<]*</title>|="[^"]*"`)
 )
 
@@ -166,7 +172,14 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 				assert.Regexp(t, `^[A-Za-z0-9.-]+$`, part, "%s: %s", name, to)
 			}
 			for key, all := range target.Query() {
-				assert.Contains(t, queryNames, key, "%s: %s", name, to)
+				known := queryNames
+				if operation, is := strings.CutPrefix(target.Path, base+doPath+"/"); is {
+					known = []string{backName, typedName, "ChangeId"}
+					for _, field := range form.Of(operation).Fields {
+						known = append(known, field.Name)
+					}
+				}
+				assert.Contains(t, known, key, "%s: %s", name, to)
 				assert.NotEmpty(t, all)
 			}
 			if target.Fragment != "" { // an icon, which is one of the sprite
@@ -205,7 +218,7 @@ func TestNothingOnAPageIsHidden(t *testing.T) {
 		if i >= 0 {
 			assert.Fail(t, name, "%q", read[max(i-80, 0):min(i+20, len(read))])
 		}
-		if !slices.Contains([]string{"a link"}, name) && !strings.HasPrefix(name, "nothing") {
+		if name != "a link" && !strings.HasPrefix(name, "nothing") && !strings.HasPrefix(name, "form of") {
 			assert.Contains(t, read, `\u202ex\u200by\u001b\u00a0`, name)
 		}
 		assert.NotContains(t, isolated.ReplaceAllString(read, ""), "ש", name)

@@ -19,6 +19,7 @@ import (
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -154,6 +155,18 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
+// filled passes on forms of operations, which may have a file.
+func (p *Pages) filled(next func(*visit)) http.HandlerFunc {
+	typed, withFile := p.form(p.person(next)), p.upload(next)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			withFile(w, r)
+			return
+		}
+		typed(w, r)
+	}
+}
+
 // form requires the token of a form that was shown to the same browser.
 func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -195,10 +208,13 @@ func withoutStore(err error) texts.Text {
 	return texts.Of("store.lost")
 }
 
-// pageOf returns the page that a form was on, to return to.
+// pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
+// but for its secrets.
 func pageOf(r *http.Request) string {
-	if parts := strings.Split(r.URL.Path, "/"); len(parts) == 5 && kindAt(parts[2]) != nil {
-		return next(strings.Join(parts[:4], "/"))
+	if operation, is := strings.CutPrefix(r.URL.Path, base+doPath+"/"); is {
+		if f := form.Of(operation); f != nil {
+			return next(typedAddress(f, r.PostForm))
+		}
 	}
 	return next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
@@ -240,8 +256,10 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
 				where = r.URL.RequestURI()
+				p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+				return
 			}
-			p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), where)
 			return
 		}
 		c, err := p.visit(w, r, session)

@@ -200,7 +200,7 @@ func TestWordsOfMembers(t *testing.T) {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
 			cell := between(t, page, `<td data-l="Account">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
@@ -213,11 +213,11 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
 		r["type"] = "Security"
-		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
 		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
 	})
@@ -238,12 +238,12 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
 			badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
-			if strings.Contains(page, `action="/ui/people/g/`+id+`"`) {
+			if strings.Contains(page, `action="/ui/do/user.`+id+`"`) {
 				offered = append(offered, id)
 			}
 		}
@@ -261,7 +261,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 	})
 }
@@ -336,12 +336,12 @@ func TestLogonHasThreeStates(t *testing.T) {
 			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
-		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
 		part := between(t, page, `<section class="box verdict `, `<div class="cards two">`)
 		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
 		assert.Equal(t, c.says, m[1]+" "+html.UnescapeString(m[2]), c.codes)
-		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/people/g/reset"`), c.codes)
+		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/do/user.resetPassword"`), c.codes)
 		for _, code := range strings.Fields(c.codes) {
 			assert.Contains(t, part, "because of "+code)
 		}
@@ -370,7 +370,7 @@ func TestTimesThatAreNull(t *testing.T) {
 		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
 		"no logon at all": {nil, nil, "not known", "not known"},
 	} {
-		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
@@ -383,7 +383,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api := person(nil, nil)
 		values["name"] = "Policy"
 		api["user.passwordPolicy"] = []map[string]any{values}
-		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) }), "Password policy: Policy", "</details>"))
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) }), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
@@ -546,7 +546,10 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []any{page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{}, previewPage{}, donePage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+	for _, body := range []any{
+		page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
+		stepPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
+	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
 }
@@ -580,12 +583,12 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	for _, k := range kinds {
 		check(k.reader, k.object)
 		for i := range k.actions {
-			s := step{Kind: k, Action: &k.actions[i], Given: url.Values{}}
-			for _, f := range s.Action.Fields {
-				s.Given.Set(f.Name, "some")
+			a := k.actions[i]
+			names := append(slices.Collect(maps.Keys(a.values)), append(a.asks, a.target, "DryRun", "PlanId")...)
+			if a.Inline {
+				names = append(names, a.input)
 			}
-			check(s.Action.operation, slices.Collect(maps.Keys(s.parameters()))...)
-			check(s.Action.operation, "DryRun", "PlanId")
+			check(a.operation, names...)
 		}
 	}
 	for _, control := range jobControls {

@@ -79,6 +79,7 @@ type text struct {
 	at   time.Time
 	day  bool // of at, without the hour
 	list []Text
+	each *[2]string
 }
 
 // Of returns a text of the table. The pairs are names in braces and what stands for them: texts, numbers,
@@ -91,6 +92,14 @@ func Raw(name string) Text {
 		return nil
 	}
 	return &text{raw: name}
+}
+
+// Each is a text of another table, which has it in each language. A text without words is none.
+func Each(words [2]string) Text {
+	if words == [2]string{} {
+		return nil
+	}
+	return &text{each: &words}
 }
 
 // At is a time to the minute.
@@ -123,6 +132,8 @@ func (t *text) In(l Lang) string {
 		return l.Date(t.at)
 	case !t.at.IsZero():
 		return l.Moment(t.at)
+	case t.each != nil:
+		return t.each[l]
 	case len(t.list) > 0:
 		var said []string
 		for _, one := range t.list {
