@@ -2,8 +2,12 @@ package ops
 
 import (
 	"crypto/rand"
+	_ "embed"
+	"fmt"
 	"math/big"
+	"strings"
 
+	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
 
@@ -25,7 +29,50 @@ func (*Generated) GoString() string { return "***" }
 // generate sets the parameter to a random secret.
 func (b *Bound) generate(p *Param) {
 	b.Generated = &Generated{Member: p.Generated, value: randomPassword()}
+	if b.Text(GenerateName) == inWords {
+		b.Generated.value = wordPassword()
+	}
 	b.Args[p.arg()] = ps.Secret(b.Generated.value)
+}
+
+// GenerateName is the parameter that says of what a password is made. It comes before the one that is
+// generated.
+const GenerateName = "Generate"
+
+// Of what a password is made.
+const (
+	inCharacters = "characters"
+	inWords      = "words"
+)
+
+var generate = Param{
+	Name: GenerateName, Kind: schema.OneOf("Of what a password is made.", inCharacters, inWords), Unsent: true,
+	Implied: inCharacters, Example: inWords,
+	Doc: "Of what a password is made that is not given: 24 random characters, or words and digits, which can be read out.",
+}
+
+//go:embed words.txt
+var wordList string
+
+var words = strings.Fields(wordList)
+
+// What a password of words has: at least 60 bits, small and capital letters, digits and hyphens.
+const (
+	wordCount  = 5
+	digitCount = 4
+)
+
+// wordPassword generates a password that can be read out, such as
+// "copper-lantern-Meadow-river-drum-4271".
+func wordPassword() string {
+	parts := make([]string, wordCount, wordCount+1)
+	for i := range parts {
+		parts[i] = words[random(len(words))]
+	}
+	capital := random(wordCount)
+	parts[capital] = strings.ToUpper(parts[capital][:1]) + parts[capital][1:]
+	number := random(10_000)
+	return strings.Join(append(parts, fmt.Sprintf("%0*d", digitCount, number)), "-")
 }
 
 const passwordLength = 24

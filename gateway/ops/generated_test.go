@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -63,4 +64,33 @@ func TestCheckFindsFaultsOfGeneratedSecrets(t *testing.T) {
 		}
 		assert.Contains(t, strings.Join(faults, "\n"), want)
 	}
+}
+
+// TestAPasswordOfWordsCanBeReadOut: it has three classes, no character that looks like another one, and at
+// least 60 bits.
+func TestAPasswordOfWordsCanBeReadOut(t *testing.T) {
+	known := map[string]bool{}
+	for _, word := range words {
+		assert.Regexp(t, `^[a-z]{3,9}$`, word)
+		assert.False(t, known[word], word)
+		known[word] = true
+	}
+	bits := wordCount*math.Log2(float64(len(words))) + math.Log2(wordCount) + digitCount*math.Log2(10)
+	assert.GreaterOrEqual(t, bits, 60.0)
+	op := Find(Table(), "user.resetPassword")
+	seen := map[string]bool{}
+	for range 200 {
+		bound, problems := op.Bind(Given{"Username": "jdoe", GenerateName: inWords})
+		require.Empty(t, problems)
+		password := bound.Generated.Reveal()
+		require.False(t, seen[password])
+		seen[password] = true
+		assert.Regexp(t, `^(?:[A-Za-z][a-z]+-){5}[0-9]{4}$`, password)
+		assert.Regexp(t, `[A-Z]`, password)
+	}
+	bound, problems := op.Bind(Given{"Username": "jdoe", GenerateName: inCharacters})
+	require.Empty(t, problems)
+	assert.Len(t, bound.Generated.Reveal(), passwordLength)
+	_, problems = op.Bind(Given{"Username": "jdoe", GenerateName: "poem"})
+	assert.Len(t, problems, 1)
 }

@@ -185,7 +185,8 @@ var userRows = []*Operation{
 		Scope: identity.UserPassword, Effect: Update,
 		Params: []Param{
 			existingUser,
-			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password of 24 characters is made and shown once."},
+			generate,
+			{Name: "newPassword", Arg: "Password", Kind: schema.Password, Generated: "password", Doc: "The new password. Without one a random password is made, see `Generate`, and shown once."},
 			{Name: "ChangePassword", Kind: schema.Bool, Default: "false", Doc: "The password must be changed at the next logon. For a password that never expires this is not done, which warnings says."},
 			userFields,
 		},

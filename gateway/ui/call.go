@@ -65,15 +65,18 @@ type answer struct {
 	Warnings []warning       `json:"warnings"`
 	Plan     *plan           `json:"plan"`
 	Next     string          `json:"next"`
+	Total    int             `json:"-"` // of all pages; 0 also if it was not asked for
 
+	ChangeID  string `json:"-"` // in the history; empty: nothing was changed
 	generated string // secret, which is shown once; empty: none
 }
 
 type failure struct {
-	Code      string `json:"code"`
-	Message   string `json:"message"`
-	Outcome   string `json:"outcome"`
-	RequestID string `json:"requestId"`
+	Code      string           `json:"code"`
+	Message   string           `json:"message"`
+	Outcome   string           `json:"outcome"`
+	RequestID string           `json:"requestId"`
+	Details   []problem.Detail `json:"details"`
 }
 
 type warning struct {
@@ -145,7 +148,10 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	id := call.NewID()
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.r) // from where the person asks
 	made, err := c.API.Call(c.r.Context(), operation, sent)
-	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
+	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
+	if made.Total != nil {
+		a.Total = *made.Total
+	}
 	if made.Secret != nil {
 		a.generated = made.Secret.Reveal()
 	}
@@ -158,7 +164,7 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	}
 	if e := problem.Of(call.Problem(made, err)); e != nil {
 		a.Status, a.Output = e.Code.Status(), e.Message
-		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id}
+		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id, Details: e.Details}
 	}
 	return a
 }

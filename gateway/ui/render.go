@@ -48,8 +48,8 @@ func asset(w http.ResponseWriter, r *http.Request) {
 var templates = func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
-		all[lang] = parse(lang, "status", "signin", "link", "message", "search", "user", "group", "computer",
-			"preview", "done", "changes", "jobs", "job", "audit")
+		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list", "search", "user", "group", "computer",
+			"ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
 	}
 	return all
 }()
@@ -76,9 +76,11 @@ func functions(lang texts.Lang) template.FuncMap {
 			return v
 		},
 		"ago": ago, "moment": func(text string) string { return moment(lang, text) },
+		"day":   func(text string) texts.Text { return day(text, time.Now()) },
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
-		"both": func(a string, b *actionForm) []any { return []any{a, b} },
+		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
+		"both":     func(a string, b *actionForm) []any { return []any{a, b} },
 	}
 }
 
@@ -123,10 +125,11 @@ type page struct {
 
 // done is a message about what was done, on the page of what it was done to.
 type done struct {
-	Text texts.Text
-	Path string // of more about it, which More says; empty: there is none
-	More texts.Text
-	Undo string // where the form goes that undoes it; empty: it cannot be undone
+	Text  texts.Text
+	Path  string // of more about it, which More says; empty: there is none
+	More  texts.Text
+	Notes []texts.Text // of what is unusual
+	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
 }
 
 // empty says that there is nothing, which is known only if the reading succeeded.
@@ -204,6 +207,9 @@ func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title,
 func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Nav = c.session.Name, c.Version, nav(c, shown.Section)
 	shown.Initials = initials(shown.Name)
+	if shown.Said == nil {
+		shown.Said = c.message()
+	}
 	if len(c.principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")
 	} else if c.session.Kind != identity.KindPerson {
@@ -242,15 +248,24 @@ func moment(lang texts.Lang, text string) string {
 	return lang.Moment(at.UTC())
 }
 
-// rdn shows the name of an object instead of its whole distinguished name.
-func rdn(text string) string {
-	first, rest, ok := strings.Cut(text, ",")
-	_, name, has := strings.Cut(first, "=")
-	if !ok || !has || !strings.Contains(rest, "DC=") || strings.Contains(first, `\`) {
-		return text
+// day shows a time as people say it: today with the hour, else the day.
+func day(text string, now time.Time) texts.Text {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return texts.Raw(text)
 	}
-	return name
+	at, now = at.UTC(), now.UTC()
+	switch today := now.Truncate(24 * time.Hour); {
+	case !at.Before(today) && at.Before(today.AddDate(0, 0, 1)):
+		return texts.Of("time.today", "hour", at.Format("15:04"))
+	case !at.Before(today.AddDate(0, 0, -1)) && at.Before(today):
+		return texts.Of("time.yesterday", "hour", at.Format("15:04"))
+	}
+	return texts.Day(at)
 }
+
+// rdn shows the name of an object instead of its whole distinguished name.
+func rdn(text string) string { return nameOfDN(text) }
 
 // spell spells a password letter by letter.
 func spell(password string) string {

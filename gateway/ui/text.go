@@ -101,6 +101,8 @@ func showBranches(n *tree.BranchNode, before string) (after string) {
 // functionFor returns the function of a value behind a part of a page; empty: it stays as it is.
 func functionFor(before string) string {
 	switch {
+	case strings.HasPrefix(before, "<textarea"):
+		return "" // it is what the form sends
 	case !strings.HasPrefix(before, "<") || strings.Contains(before, ">"):
 		if strings.HasPrefix(before, "<title>") {
 			return "inLine" // it holds no tags

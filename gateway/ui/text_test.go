@@ -7,13 +7,13 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 	"adgateway/gateway/visible"
 )
@@ -57,20 +57,41 @@ func oddPages(t *testing.T) map[string]string {
 	job := oddRecord(map[string]any{"state": "ready", "callerId": odd, "problems": problems})
 	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
 
+	for i := range listings {
+		api[listings[i].operation] = []map[string]any{oddRecord(map[string]any{"id": odd, "zoneName": odd, "changes": nil})}
+	}
+	api["ou.list"] = []map[string]any{oddRecord(map[string]any{"path": "OU=" + odd + ",DC=corp,DC=example"})}
+	api["change.get"] = api["change.list"]
+	api["record.listZone"] = []map[string]any{oddRecord(map[string]any{})}
+	api["user.list"], api["group.list"] = nil, nil
+
 	pages := map[string]string{}
 	query := "?q=" + url.QueryEscape(odd) + "&after=" + url.QueryEscape(odd)
+	for i := range listings {
+		l := &listings[i]
+		shown := func(c *visit) { showListing(c, l) }
+		all := query + "&f=" + url.QueryEscape("office eq "+quoted(odd)) + "&back=" + url.QueryEscape(odd)
+		if !l.searches && !l.pages {
+			all = "" // what has no such text is left out
+		}
+		pages["list of "+l.path] = shownAt(t, api, address(l.path)+all, shown)
+		pages["nothing in "+l.path] = shownAt(t, given{l.operation: nil}, address(l.path)+query, shown)
+	}
+	pages["search"] = shownAt(t, api, "/ui/search"+query, searchAll)
+	pages["home"] = shownAt(t, api, base, home)
+	pages["tree"] = shownAt(t, api, address("ous"), showTree)
+	pages["unit"] = shownAt(t, api, address("ous", odd), showOU)
+	pages["zone"] = shownAt(t, api, address("zones", odd), showZone)
+	pages["change"] = shownAt(t, api, address("changes", odd), showChange)
 	for _, k := range kinds {
-		pages["search of "+k.path] = shownAt(t, api, k.Path()+query, func(c *visit) { c.search(k) })
-		shown := func(c *visit) { c.show(k, http.StatusOK, nil) }
+		if k.special {
+			continue
+		}
+		shown := func(c *visit) { c.show(k) }
 		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
-		none := given{"search.find": nil}
-		pages["nothing in "+k.path] = shownAt(t, none, k.Path()+query, func(c *visit) { c.search(k) })
-		pages["refused in "+k.path] = shownAt(t, api, k.at(odd), func(c *visit) {
-			c.show(k, http.StatusOK, &object{Given: url.Values{}, Failed: odd}, &alert{Text: texts.Raw(odd), RequestID: odd})
-		})
 		for i := range k.actions {
-			s := &step{ID: odd, Kind: k, Action: &k.actions[i], GUID: odd, Name: odd}
-			s.Says = s.Action.sentence(odd, map[string]string{"Group": odd})
+			s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
+			s.Typed = url.Values{"back": {odd}}
 			text, err := json.Marshal(odd)
 			require.NoError(t, err)
 			changes := []plannedChange{
@@ -78,15 +99,23 @@ func oddPages(t *testing.T) map[string]string {
 			}
 			s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
 			s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
-			s.Warned, s.Result = []warning{{Message: odd}}, &answer{Status: http.StatusOK, Output: odd}
+			s.Warned = []warning{{Message: odd}}
 			name := k.path + " " + k.actions[i].ID
 			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
-				c.showPreview(http.StatusOK, s, &alert{Text: texts.Raw(odd)})
+				c.showStep(http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
 			})
-			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showDone(s, odd) })
+			done := *s
+			done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
+			pages["result of "+name] = shownAt(t, api, base, func(c *visit) { c.showStep(http.StatusOK, &done, nil, odd) })
+			pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
+				typed := url.Values{"back": {odd}}
+				for i := range s.Form.Fields {
+					typed.Set(s.Form.Fields[i].Name, odd)
+				}
+				c.showForm(s.Form, draft{Typed: typed, Failed: &failure{Message: odd, RequestID: odd}, Status: http.StatusOK})
+			})
 		}
 	}
-	pages["changes"] = shownAt(t, api, "/ui/changes"+query, (*visit).changes)
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
 	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
 	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
@@ -104,9 +133,12 @@ func oddPages(t *testing.T) map[string]string {
 	return pages
 }
 
+// queryNames are the names that addresses of pages have in their queries.
+var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId"}
+
 var (
 	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
-	values    = regexp.MustCompile(` value="[^"]*"`)
+	values    = regexp.MustCompile(` (?:value|data-copy)="[^"]*"|(?s:<textarea[^>]*>[^<]*</textarea>)`)
 	isolated  = regexp.MustCompile(`<bdi>[^<]*</bdi>|<title>[^<]*</title>|="[^"]*"`)
 )
 
@@ -132,7 +164,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 			_, pattern := routes.Handler(httptest.NewRequest(method, to, nil))
 			assert.NotContains(t, []string{"", "/ui/"}, pattern, "%s: %s leads nowhere", name, to)
 			for part := range strings.SplitSeq(strings.Trim(target.EscapedPath(), "/"), "/") {
-				if part, err = url.PathUnescape(part); part == odd || strings.HasPrefix(part, "CN="+odd) {
+				if part, err = url.PathUnescape(part); part == odd || strings.HasPrefix(part[min(3, len(part)):], odd) {
 					odds++
 					continue
 				}
@@ -140,8 +172,15 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 				assert.Regexp(t, `^[A-Za-z0-9.-]+$`, part, "%s: %s", name, to)
 			}
 			for key, all := range target.Query() {
-				assert.Contains(t, []string{"q", "after"}, key, "%s: %s", name, to)
-				assert.Len(t, all, 1)
+				known := queryNames
+				if operation, is := strings.CutPrefix(target.Path, base+doPath+"/"); is {
+					known = []string{backName, typedName, "ChangeId"}
+					for _, field := range form.Of(operation).Fields {
+						known = append(known, field.Name)
+					}
+				}
+				assert.Contains(t, known, key, "%s: %s", name, to)
+				assert.NotEmpty(t, all)
 			}
 			if target.Fragment != "" { // an icon, which is one of the sprite
 				assert.Contains(t, string(sprite), `id="`+target.Fragment+`"`, "%s: %s", name, to)
@@ -179,7 +218,7 @@ func TestNothingOnAPageIsHidden(t *testing.T) {
 		if i >= 0 {
 			assert.Fail(t, name, "%q", read[max(i-80, 0):min(i+20, len(read))])
 		}
-		if !slices.Contains([]string{"a link"}, name) && !strings.HasPrefix(name, "nothing") {
+		if name != "a link" && !strings.HasPrefix(name, "nothing") && !strings.HasPrefix(name, "form of") {
 			assert.Contains(t, read, `\u202ex\u200by\u001b\u00a0`, name)
 		}
 		assert.NotContains(t, isolated.ReplaceAllString(read, ""), "ש", name)

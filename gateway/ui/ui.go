@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -78,38 +79,6 @@ var headers = map[string]string{
 }
 
 const formLimit = 64 << 10 // bytes
-
-// New returns the pages.
-func New(o Options) *Pages {
-	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
-	p.routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
-	p.routes.HandleFunc("GET /ui/{$}", p.status)
-	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
-	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
-	p.routes.HandleFunc("GET "+ticketPath, p.ticket)
-	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
-	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
-	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
-	p.routes.HandleFunc("POST /ui/look", p.form(p.setLook))
-	for _, k := range kinds {
-		p.routes.HandleFunc("GET /ui/"+k.path, p.person(func(c *visit) { c.search(k) }))
-		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k, http.StatusOK, nil) }))
-		p.routes.HandleFunc("POST /ui/"+k.path+"/{guid}/{action}", p.form(p.person(func(c *visit) { c.preview(k) })))
-	}
-	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
-	p.routes.HandleFunc("POST /ui/confirm", p.form(p.person((*visit).confirm)))
-	p.routes.HandleFunc("GET /ui/done/{step}", p.person((*visit).done))
-	p.routes.HandleFunc("GET /ui/changes", p.person((*visit).changes))
-	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
-	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
-	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))
-	p.routes.HandleFunc("POST /ui/jobs/{id}/{action}", p.form(p.person((*visit).control)))
-	if p.Log != nil {
-		p.routes.HandleFunc("GET /ui/audit", p.person((*visit).audit))
-	}
-	p.routes.HandleFunc("/ui/", p.notFound)
-	return p
-}
 
 // Rights returns what a person may do now, whether at a page or not: one principal for each role.
 func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
@@ -198,6 +167,18 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 	})
 }
 
+// filled passes on forms of operations, which may have a file.
+func (p *Pages) filled(next func(*visit)) http.HandlerFunc {
+	typed, withFile := p.form(p.person(next)), p.upload(next)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			withFile(w, r)
+			return
+		}
+		typed(w, r)
+	}
+}
+
 // form requires the token of a form that was shown to the same browser.
 func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -239,10 +220,13 @@ func withoutStore(err error) texts.Text {
 	return texts.Of("store.lost")
 }
 
-// pageOf returns the page that a form was on, to return to.
+// pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
+// but for its secrets.
 func pageOf(r *http.Request) string {
-	if parts := strings.Split(r.URL.Path, "/"); len(parts) == 5 && kindAt(parts[2]) != nil {
-		return next(strings.Join(parts[:4], "/"))
+	if operation, is := strings.CutPrefix(r.URL.Path, base+doPath+"/"); is {
+		if f := form.Of(operation); f != nil {
+			return next(typedAddress(f, r.PostForm))
+		}
 	}
 	return next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
@@ -284,12 +268,14 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 			where := pageOf(r)
 			if r.Method == http.MethodGet {
 				where = r.URL.RequestURI()
-			}
-			if p.triesTicket(r) {
-				http.Redirect(w, r, asking(ticketPath, "next", where), http.StatusSeeOther)
+				if p.triesTicket(r) {
+					http.Redirect(w, r, asking(ticketPath, "next", where), http.StatusSeeOther)
+					return
+				}
+				p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 				return
 			}
-			p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), where)
 			return
 		}
 		c, err := p.visit(w, r, session)

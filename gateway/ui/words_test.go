@@ -87,6 +87,19 @@ var says = map[string]map[any]string{
 	"lockedOut":               {true: "bad Locked out", false: "", nil: ""},
 	"changePasswordNextLogon": {true: "warn Must be changed at the next logon", false: "", nil: ""},
 	"primary":                 {true: "primary group", false: "", nil: ""},
+
+	"state":         {"active": "ok Active"},
+	"type":          {"Security": "Security", "Distribution": "Mail list", "user": "Person", "group": "Group", "computer": "Computer", "ou": "Organizational unit"},
+	"scope":         {"Domain_Local": "domain local", "Global": "global", "Universal": "universal"},
+	"lookup":        {"Forward": "Names to addresses", "Reverse": "Addresses to names"},
+	"zoneType":      {"Primary": "Primary", "Secondary": "Secondary", "Stub": "Stub", "Forwarder": "Forwarder"},
+	"dynamicUpdate": {"None": "None", "Secure": "Secure only", "NonsecureAndSecure": "warn Anybody"},
+	"paused":        {true: "bad Paused"},
+	"readOnly":      {true: "Read-only"},
+	"signed":        {true: "ok Signed"},
+	"restorable":    {true: "ok Can be restored", false: "bad Cannot be restored"},
+	"outcome":       {"done": "ok Done", "partial": "warn In part", "unknown": "warn Not known"},
+	"protected":     {true: "Yes", false: "No"},
 }
 
 // expected returns what is said of the fields of a record.
@@ -142,12 +155,42 @@ func everyValue(fields []string, check func(map[string]any)) {
 	}
 }
 
+// stateOf is the one word that a list is expected to say of an account.
+func stateOf(r map[string]any) []string {
+	switch {
+	case r["enabled"] == false:
+		return []string{"bad Disabled"}
+	case r["lockedOut"] == true, r["locked"] == true:
+		return []string{"bad Locked"}
+	case r["accountExpires"] == past:
+		return []string{"bad Expired"}
+	case r["changePasswordNextLogon"] == true:
+		return []string{"warn Must change password"}
+	case r["enabled"] == true:
+		return []string{"ok Active"}
+	}
+	return []string{}
+}
+
+const past, future = "2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+
 func TestWordsOfHits(t *testing.T) {
-	for _, k := range kinds {
-		everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
-			r["type"], r["guid"], r["name"] = k.hitType, "g", "Somebody"
-			page := shownAt(t, given{"search.find": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
-			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
+	everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
+		r["type"], r["guid"], r["name"] = "user", "g", "Somebody"
+		page := shownAt(t, given{"search.find": {r}}, "/ui/search?q=some", searchAll)
+		assert.Equal(t, stateOf(r), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
+	})
+}
+
+func TestWordsOfLists(t *testing.T) {
+	for _, path := range []string{"people", "computers"} {
+		l := listingAt(path)
+		everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
+			for _, expires := range []any{nil, past, future} {
+				r["guid"], r["name"], r["computerName"], r["accountExpires"] = "g", "Somebody", "PC", expires
+				page := shownAt(t, given{l.operation: {r}}, address(path), func(c *visit) { showListing(c, l) })
+				assert.Equal(t, stateOf(r), badges(between(t, page, "<tbody>", "</tbody>")), "%v", r)
+			}
 		})
 	}
 }
@@ -157,7 +200,7 @@ func TestWordsOfMembers(t *testing.T) {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
 			cell := between(t, page, `<td data-l="Account">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
@@ -170,11 +213,11 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group"), http.StatusOK, nil) })
+		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
 		r["type"] = "Security"
-		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
 		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
 	})
@@ -195,12 +238,12 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
 			badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
-			if strings.Contains(page, `action="/ui/people/g/`+id+`"`) {
+			if strings.Contains(page, `action="/ui/do/user.`+id+`"`) {
 				offered = append(offered, id)
 			}
 		}
@@ -218,7 +261,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer"), http.StatusOK, nil) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
 	})
 }
@@ -240,7 +283,7 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 
 func TestEveryNamedValueHasAWord(t *testing.T) {
 	for field, values := range map[string][]string{
-		"plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
 	} {
 		for _, value := range values {
 			assert.Contains(t, colors[field], any(value), field)
@@ -293,12 +336,12 @@ func TestLogonHasThreeStates(t *testing.T) {
 			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
-		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
 		part := between(t, page, `<section class="box verdict `, `<div class="cards two">`)
 		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
 		assert.Equal(t, c.says, m[1]+" "+html.UnescapeString(m[2]), c.codes)
-		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/people/g/reset"`), c.codes)
+		assert.Equal(t, c.reset, strings.Contains(part, `action="/ui/do/user.resetPassword"`), c.codes)
 		for _, code := range strings.Fields(c.codes) {
 			assert.Contains(t, part, "because of "+code)
 		}
@@ -327,7 +370,7 @@ func TestTimesThatAreNull(t *testing.T) {
 		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
 		"no logon at all": {nil, nil, "not known", "not known"},
 	} {
-		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) })
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
@@ -340,7 +383,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api := person(nil, nil)
 		values["name"] = "Policy"
 		api["user.passwordPolicy"] = []map[string]any{values}
-		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user"), http.StatusOK, nil) }), "Password policy: Policy", "</details>"))
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) }), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
@@ -365,7 +408,8 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*visit){
-		"changes": (*visit).changes, "jobs": func(c *visit) { c.jobs(nil, nil) }, "search": func(c *visit) { c.search(kindOf("user")) }, "audit": (*visit).audit,
+		"changes": func(c *visit) { showListing(c, listingAt("changes")) }, "jobs": func(c *visit) { c.jobs(nil, nil) },
+		"search": searchAll, "audit": (*visit).audit, "people": func(c *visit) { showListing(c, listingAt("people")) },
 	} {
 		for _, refused := range []bool{false, true} {
 			w := httptest.NewRecorder()
@@ -373,7 +417,7 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			if refused {
 				address += "&day=none"
 			}
-			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
+			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.listAll": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
 			if refused {
 				api = refusing{}
 			}
@@ -400,10 +444,13 @@ func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 		}
 		return all
 	}
-	assert.Equal(t, []string{"Status", "Audit"}, titles())
-	assert.Equal(t, []string{"People", "Status", "Audit"}, titles(identity.UserRead))
-	assert.Equal(t, []string{"Groups", "My changes", "Status", "Audit"}, titles(identity.GroupRead, identity.ChangeRead))
-	assert.Equal(t, []string{"People", "Groups", "Computers", "Lists", "My changes", "Status", "Audit"}, titles(identity.All))
+	assert.Equal(t, []string{"Status", "Audit", "What may I do"}, titles())
+	assert.Equal(t, []string{"Home", "People", "Status", "Audit", "What may I do"}, titles(identity.UserRead))
+	assert.Equal(t, []string{"Home", "Groups", "Changes", "Status", "Audit", "What may I do"}, titles(identity.GroupRead, identity.ChangeRead))
+	assert.Equal(t, []string{
+		"Home", "People", "Groups", "Computers", "Organizational units", "Recycle Bin", "Zones and records", "Lists", "Changes",
+		"Status", "Audit", "What may I do",
+	}, titles(identity.All))
 }
 
 func TestProgressOfJobs(t *testing.T) {
@@ -429,7 +476,7 @@ func TestProgressOfJobs(t *testing.T) {
 
 // conditions of templates that are about the page and not about a record.
 var ofThePage = []string{
-	`not .Known`, `not .Keys`, `or $o.Buttons $o.Forms $o.Denied`,
+	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Denied`,
 }
 
 // TestTemplatesDecideNothing: templates ask only whether there is something to show. What
@@ -499,7 +546,10 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []any{page{}, searchPage{}, object{}, previewPage{}, donePage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+	for _, body := range []any{
+		page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
+		stepPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
+	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
 }
@@ -533,12 +583,12 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	for _, k := range kinds {
 		check(k.reader, k.object)
 		for i := range k.actions {
-			s := step{Kind: k, Action: &k.actions[i], Given: url.Values{}}
-			for _, f := range s.Action.Fields {
-				s.Given.Set(f.Name, "some")
+			a := k.actions[i]
+			names := append(slices.Collect(maps.Keys(a.values)), append(a.asks, a.target, "DryRun", "PlanId")...)
+			if a.Inline {
+				names = append(names, a.input)
 			}
-			check(s.Action.operation, slices.Collect(maps.Keys(s.parameters()))...)
-			check(s.Action.operation, "DryRun", "PlanId")
+			check(a.operation, names...)
 		}
 	}
 	for _, control := range jobControls {
@@ -547,6 +597,28 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	check("job.list", "Limit", "After")
 	check("job.get", jobID)
 	check("job.items", jobID, "State", "Limit")
+	for i := range listings {
+		l := &listings[i]
+		check(l.operation, slices.Collect(maps.Keys(l.fixed))...)
+		if l.pages {
+			check(l.operation, "Limit", "After")
+		}
+		if l.searches {
+			check(l.operation, "Text", "Filter", "Count")
+		}
+		for _, m := range l.many {
+			check(m.operation, l.object)
+			if m.asks != "" {
+				check(m.operation, m.asks)
+			}
+		}
+	}
+	check("change.list", "Since")
+	check("change.get", "ChangeId", "Compare")
+	check("record.listZone", "ZoneName")
+	for _, operation := range []string{"user.list", "group.list", "ou.get"} {
+		check(operation, "OUPath")
+	}
 	check("search.find", "Text", "Type", "Limit")
 	check("change.list", "Object", "Caller", "Limit", "After")
 	check("group.members", kindOf("group").object, "Limit", "After")

@@ -12,14 +12,14 @@ import (
 
 // forms are the addresses that take forms of somebody who is signed in.
 func forms() (all []string) {
-	for _, action := range []string{"disable", "enable", "unlock", "reset", "join", "leave", "expiry"} {
-		all = append(all, "/ui/people/"+lea+"/"+action)
+	for _, action := range []string{"user.disable", "user.create", "user.resetPassword", "membership.add", "ou.delete", "cname.create", "change.undo"} {
+		all = append(all, "/ui/do/"+action)
 	}
 	for _, action := range []string{"start", "pause", "resume", "cancel", "retry", "undo", "remove"} {
 		all = append(all, "/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000/"+action)
 	}
-	return append(all, "/ui/groups/"+lea+"/join", "/ui/computers/"+lea+"/disable",
-		"/ui/confirm", "/ui/jobs", "/ui/signout")
+	return append(all, "/ui/do/nosuch", "/ui/steps/nosuch",
+		"/ui/steps/nosuch/close", "/ui/jobs", "/ui/signout")
 }
 
 // TestEveryForgedFormIsRefused: at every address that takes forms, from every other page, and without
@@ -29,7 +29,7 @@ func TestEveryForgedFormIsRefused(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	b.person(t)
-	own := b.form("/ui/people/" + lea + "/disable").Get("form")
+	own := b.form("/ui/do/user.disable").Get("form")
 	other := s.browser(t)
 	other.signIn("operator")
 	other.person(t)
@@ -39,7 +39,7 @@ func TestEveryForgedFormIsRefused(t *testing.T) {
 		for what, c := range map[string]struct{ token, header, value string }{
 			"no token":             {"", "Origin", s.URL},
 			"an invented one":      {"AAAA", "Origin", s.URL},
-			"of another session":   {other.form("/ui/people/" + lea + "/disable").Get("form"), "Origin", s.URL},
+			"of another session":   {other.form("/ui/do/user.disable").Get("form"), "Origin", s.URL},
 			"of another site":      {own, "Origin", "https://evil.example"},
 			"of another port":      {own, "Origin", "http://127.0.0.1:1"},
 			"without an origin":    {own, "Origin", "null"},
@@ -63,7 +63,7 @@ func TestEveryForgedFormIsRefused(t *testing.T) {
 			assert.Less(t, status, 500, "%s %s", address, what)
 		}
 		for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch} {
-			if method == http.MethodGet && address == "/ui/jobs" {
+			if method == http.MethodGet && (address == "/ui/jobs" || strings.HasPrefix(address, "/ui/do/")) {
 				continue // the page itself
 			}
 			r, err := http.NewRequest(method, s.URL+address+"?form="+url.QueryEscape(own), nil)

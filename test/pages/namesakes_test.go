@@ -37,7 +37,7 @@ func TestTheAuditOfANamesakeIsNotShown(t *testing.T) {
 	b := s.browser(t)
 	b.signIn(name)
 	b.person(t)
-	require.Equal(t, http.StatusOK, b.submit("/ui/people/"+lea+"/disable"), b.page)
+	b.preview("user.disable")
 	require.Equal(t, http.StatusOK, b.get("/ui/audit?who="+name))
 	assert.Contains(t, b.page, "signin.start")
 	assert.Contains(t, b.page, "user.disable")

@@ -11,6 +11,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"path"
 	"regexp"
 	"strings"
 	"sync"
@@ -107,6 +108,7 @@ type browser struct {
 	url    string
 	client *http.Client
 	page   string // that was shown last
+	path   string // of it
 	answer *http.Response
 }
 
@@ -124,7 +126,7 @@ func (b *browser) do(r *http.Request) int {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(b.t, err)
-	b.answer, b.page = answer, string(text)
+	b.answer, b.page, b.path = answer, string(text), r.URL.RequestURI()
 	return answer.StatusCode
 }
 
@@ -168,6 +170,35 @@ func (b *browser) form(action string, pairs ...string) url.Values {
 func (b *browser) submit(action string, pairs ...string) int {
 	b.t.Helper()
 	return b.post(action, b.form(action, pairs...))
+}
+
+// preview sends the form of an operation that the page has, and goes to its preview.
+func (b *browser) preview(operation string, pairs ...string) {
+	b.t.Helper()
+	require.Equal(b.t, 303, b.submit("/ui/do/"+operation, pairs...), b.page)
+	require.Equal(b.t, 200, b.follow(), b.page)
+	require.Contains(b.t, b.path, "/ui/steps/", b.page)
+}
+
+// sent sends an operation for an object, and returns the status of the page that shows its preview or why
+// there is none.
+func (b *browser) sent(operation, param, guid string, pairs ...string) int {
+	b.t.Helper()
+	form := url.Values{"form": {b.form("/ui/signout").Get("form")}, param: {guid}}
+	for i := 0; i < len(pairs); i += 2 {
+		form.Set(pairs[i], pairs[i+1])
+	}
+	if status := b.post("/ui/do/"+operation, form); status != http.StatusSeeOther {
+		return status
+	}
+	return b.follow()
+}
+
+// confirm confirms the preview on the page, and goes to the page that shows what it did.
+func (b *browser) confirm() {
+	b.t.Helper()
+	require.Equal(b.t, 303, b.submit(b.path), b.page)
+	require.Equal(b.t, 200, b.follow(), b.page)
 }
 
 func (b *browser) signIn(name string) {
@@ -283,7 +314,7 @@ func TestForgedForms(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("helpdesk")
 	b.person(t)
-	action := "/ui/people/" + lea + "/disable"
+	action := "/ui/do/user.disable"
 	good := b.form(action)
 	other := s.browser(t)
 	other.signIn("helpdesk")
@@ -304,7 +335,7 @@ func TestForgedForms(t *testing.T) {
 		r.Header.Set(headers[0], headers[1])
 		assert.Equal(t, 403, b.do(r), what)
 	}
-	assert.Equal(t, 200, b.post(action, good), "and the right one is a preview")
+	assert.Equal(t, 303, b.post(action, good), "and the right one is a preview")
 }
 
 func TestTriesEndBelowTheLockout(t *testing.T) {
@@ -350,7 +381,7 @@ func TestTokenSignsIn(t *testing.T) {
 	require.Equal(t, 303, b.submit("/ui/signin", "token", systemtest.ReadToken))
 	page := b.person(t)
 	assert.NotContains(t, page, "Disable account", "actions without the right are not offered")
-	require.Equal(t, 403, b.post("/ui/people/"+lea+"/disable", url.Values{"form": {b.form("/ui/signout").Get("form")}}))
+	require.Equal(t, 403, b.post("/ui/do/user.disable", url.Values{"form": {b.form("/ui/signout").Get("form")}, "Username": {lea}}))
 	require.Equal(t, 403, b.get("/ui/groups?q=sales"))
 	assert.Contains(t, b.page, "group:read")
 }
@@ -394,17 +425,17 @@ func TestSessionEndsInMidAction(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("helpdesk")
 	b.person(t)
-	action := "/ui/people/" + lea + "/disable"
-	require.Equal(t, 200, b.submit(action))
-	confirm := b.form("/ui/confirm")
+	b.preview("user.disable")
+	step := b.path
+	confirm := b.form(step)
 	require.NoError(t, s.Stack.Gate.End(t.Context(), b.cookie()))
-	require.Equal(t, 401, b.post("/ui/confirm", confirm))
-	assert.Equal(t, "/ui/people/"+lea, b.form("/ui/signin").Get("next"), "back to the page, not to the action")
+	require.Equal(t, 401, b.post(step, confirm))
+	assert.True(t, strings.HasPrefix(b.form("/ui/signin").Get("next"), "/ui/do/user.disable?"), "back to the form, not to the change")
 	require.Equal(t, 303, b.submit("/ui/signin", "username", "helpdesk", "password", password))
 	require.Equal(t, 200, b.follow())
-	assert.Contains(t, b.page, "Disable account", "nothing was changed")
+	assert.Contains(t, b.person(t), "Disable account", "nothing was changed")
 	confirm.Set("form", b.form("/ui/signout").Get("form"))
-	require.Equal(t, 410, b.post("/ui/confirm", confirm), "the preview belonged to the other session")
+	require.Equal(t, 410, b.post(step, confirm), "the preview belonged to the other session")
 }
 
 // Every action is a preview that changes nothing, a confirmation and a result.
@@ -413,40 +444,38 @@ func TestActions(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	for _, c := range []struct {
-		page, action string
+		page, param, action string
 		given        []string
 		preview      string // on the page of the preview
 		after        string // on the page of the object
 	}{
-		{"/ui/people/" + lea, "disable", nil, "Account enabled", "Enable account"},
-		{"/ui/people/" + lea, "enable", nil, "Account enabled", "Disable account"},
-		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", "2099-12-31"}, "1 Jan 2100", "1 Jan 2100"},
-		{"/ui/people/" + lea, "expiry", []string{"AccountExpires", "2099-12-31", "Never", "true"}, "1 Jan 2100", "Account expires</dt><dd>never"},
-		{"/ui/people/" + lea, "join", []string{"Group", "Finance Staff"}, "Finance Staff", "Finance Staff"},
-		{"/ui/people/" + lea, "leave", []string{"Group", finance}, "Finance Staff", "Set expiry"},
-		{"/ui/people/" + lea, "copy", []string{"From", "mweber"}, "Finance Staff", "Finance Staff"},
-		{"/ui/groups/" + finance, "remove", []string{"Member", lea}, "Lea Weber", "Add a person"},
-		{"/ui/groups/" + finance, "add", []string{"Member", "lweber"}, "Lea Weber", "Lea Weber"},
-		{"/ui/computers/" + oldPC, "enable", nil, "Account enabled", "Disable account"},
-		{"/ui/computers/" + oldPC, "move", []string{"OUPath", "OU=Corp,DC=corp,DC=example"}, "OLD-PC1", "<dd>Corp</dd>"},
+		{"/ui/people/" + lea, "Username", "user.disable", nil, "Account enabled", "Enable account"},
+		{"/ui/people/" + lea, "Username", "user.enable", nil, "Account enabled", "Disable account"},
+		{"/ui/people/" + lea, "Username", "user.expiry", []string{"AccountExpires", "2099-12-31"}, "1 Jan 2100", "1 Jan 2100"},
+		{"/ui/people/" + lea, "Username", "user.expiry", []string{"AccountExpires", "", "never:AccountExpires", "true"}, "1 Jan 2100", "Account expires</dt><dd>never"},
+		{"/ui/people/" + lea, "Username", "membership.add", []string{"GroupName", "Finance Staff"}, "Finance Staff", "Finance Staff"},
+		{"/ui/people/" + lea, "Username", "membership.remove", []string{"GroupName", finance}, "Finance Staff", "Last day"},
+		{"/ui/people/" + lea, "Username", "membership.copy", []string{"From", "mweber"}, "Finance Staff", "Finance Staff"},
+		{"/ui/groups/" + finance, "GroupName", "membership.remove", []string{"Username", lea}, "Lea Weber", "Add members"},
+		{"/ui/groups/" + finance, "GroupName", "membership.add", []string{"Username", "lweber"}, "Lea Weber", "Lea Weber"},
+		{"/ui/computers/" + oldPC, "ADComputerName", "computer.enable", nil, "Account enabled", "Disable account"},
+		{"/ui/computers/" + oldPC, "ADComputerName", "computer.move", []string{"OUPath", "Corp"}, "OLD-PC1", "<dd>Corp</dd>"},
 	} {
 		require.Equal(t, 200, b.get(c.page), c.action)
 		before := s.Snapshot()
-		token := b.form("/ui/signout")
-		for i := 0; i < len(c.given); i += 2 {
-			token.Set(c.given[i], c.given[i+1])
-		}
-		require.Equal(t, 200, b.post(c.page+"/"+c.action, token), "%s: %s", c.action, b.page)
+		given := append([]string{"back", c.page}, c.given...)
+		require.Equal(t, 200, b.sent(c.action, c.param, path.Base(c.page), given...), "%s: %s", c.action, b.page)
 		assert.Contains(t, b.page, c.preview, c.action)
 		assert.Equal(t, before, s.Snapshot(), "the preview of %s changes nothing", c.action)
-		confirm := b.form("/ui/confirm")
-		require.Equal(t, 303, b.post("/ui/confirm", confirm), b.page)
+		step := b.path
+		confirm := b.form(step)
+		require.Equal(t, 303, b.post(step, confirm), b.page)
 		first := b.answer.Header.Get("Location")
 		require.Equal(t, 200, b.follow(), c.action)
-		assert.Contains(t, b.page, ": done</h1>", c.action)
+		assert.Contains(t, b.page, "<b>Done: ", c.action)
 		after := s.Snapshot()
 		assert.NotEqual(t, before, after, c.action)
-		require.Equal(t, 303, b.post("/ui/confirm", confirm), "pressed again")
+		require.Equal(t, 303, b.post(step, confirm), "pressed again")
 		assert.Equal(t, first, b.answer.Header.Get("Location"))
 		assert.Equal(t, after, s.Snapshot())
 		require.Equal(t, 200, b.get(c.page))
@@ -465,23 +494,30 @@ func TestUnlockAndReset(t *testing.T) {
 		_ = dc.Logon(context.Background(), "lweber", "wrong")
 	}
 	assert.Contains(t, b.person(t), "Cannot log on")
-	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/unlock"))
-	require.Equal(t, 303, b.submit("/ui/confirm"))
-	require.Equal(t, 200, b.follow())
+	b.preview("user.unlock")
+	b.confirm()
 	assert.Contains(t, b.person(t), "Can log on")
 
-	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/reset"))
-	confirm := b.form("/ui/confirm")
-	require.Equal(t, 200, b.post("/ui/confirm", confirm), b.page)
+	b.preview("user.resetPassword")
+	step := b.path
+	confirm := b.form(step)
+	b.confirm()
 	m := regexp.MustCompile(`<output id="secret">([^<]*)</output>`).FindStringSubmatch(b.page)
 	require.Len(t, m, 2)
 	generated := html.UnescapeString(m[1])
 	assert.NoError(t, dc.Logon(context.Background(), "lweber", generated))
 	assert.Equal(t, "no-store", b.answer.Header.Get("Cache-Control"))
-	require.Equal(t, 303, b.post("/ui/confirm", confirm))
+	require.Equal(t, 303, b.post(step, confirm), "a second press")
 	require.Equal(t, 200, b.follow())
-	assert.Contains(t, b.page, "was shown once")
+	assert.Contains(t, html.UnescapeString(b.page), generated)
+	require.Equal(t, 200, b.get(step), "and a reload show it")
+	assert.Contains(t, html.UnescapeString(b.page), generated)
+	require.Equal(t, 303, b.submit(step+"/close"), b.page)
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "Done: Reset the password of Lea Weber.")
 	assert.NotContains(t, html.UnescapeString(b.page), generated)
+	require.Equal(t, 200, b.get(step))
+	assert.NotContains(t, html.UnescapeString(b.page), generated, "it is forgotten")
 }
 
 func TestObjectChangedAfterThePreview(t *testing.T) {
@@ -489,20 +525,22 @@ func TestObjectChangedAfterThePreview(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("helpdesk")
 	b.person(t)
-	require.Equal(t, 200, b.submit("/ui/people/"+lea+"/expiry", "AccountExpires", "2099-12-31"))
-	confirm := b.form("/ui/confirm")
+	require.Equal(t, 200, b.sent("user.expiry", "Username", lea, "AccountExpires", "2099-12-31"), b.page)
+	step := b.path
+	confirm := b.form(step)
 	other := s.browser(t)
 	other.signIn("operator")
 	other.person(t)
-	require.Equal(t, 200, other.submit("/ui/people/"+lea+"/expiry", "AccountExpires", "2050-06-30"))
-	require.Equal(t, 303, other.submit("/ui/confirm"))
+	require.Equal(t, 200, other.sent("user.expiry", "Username", lea, "AccountExpires", "2050-06-30"), other.page)
+	other.confirm()
 	before := s.Snapshot()
-	require.Equal(t, 412, b.post("/ui/confirm", confirm))
-	assert.Contains(t, b.page, "Somebody changed this meanwhile")
+	require.Equal(t, 303, b.post(step, confirm))
+	require.Equal(t, 200, b.follow())
+	assert.NotEqual(t, step, b.path)
+	assert.Contains(t, b.page, "Someone changed this in the meantime.")
 	assert.Contains(t, b.page, "1 Jul 2050")
 	assert.Equal(t, before, s.Snapshot())
-	require.Equal(t, 303, b.submit("/ui/confirm"))
-	require.Equal(t, 200, b.follow())
+	b.confirm()
 	assert.Contains(t, b.person(t), "1 Jan 2100")
 }
 
@@ -511,20 +549,20 @@ func TestBadInputOfActions(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("helpdesk")
 	b.person(t)
-	at := "/ui/people/" + lea
 	for _, c := range []struct {
 		action, name, value string
 		status              int
 	}{
-		{"join", "Group", "", 400}, {"join", "Group", "no such group", 404}, {"join", "Group", "../../../api", 404}, {"join", "Group", "Domain Admins", 403},
-		{"expiry", "AccountExpires", "soon", 400}, {"expiry", "AccountExpires", "", 400}, {"copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
+		{"membership.add", "GroupName", "", 422}, {"membership.add", "GroupName", "no such group", 422},
+		{"membership.add", "GroupName", "../../../api", 422}, {"membership.add", "GroupName", "Domain Admins", 403},
+		{"user.expiry", "AccountExpires", "soon", 422}, {"user.expiry", "AccountExpires", "", 422},
+		{"membership.copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
 	} {
-		token := url.Values{"form": {b.form("/ui/signout").Get("form")}, c.name: {c.value}}
-		assert.Equal(t, c.status, b.post(at+"/"+c.action, token), "%s %q: %s", c.action, c.value, b.page)
+		assert.Equal(t, c.status, b.sent(c.action, "Username", lea, c.name, c.value), "%s %q: %s", c.action, c.value, b.page)
 		assert.True(t, c.action == "nosuch" || strings.Contains(b.page, `role="alert"`), c.action)
 	}
 	require.Equal(t, 404, b.get("/ui/people/00000000-0000-0000-0000-000000000000"))
-	require.Equal(t, 404, b.get("/ui/done/nosuch"))
+	require.Equal(t, 410, b.get("/ui/steps/nosuch"))
 }
 
 // hostile are texts that break out of HTML, attributes, scripts and addresses.

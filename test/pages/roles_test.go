@@ -88,10 +88,9 @@ func TestPagesOfAListOfTwoRoles(t *testing.T) {
 			b.person(t)
 			const made = 57
 			for i := range made {
-				token := b.form("/ui/signout", "AccountExpires", fmt.Sprintf("20%02d-12-31", 30+i))
-				require.Equal(t, http.StatusOK, b.post("/ui/people/"+lea+"/expiry", token), b.page)
-				require.Equal(t, http.StatusSeeOther, b.submit("/ui/confirm"), b.page)
-				require.Equal(t, http.StatusOK, b.follow())
+				day := fmt.Sprintf("20%02d-12-31", 30+i)
+				require.Equal(t, http.StatusOK, b.sent("user.expiry", "Username", lea, "AccountExpires", day), b.page)
+				b.confirm()
 			}
 			require.Equal(t, http.StatusOK, b.get("/ui/changes"))
 			assert.Equal(t, 50, strings.Count(b.page, "<code>user."))
@@ -113,10 +112,10 @@ func TestALimitOfARoleIsSaidInASentence(t *testing.T) {
 		b := s.browser(t)
 		b.signIn("helpdesk")
 		b.person(t)
-		status := b.submit("/ui/people/" + lea + "/reset")
+		status := b.sent("user.resetPassword", "Username", lea)
 		if i == 0 {
 			require.Equal(t, http.StatusOK, status, b.page)
-			require.Equal(t, http.StatusOK, b.submit("/ui/confirm"), b.page)
+			b.confirm()
 			continue
 		}
 		require.Equal(t, http.StatusTooManyRequests, status)
@@ -172,8 +171,8 @@ func TestANamesakeAtTheAPIIsAnother(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, b.post(job+"/start", b.form("/ui/signout")))
 
 	b.person(t)
-	require.Equal(t, http.StatusOK, b.submit("/ui/people/"+lea+"/disable"), b.page)
-	require.Equal(t, http.StatusSeeOther, b.submit("/ui/confirm"), b.page)
+	b.preview("user.disable")
+	b.confirm()
 	require.Equal(t, http.StatusOK, b.get("/ui/changes"))
 	assert.Contains(t, b.page, "<code>user.disable</code>")
 	assert.NotContains(t, b.page, "user.update")

@@ -316,8 +316,8 @@ func (g *Gate) remove(ctx context.Context, s *Session) error {
 }
 
 // sealer encrypts the token of a session for its cookie.
-func sealer(id string) (cipher.AEAD, error) {
-	key, err := hkdf.Key(sha256.New, []byte(id), nil, "token of a session", 32)
+func sealer(id, what string) (cipher.AEAD, error) {
+	key, err := hkdf.Key(sha256.New, []byte(id), nil, what, 32)
 	if err != nil {
 		return nil, err
 	}
@@ -328,9 +328,35 @@ func sealer(id string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
+// What is sealed with a key that only the cookie of a session has.
+const (
+	tokenOfSession  = "token of a session"
+	secretOfSession = "secret of a session"
+)
+
+// SealSecret encrypts what a page shows for the cookie of its session. Whoever has the store, but not the
+// cookie, cannot read it.
+func SealSecret(id, text string) ([]byte, error) {
+	aead, err := sealer(id, secretOfSession)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, []byte(text), nil), nil
+}
+
+// OpenSecret decrypts what [SealSecret] has encrypted for the same cookie.
+func OpenSecret(id string, sealed []byte) (string, error) {
+	aead, err := sealer(id, secretOfSession)
+	if err != nil {
+		return "", err
+	}
+	text, err := aead.Open(nil, nil, sealed, nil)
+	return string(text), err
+}
+
 // sealToken encrypts the token of a session for its cookie.
 func sealToken(id, token string) ([]byte, error) {
-	aead, err := sealer(id)
+	aead, err := sealer(id, tokenOfSession)
 	if err != nil {
 		return nil, err
 	}
@@ -343,7 +369,7 @@ func (s *Session) openToken(id string) bool {
 	if s.kept.Person != nil {
 		return true
 	}
-	aead, err := sealer(id)
+	aead, err := sealer(id, tokenOfSession)
 	if err != nil {
 		return false
 	}

@@ -77,7 +77,9 @@ type text struct {
 	raw  string // where there is no key
 	with []any  // names and values, one after the other
 	at   time.Time
+	day  bool // of at, without the hour
 	list []Text
+	each *[2]string
 }
 
 // Of returns a text of the table. The pairs are names in braces and what stands for them: texts, numbers,
@@ -92,8 +94,19 @@ func Raw(name string) Text {
 	return &text{raw: name}
 }
 
+// Each is a text of another table, which has it in each language. A text without words is none.
+func Each(words [2]string) Text {
+	if words == [2]string{} {
+		return nil
+	}
+	return &text{each: &words}
+}
+
 // At is a time to the minute.
 func At(t time.Time) Text { return &text{at: t} }
+
+// Day is the day of a time.
+func Day(t time.Time) Text { return &text{at: t, day: true} }
 
 // List is texts one after the other.
 func List(all ...Text) Text { return &text{list: all} }
@@ -115,8 +128,12 @@ func (t *text) In(l Lang) string {
 	switch {
 	case t == nil:
 		return ""
+	case t.day:
+		return l.Date(t.at)
 	case !t.at.IsZero():
 		return l.Moment(t.at)
+	case t.each != nil:
+		return t.each[l]
 	case len(t.list) > 0:
 		var said []string
 		for _, one := range t.list {

@@ -2,35 +2,6 @@ package texts
 
 // work are the texts of changes, lists and the audit.
 var work = table{
-	"step.notKept": {
-		"The preview could not be kept, so nothing can be changed. {why}",
-		"Die Vorschau konnte nicht aufbewahrt werden, deshalb lässt sich nichts ändern. {why}",
-	},
-	"step.gone": {"Too late", "Zu spät"},
-	"step.gone.text": {
-		"This preview is not kept any more. Nothing was changed. Open the page again and repeat what you did.",
-		"Diese Vorschau gibt es nicht mehr. Nichts wurde geändert. Öffnen Sie die Seite neu, und wiederholen Sie den Schritt.",
-	},
-	"step.confirmed": {"Confirmed already", "Schon bestätigt"},
-	"step.confirmed.text": {
-		"This was confirmed before. The result is among your changes.",
-		"Das wurde schon bestätigt. Das Ergebnis steht unter Ihren Änderungen.",
-	},
-	"step.drifted": {
-		"Someone changed this in the meantime. Nothing was done; check the new preview.",
-		"Jemand hat das inzwischen geändert. Nichts wurde ausgeführt; prüfen Sie die neue Vorschau.",
-	},
-	"step.done":    {"{what}: done", "{what}: erledigt"},
-	"step.notDone": {"{what}: not done", "{what}: nicht ausgeführt"},
-	"step.shownOnce": {
-		"The new password was shown once and cannot be shown again.",
-		"Das neue Kennwort wurde einmal gezeigt und lässt sich nicht noch einmal zeigen.",
-	},
-
-	"value.secret":    {"not shown", "nicht gezeigt"},
-	"value.newSecret": {"a new one", "ein neues"},
-	"value.members":   {"{moved} (the others stay)", "{moved} (die anderen bleiben)"},
-
 	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
 
 	"job.several":           {"Several operations", "Mehrere Vorgänge"},

@@ -1,0 +1,73 @@
+package ui
+
+import (
+	"adgateway/gateway/ops"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
+)
+
+// actionForm is an action as the page of an object offers it.
+type actionForm struct {
+	ID      string
+	Label   texts.Text
+	Says    texts.Text // the whole of what it does, for those who hear the button alone
+	Address string
+	Inputs  []input
+	Link    string // the form that asks for the rest; empty: the inputs here are all
+}
+
+// input is an input of a form. A box is ticked or not, all others have a value.
+type input struct {
+	ID, Name, Type, Value  string
+	Label, Help            texts.Text
+	Box, Checked, Required bool
+	Suggest                string // address of what fits; empty: it is no picker
+	Kind                   string // that is picked
+}
+
+// Hidden reports whether people do not see the input.
+func (i input) Hidden() bool { return i.Type == "hidden" }
+
+// actionOf returns an action for the object of a page.
+func (c *visit) actionOf(o *object, a *action) actionForm {
+	f := form.Of(a.operation)
+	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: address(doPath, a.operation)}
+	back := o.Kind.at(o.GUID)
+	shown.Inputs = []input{
+		{Name: a.target, Type: "hidden", Value: o.GUID}, {Name: backName, Type: "hidden", Value: back},
+	}
+	for name, value := range a.values {
+		shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: value, Checked: true})
+	}
+	for _, name := range a.asks {
+		field := f.Field(name)
+		in := input{
+			ID: a.ID + "-" + name, Name: name, Label: texts.Each(field.Label), Help: texts.Each(field.Help), Type: "text",
+			Required: field.Required,
+		}
+		if field.Control == form.Tick {
+			in.Type, in.Box, in.Checked = "checkbox", true, field.Default == "true"
+		}
+		if field.Pick != "" {
+			in.Suggest, in.Kind = address(pickPath, string(field.Pick)), string(field.Pick)
+		}
+		shown.Inputs = append(shown.Inputs, in)
+	}
+	if a.whole {
+		shown.Link = doAddress(a.operation, a.target, o.GUID, backName, back)
+	}
+	shown.Says = texts.Of("do.title", "action", shown.Label, "object", nameIn(o.record))
+	return shown
+}
+
+// inlineForm returns an action of a row, with the object of the row as its input.
+func (c *visit) inlineForm(o *object, a *action, name string, row record) *actionForm {
+	shown := c.actionOf(o, a)
+	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
+	names := map[string]string{a.target: nameIn(o.record), name: nameIn(row)}
+	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))
+	return &shown
+}
+
+// row returns the row of an action.
+func (a *action) row() *ops.Operation { return form.Of(a.operation).Op }

@@ -1,0 +1,514 @@
+package ui
+
+import (
+	"cmp"
+	"encoding/base64"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema/photo"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
+)
+
+// Each changing row has a form, which [form.Of] makes of it, at the address "do". What was typed is
+// checked here as the API checks it, and then planned by a dry run, see step.go. A form that was not
+// accepted is kept as a draft, which has an address, so that nothing typed is lost.
+
+const (
+	doPath    = "do"
+	draftName = "draft"
+	backName  = "back"
+	tokenName = "form"
+	typedName = "typed" // of an address of a form that was filled in
+)
+
+// draft is a form as somebody left it. It has no secrets.
+type draft struct {
+	Operation string
+	Typed     url.Values
+	Problems  []form.Problem
+	Failed    *failure // of the dry run; nil: it is a mistake in a field
+	Status    int      // of it
+}
+
+// answer returns the answer of a dry run that failed; nil: none did.
+func (d draft) answer() *answer {
+	if d.Failed == nil {
+		return nil
+	}
+	return &answer{Status: d.Status, Error: d.Failed}
+}
+
+// doAddress returns the address of the form of a row, with pairs of values that it begins with.
+func doAddress(operation string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		values.Set(pairs[i], pairs[i+1])
+	}
+	page := address(doPath, operation)
+	if len(values) > 0 {
+		page += "?" + values.Encode()
+	}
+	return page
+}
+
+// mayDo reports whether a role has the right to a row.
+func (c *visit) mayDo(op *ops.Operation) bool {
+	return slices.ContainsFunc(c.principals, func(p *identity.Principal) bool { return call.AuthoriseRow(p, op) == nil })
+}
+
+// asked returns the form at the address; nil: there is none, or it is not for this person, which is said.
+func (c *visit) asked() *form.Form {
+	f := form.Of(c.r.PathValue("operation"))
+	switch {
+	case f == nil:
+		c.notFound(c.w, c.r)
+		return nil
+	case !c.mayDo(f.Op):
+		label := texts.Each(f.Label)
+		c.page(http.StatusForbidden, "message", page{Title: label, Alert: &alert{Text: texts.Of("do.notYours", "action", label)}})
+		return nil
+	}
+	return f
+}
+
+// doForm shows the form of a row: with what was typed before, or else with the values of the address and
+// of the object that it changes.
+func (c *visit) doForm() {
+	f := c.asked()
+	if f == nil {
+		return
+	}
+	var kept draft
+	if id := c.r.URL.Query().Get(draftName); id != "" {
+		if at, err := c.session.Kept(c.r.Context(), id, &kept); err == nil && at != 0 && kept.Operation == f.Op.ID {
+			c.showForm(f, kept)
+			return
+		}
+		kept = draft{Failed: &failure{Message: c.say("do.forgotten")}, Status: http.StatusGone}
+	}
+	kept.Typed = c.r.URL.Query()
+	c.prefill(f, kept.Typed)
+	c.showForm(f, kept)
+}
+
+// readers are the rows that read what a form changes, and the parameter that names it.
+var readers = map[form.Pick][2]string{
+	form.Person: {"user.get", "Username"}, form.Group: {"group.get", "GroupName"},
+	form.Computer: {"computer.get", "ADComputerName"}, form.Unit: {"ou.get", "OUPath"},
+}
+
+// prefill adds the values that the object has, and as which each was shown.
+func (c *visit) prefill(f *form.Form, typed url.Values) {
+	target := f.Target()
+	if target == nil || f.Op.Effect != ops.Update || typed.Get(target.Name) == "" {
+		return
+	}
+	reader, known := readers[target.Pick]
+	if !known || f.Op.Reply.Shape == nil {
+		return
+	}
+	found := records[record](c.get(reader[0], reader[1], typed.Get(target.Name)))
+	if len(found) != 1 {
+		return
+	}
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		at := fieldFor(f.Op, field.Name)
+		value, has := found[0][at]
+		if at == "" || !has || field == target || typed.Has(field.Name) || field.Control == form.Secret {
+			continue
+		}
+		text := textOf(value, field)
+		if field.Control == form.Day {
+			text = lastDay(found[0])
+		}
+		typed.Set(field.Name, text)
+		typed.Set(form.Was+field.Name, text)
+	}
+}
+
+// fieldFor returns the field of the records of a row that has the value of a parameter; empty: none.
+func fieldFor(op *ops.Operation, param string) string {
+	for _, field := range op.Reply.Shape.Fields {
+		if field.Input == param || field.Input == "" && strings.EqualFold(field.Name, param) {
+			return field.Name
+		}
+	}
+	return ""
+}
+
+// textOf returns a value of a record as its field of a form has it.
+func textOf(value any, field *form.Field) string {
+	switch value := value.(type) {
+	case []any:
+		var all []string
+		for _, one := range value {
+			all = append(all, record{"": one}.Text(""))
+		}
+		return strings.Join(all, "\n")
+	case string:
+		switch {
+		case field.Pick == form.Unit:
+			return pathText(value)
+		case field.Pick != "":
+			return rdn(value)
+		}
+	}
+	return record{"": value}.Text("")
+}
+
+// fieldView is a field as a page shows it.
+type fieldView struct {
+	ID, Name, Value, Was string
+	Label, Help, Error   texts.Text
+	Control              form.Control
+	Choices              []choice
+	Least, Most          int64
+	Limited              bool // a number has the limits
+	Length               int  // zero: no limit
+	Demanded             bool // it must not be empty
+	Emptied              bool // it is empty on purpose if that is ticked
+	Open                 bool // none of the choices may be chosen
+	HasWas               bool
+	Ticked, Never        bool
+	Suggest, Kind        string // address of what fits and the kind that is picked; empty: it is no picker
+}
+
+func (v fieldView) Tick() bool   { return v.Control == form.Tick }
+func (v fieldView) Choose() bool { return v.Control == form.Choose }
+func (v fieldView) Lines() bool  { return v.Control == form.Lines }
+func (v fieldView) Image() bool  { return v.Control == form.Image }
+func (v fieldView) Secret() bool { return v.Control == form.Secret }
+func (v fieldView) Day() bool    { return v.Control == form.Day }
+func (v fieldView) Number() bool { return v.Control == form.Number }
+
+// Here returns the address of the field on its page.
+func (v fieldView) Here() string { return "#" + v.ID }
+
+// Described returns the ids of the texts about the field.
+func (v fieldView) Described() string {
+	var ids []string
+	if v.Error != nil {
+		ids = append(ids, v.ID+"-e")
+	}
+	if v.Help != nil {
+		ids = append(ids, v.ID+"-h")
+	}
+	return strings.Join(ids, " ")
+}
+
+// formPage is the page of a form.
+type formPage struct {
+	Action   string
+	Fields   []fieldView
+	More     []fieldView
+	MoreOpen bool
+	Fixed    []fixedView
+	Problems []fieldView  // with an error, for the summary
+	General  []texts.Text // what is wrong with several fields
+	Count    texts.Text
+	Wrong    bool
+	Back     string
+	File     bool
+}
+
+// fieldIn is a field with the page that it is on.
+type fieldIn struct {
+	V fieldView
+	S formPage
+}
+
+// fixedView is a field that the page was opened for.
+type fixedView struct {
+	Name, Value, Text string
+	Label             texts.Text
+}
+
+func (c *visit) showForm(f *form.Form, d draft) {
+	body := formPage{Action: address(doPath, f.Op.ID), Back: c.backOf(f, d.Typed)}
+	names := map[string]string{}
+	target := f.Target()
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		v := c.fieldView(field, d)
+		fixed := field.Pick != "" && v.Error == nil && v.Value != "" && !v.HasWas && isFixed(f, field, target, v.Value)
+		switch {
+		case fixed:
+			name := c.nameOfPicked(field.Pick, v.Value)
+			names[field.Name] = name
+			body.Fixed = append(body.Fixed, fixedView{field.Name, v.Value, name, v.Label})
+		case field.More:
+			body.More = append(body.More, v)
+			body.MoreOpen = body.MoreOpen || v.Error != nil
+		default:
+			body.Fields = append(body.Fields, v)
+		}
+		body.File = body.File || field.Control == form.Image
+		if v.Error != nil {
+			body.Problems = append(body.Problems, v)
+		}
+	}
+	for _, p := range d.Problems {
+		if p.Field == "" {
+			body.General = append(body.General, texts.Each(p.Text))
+		}
+	}
+	body.Wrong = len(d.Problems) > 0
+	body.Count = texts.Count("do.problems", len(d.Problems))
+	status := cmp.Or(d.Status, http.StatusOK)
+	if len(d.Problems) > 0 {
+		status = http.StatusUnprocessableEntity
+	}
+	title := texts.Each(f.Label)
+	if target != nil && names[target.Name] != "" {
+		title = texts.Of("do.title", "action", title, "object", names[target.Name])
+	}
+	c.page(status, "do", page{Title: title, Section: sectionOf(f), Alert: alertOf(d.answer()), Body: body})
+}
+
+// isFixed reports whether a page was opened for the value of a field: by its identity, which people do
+// not type.
+func isFixed(f *form.Form, field, target *form.Field, value string) bool {
+	return isGUID(value) || field == target && field.Pick == form.Unit && strings.Contains(value, "DC=") ||
+		field.Pick == form.Zone && field == target && f.Op.Effect != ops.Create
+}
+
+func (c *visit) fieldView(field *form.Field, d draft) fieldView {
+	v := fieldView{
+		ID: "f-" + field.Name, Name: field.Name, Control: field.Control, Length: field.Length,
+		Least: field.Least, Most: field.Most, Limited: field.Most > 0, Emptied: field.Emptied,
+		Demanded: field.Required && !field.Emptied, Open: !field.Required && field.Default == "",
+		Label: texts.Each(field.Label), Help: texts.Each(field.Help),
+		Value: d.Typed.Get(field.Name), Was: d.Typed.Get(form.Was + field.Name), HasWas: d.Typed.Has(form.Was + field.Name),
+		Never: d.Typed.Has(form.Never + field.Name),
+	}
+	fresh := !d.Typed.Has(field.Name) && d.Problems == nil && !d.Typed.Has(typedName)
+	if fresh {
+		v.Value = cmp.Or(field.Default, firstValues[field.Name])
+	}
+	v.Ticked = v.Value == "true" || fresh && ticksFirst[field.Name]
+	if field.Control == form.Day && v.HasWas && v.Value == "" {
+		v.Never = true
+	}
+	for _, one := range field.Choices {
+		v.Choices = append(v.Choices, choice{ID: one.Value, Label: texts.Each(one.Label), Chosen: one.Value == v.Value})
+	}
+	if field.Pick != "" && field.Pick != form.Deleted {
+		v.Suggest, v.Kind = address(pickPath, string(field.Pick)), string(field.Pick)
+	}
+	for _, p := range d.Problems {
+		if p.Field == field.Name {
+			v.Error = texts.Each(p.Text)
+		}
+	}
+	return v
+}
+
+// ticksFirst are the boxes that are ticked at first, although the API does not do it by itself.
+var ticksFirst = map[string]bool{"ChangePassword": true, "ChangePasswordNextLogon": true}
+
+// firstValues are the values that are chosen at first, although the API has others.
+var firstValues = map[string]string{"Generate": "words"}
+
+// sectionOf returns the section of the navigation that a form belongs to.
+func sectionOf(f *form.Form) string {
+	resource, _, _ := strings.Cut(f.Op.ID, ".")
+	sections := map[string]string{
+		"user": "people", "membership": "groups", "group": "groups", "computer": "computers", "ou": "ous",
+		"bin": "bin", "change": "changes",
+	}
+	return cmp.Or(sections[resource], "zones")
+}
+
+// backOf returns the page that a form was opened from, or else that of the object that it changes.
+func (c *visit) backOf(f *form.Form, typed url.Values) string {
+	if back := typed.Get(backName); back != "" {
+		return next(back)
+	}
+	if target := f.Target(); target != nil {
+		if k := kindNamed(target.Pick); k != nil && isGUID(typed.Get(target.Name)) {
+			return k.at(typed.Get(target.Name))
+		}
+	}
+	return base
+}
+
+// kindNamed returns the kind of object with pages that fields name; nil: it has none.
+func kindNamed(pick form.Pick) *kind {
+	return kindAt(map[form.Pick]string{form.Person: "people", form.Group: "groups", form.Computer: "computers"}[pick])
+}
+
+// do takes what was typed into a form, and goes to the preview of what it would change, or back to the form.
+func (c *visit) do() {
+	f := c.asked()
+	if f == nil {
+		return
+	}
+	typed := c.r.PostForm
+	typed.Del(tokenName)
+	for name, values := range c.r.URL.Query() { // of a button that has all it needs in its address
+		if !typed.Has(name) {
+			typed[name] = values
+		}
+	}
+	if err := c.readImage(f, typed); err != nil {
+		c.leave(f, draft{Typed: typed, Problems: []form.Problem{*err}})
+		return
+	}
+	meant := maps.Clone(typed)
+	var problems []form.Problem
+	for i := range f.Fields {
+		if p := c.resolve(&f.Fields[i], meant); p != nil {
+			problems = append(problems, *p)
+		}
+	}
+	if len(problems) > 0 { // the rest is read all the same, so that all mistakes are shown at once
+		for _, p := range problems {
+			meant.Set(p.Field, typed.Get(p.Field))
+		}
+	}
+	given, more := f.Read(meant)
+	for _, p := range more {
+		if !slices.ContainsFunc(problems, func(has form.Problem) bool { return has.Field == p.Field && p.Field != "" }) {
+			problems = append(problems, p)
+		}
+	}
+	if len(problems) > 0 {
+		c.leave(f, draft{Typed: typed, Problems: problems})
+		return
+	}
+	s := &step{Form: f, Given: call.Values(given), Typed: typed, Back: c.backOf(f, meant)}
+	if failed := c.plan(s); failed != nil {
+		c.leave(f, c.refusedDraft(f, typed, failed))
+		return
+	}
+	c.goTo(address("steps", s.ID))
+}
+
+// refusedDraft returns the draft of a form that the API has refused, with what it says at the fields.
+func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) draft {
+	d := draft{Typed: typed}
+	if failed.Error != nil {
+		for _, detail := range failed.Error.Details {
+			if f.Field(detail.Field) != nil {
+				d.Problems = append(d.Problems, f.Problem(detail.Field, detail.Message, typed.Get(detail.Field)))
+			}
+		}
+	}
+	if len(d.Problems) == 0 {
+		d.Failed, d.Status = failed.Error, failed.Status
+	}
+	return d
+}
+
+// leave keeps a form as it was left, without its secrets, and shows it at an address of its own.
+func (c *visit) leave(f *form.Form, d draft) {
+	d.Operation, d.Typed = f.Op.ID, withoutSecrets(f, d.Typed)
+	id := signin.NewID()
+	if err := c.session.Keep(c.r.Context(), id, 0, d); err != nil {
+		c.showForm(f, d) // at least here nothing is lost
+		return
+	}
+	c.goTo(doAddress(f.Op.ID, draftName, id))
+}
+
+// withoutSecrets returns what was typed into a form, but for its secrets, images and token.
+func withoutSecrets(f *form.Form, typed url.Values) url.Values {
+	kept := maps.Clone(typed)
+	kept.Del(tokenName)
+	for i := range f.Fields {
+		if field := &f.Fields[i]; field.Control == form.Secret || field.Control == form.Image {
+			kept.Del(field.Name)
+		}
+	}
+	return kept
+}
+
+// typedAddress returns the address of a form with what was typed, unless that is too long for one.
+func typedAddress(f *form.Form, typed url.Values) string {
+	page := address(doPath, f.Op.ID)
+	kept := withoutSecrets(f, typed)
+	kept.Set(typedName, "1")
+	if text := kept.Encode(); len(text) < mostAddress {
+		return page + "?" + text
+	}
+	return page
+}
+
+// readImage puts the image of a form among what was typed, as small as the directory keeps it.
+func (c *visit) readImage(f *form.Form, typed url.Values) *form.Problem {
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		if field.Control != form.Image {
+			continue
+		}
+		file, _, err := c.r.FormFile(field.Name)
+		if err != nil {
+			continue // it is missing, which the form says
+		}
+		defer file.Close()
+		data, err := io.ReadAll(file)
+		if err == nil && len(data) > 0 {
+			data, err = photo.Small(data)
+			typed.Set(field.Name, base64.StdEncoding.EncodeToString(data))
+		}
+		if err != nil {
+			return &form.Problem{Field: field.Name, Text: *c.words("do.image")}
+		}
+	}
+	return nil
+}
+
+// lastDay returns the last day on which an account can be used, by when it expires.
+func lastDay(r record) string {
+	at, err := time.Parse(time.RFC3339, r.Text("accountExpires"))
+	if err != nil {
+		return ""
+	}
+	return at.UTC().Add(-time.Second).Format(time.DateOnly)
+}
+
+// doGroup are the actions on one kind of object.
+type doGroup struct {
+	ID    string
+	Title texts.Text
+	Links []link
+}
+
+// doAll shows every action that the person may do.
+func (c *visit) doAll() {
+	var groups []doGroup
+	for _, f := range form.All() {
+		if !c.mayDo(f.Op) || f.Op.ID == "change.undo" {
+			continue
+		}
+		resource, _, _ := strings.Cut(f.Op.ID, ".")
+		id := cmp.Or(doGroups[resource], "dns")
+		i := slices.IndexFunc(groups, func(g doGroup) bool { return g.ID == id })
+		if i < 0 {
+			groups, i = append(groups, doGroup{ID: id, Title: texts.Of("group." + id)}), len(groups)
+		}
+		groups[i].Links = append(groups[i].Links, link{address(doPath, f.Op.ID), texts.Each(f.Label)})
+	}
+	shown := page{Title: texts.Of("do.all"), Section: doPath, Body: groups}
+	if len(groups) == 0 {
+		shown.Empty = &empty{Text: texts.Of("step.noRole")}
+	}
+	c.page(http.StatusOK, "doall", shown)
+}
+
+// doGroups are the groups of the actions, by resource. All others are about DNS.
+var doGroups = map[string]string{
+	"user": "people", "membership": "groups", "group": "groups", "computer": "computers", "ou": "ous", "bin": "bin",
+}

@@ -1,0 +1,148 @@
+package form
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// The names of what a form sends beside its fields.
+const (
+	// Was comes before the name of a field that showed a value, with that value.
+	Was = "was:"
+	// Never comes before the name of a field that is empty on purpose.
+	Never = "never:"
+)
+
+// Problem is what is wrong with a field.
+type Problem struct {
+	Field string // empty: it is about several
+	Text  Words
+}
+
+// Read returns the values of a call by what was typed, and what is wrong with it. Values that are as they
+// were shown are left out. Secrets are among the values, and never in a problem.
+func (f *Form) Read(typed url.Values) (ops.Given, []Problem) {
+	given := ops.Given{}
+	var problems []Problem
+	for i := range f.Fields {
+		if problem := f.Fields[i].read(f.Op, typed, given); problem != nil {
+			problems = append(problems, *problem)
+		}
+	}
+	tried := ops.Given{ops.DryRun: "true"}
+	for name, value := range given {
+		tried[name] = value
+	}
+	_, found := f.Op.Bind(tried)
+	for _, p := range found {
+		name := ""
+		if field := f.Field(p.Field); field != nil {
+			name = field.Name
+		}
+		if name == "" || !slices.ContainsFunc(problems, func(has Problem) bool { return has.Field == name }) {
+			problems = append(problems, f.Problem(p.Field, p.Message, typed.Get(p.Field)))
+		}
+	}
+	return given, problems
+}
+
+func (f *Field) read(op *ops.Operation, typed url.Values, given ops.Given) *Problem {
+	value := typed.Get(f.Name)
+	if f.Control != Secret {
+		value = strings.TrimSpace(strings.ReplaceAll(value, "\r\n", "\n"))
+	}
+	was, shown := typed.Get(Was+f.Name), typed.Has(Was+f.Name)
+	switch {
+	case f.Control == Tick:
+		if value != "" && value != "false" {
+			given[f.Name] = "true"
+		} else if f.Required || f.Default == "true" {
+			given[f.Name] = "false"
+		}
+	case shown && !f.Required && (was == value || !typed.Has(f.Name)):
+	case value == "" && f.Emptied:
+		if !typed.Has(Never + f.Name) {
+			return f.missing()
+		}
+		given[f.Name] = ""
+	case value == "" && f.Required:
+		return f.missing()
+	case value == "":
+		if shown && was != "" && op.EmptyMeans(f.Param) == ops.Cleared {
+			given[f.Name] = ""
+		}
+	case f.Many:
+		given[f.Name] = listOf(f, value)
+	default:
+		given[f.Name] = value
+	}
+	return nil
+}
+
+// listOf returns the values that stand on lines.
+func listOf(f *Field, text string) any {
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			all = append(all, line)
+		}
+	}
+	if f.Pick != "" || schema.Repeats(f.Param.Kind) || schema.AttributeOf(f.Param.Kind) != nil {
+		return schema.TextsOf(all)
+	}
+	return schema.ListOf(all)
+}
+
+func (f *Field) missing() *Problem {
+	if f.Emptied {
+		return &Problem{f.Name, Words{
+			f.Label[0] + " is missing. If there is none, tick “" + NoEnd[0] + "”.",
+			f.Label[1] + " fehlt. Wenn es das nicht gibt, „" + NoEnd[1] + "“ ankreuzen.",
+		}}
+	}
+	return &Problem{f.Name, Words{f.Label[0] + " is missing.", f.Label[1] + " fehlt."}}
+}
+
+// NoEnd is the label of a box that says that a day is empty on purpose.
+var NoEnd = Words{"No end", "Kein Ende"}
+
+// Problem returns what is wrong with a parameter, by what the API says of it and what was typed.
+func (f *Form) Problem(param, message, typed string) Problem {
+	field := f.Field(param)
+	if field == nil {
+		return Problem{Text: Words{sentence(message), "So geht es nicht. " + sentence(message)}}
+	}
+	if message == "is required" {
+		return *field.missing()
+	}
+	english := sentence(field.Label[0] + " " + message)
+	return Problem{field.Name, Words{english, field.german(typed)}}
+}
+
+// german says what a field takes.
+func (f *Field) german(typed string) string {
+	doc := f.Param.Kind.Doc()
+	switch {
+	case doc.MaxLength > 0 && len(utf16.Encode([]rune(typed))) > doc.MaxLength:
+		return fmt.Sprintf("%s: höchstens %d Zeichen.", f.Label[1], doc.MaxLength)
+	case f.Control == Number && f.Most > 0:
+		return fmt.Sprintf("%s: eine Zahl von %d bis %d.", f.Label[1], f.Least, f.Most)
+	case doc.Example != "" && !f.Param.Kind.Secret():
+		return fmt.Sprintf("%s: Dieser Wert ist nicht zulässig. Ein Beispiel: %s", f.Label[1], doc.Example)
+	}
+	return f.Label[1] + ": Dieser Wert ist nicht zulässig."
+}
+
+func sentence(text string) string {
+	text, _, _ = strings.Cut(text, "; here its name is ")
+	if text == "" || strings.HasSuffix(text, ".") {
+		return text
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

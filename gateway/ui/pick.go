@@ -1,0 +1,346 @@
+package ui
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
+)
+
+// A field that names an object takes what people call it: its name, its logon name, its mail address or
+// the path of its organizational unit. What a picker puts there is of that form, too, so that both ways
+// are one.
+
+const pickPath = "pick"
+
+// mostPicked limits what a picker offers.
+const mostPicked = 8
+
+// searched are the types of objects that fields name, as the search calls them.
+var searched = map[form.Pick]string{
+	form.Person: "user", form.Group: "group", form.Computer: "computer", form.Holder: "user,group,computer",
+}
+
+// pickOption is an object that a picker offers.
+type pickOption struct{ Kind, Icon, Value, Name, About string }
+
+// pick answers a picker with what fits what was typed.
+func (c *visit) pick() {
+	kind, text := form.Pick(c.r.PathValue("kind")), strings.TrimSpace(c.r.URL.Query().Get("q"))
+	var all []pickOption
+	add := func(icon, value, name, about string) {
+		if len(all) < mostPicked {
+			all = append(all, pickOption{string(kind), icon, value, name, about})
+		}
+	}
+	switch kind {
+	case form.Unit:
+		for _, dn := range c.units() {
+			if path := pathText(dn); strings.Contains(folded(path), folded(text)) {
+				add("ou", path, path, "")
+			}
+		}
+	case form.Zone:
+		for _, zone := range c.zones() {
+			if strings.Contains(folded(zone), folded(text)) {
+				add("zone", zone, zone, "")
+			}
+		}
+	default:
+		if searched[kind] == "" {
+			c.notFound(c.w, c.r)
+			return
+		}
+		hits, _ := c.hits(kind, text)
+		for _, hit := range hits {
+			icon := hit.Text("type")
+			if icon == "user" {
+				icon = "person"
+			}
+			add(icon, pickValue(hit), hit.first("displayName", "name"), aboutHit(hit))
+		}
+	}
+	c.fragment("pick", all)
+}
+
+// fragment renders a part of a page, which the script puts into one.
+func (c *visit) fragment(name string, body any) {
+	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.w.WriteHeader(http.StatusOK)
+	_ = templates[c.lang()][name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
+}
+
+// pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.
+func pickValue(hit record) string {
+	if hit.Text("type") == "user" {
+		return fmt.Sprintf("%s (%s)", hit.first("displayName", "name"), hit.Text("username"))
+	}
+	return strings.TrimSuffix(hit.Text("name"), "$")
+}
+
+func aboutHit(hit record) string {
+	if hit.Text("type") == "user" {
+		return hit.Text("username") + ", " + pathText(hit.Text("ouPath"))
+	}
+	return pathText(hit.Text("ouPath"))
+}
+
+// hits returns what the search finds for a text.
+func (c *visit) hits(kind form.Pick, text string) ([]record, bool) {
+	a := c.listed(list{
+		operation: "search.find", key: "guid", before: bestFor(text),
+		values: call.Values{"Text": text, "Type": searched[kind], "Limit": "50"},
+	})
+	return records[record](a), a.ok()
+}
+
+// units returns the distinguished names of the organizational units that the person may see.
+func (c *visit) units() (all []string) {
+	a := c.listed(list{operation: "ou.list", key: "guid", before: byName, values: call.Values{}})
+	for _, r := range records[record](a) {
+		all = append(all, r.Text("path"))
+	}
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(pathText(a), pathText(b)) })
+	return all
+}
+
+// zones returns the names of the zones that the person may see.
+func (c *visit) zones() (all []string) {
+	a := c.listed(list{operation: "zone.list", key: "zoneName", before: byZone, values: call.Values{}})
+	for _, r := range records[record](a) {
+		all = append(all, r.first("zoneName", "name"))
+	}
+	return all
+}
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }
+
+// resolve puts the identity of the object that a field names in place of its name, or says why that is not
+// known.
+func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
+	value := strings.TrimSpace(typed.Get(field.Name))
+	if field.Pick == "" || value == "" || typed.Has(form.Was+field.Name) && typed.Get(form.Was+field.Name) == value {
+		return nil
+	}
+	lines := []string{value}
+	if field.Many {
+		lines = strings.Split(strings.ReplaceAll(value, "\r\n", "\n"), "\n")
+	}
+	for i, line := range lines {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		found, problem := c.meant(field.Pick, line)
+		if problem != nil {
+			return &form.Problem{Field: field.Name, Text: *problem}
+		}
+		lines[i] = found
+	}
+	typed.Set(field.Name, strings.Join(lines, "\n"))
+	return nil
+}
+
+// meant returns the identity of an object by what people call it. What cannot be looked up stays as it is:
+// the API knows further names.
+func (c *visit) meant(pick form.Pick, text string) (identity string, problem *form.Words) {
+	switch {
+	case isGUID(text), strings.Contains(strings.ToUpper(text), "DC="), strings.HasPrefix(text, "S-1-"):
+		return text, nil
+	case pick == form.Unit:
+		return c.meantUnit(text)
+	case searched[pick] == "":
+		return text, nil
+	}
+	plain := text
+	if _, after, has := strings.Cut(text, `\`); has {
+		plain = after
+	}
+	all, ok := c.hits(pick, plain)
+	if !ok {
+		all = nil
+	}
+	exact := named(all, plain)
+	if open := strings.LastIndex(plain, " ("); len(exact) == 0 && open > 0 && strings.HasSuffix(plain, ")") {
+		logon := plain[open+2 : len(plain)-1]
+		more, found := c.hits(pick, logon)
+		ok, all = ok || found, append(all, more...)
+		exact = named(more, logon)
+	}
+	switch {
+	case len(exact) == 1:
+		return exact[0].Text("guid"), nil
+	case len(exact) > 1:
+		return "", c.words("pick.several", "name", text, "names", namesOf(exact))
+	case !ok, strings.Contains(text, "@"):
+		return text, nil
+	case len(all) > 0:
+		return "", c.words("pick.near", "name", text, "names", namesOf(all))
+	}
+	return "", c.words("pick.none", "name", text)
+}
+
+// named returns the hits that have a name. If one has it as its logon name, that is the only one meant.
+func named(hits []record, name string) (all []record) {
+	for _, hit := range hits {
+		if strings.EqualFold(strings.TrimSuffix(hit.Text("username"), "$"), name) {
+			return []record{hit}
+		}
+		for _, field := range []string{"displayName", "name", "emailAddress"} {
+			if strings.EqualFold(hit.Text(field), name) {
+				all = append(all, hit)
+				break
+			}
+		}
+	}
+	return all
+}
+
+func (c *visit) meantUnit(text string) (string, *form.Words) {
+	all := c.units()
+	if len(all) == 0 {
+		return text, nil
+	}
+	var exact, near []string
+	for _, dn := range all {
+		path := pathText(dn)
+		switch {
+		case strings.EqualFold(path, text):
+			return dn, nil
+		case strings.EqualFold(lastOf(path), text):
+			exact = append(exact, dn)
+		case strings.Contains(folded(path), folded(text)):
+			near = append(near, dn)
+		}
+	}
+	switch {
+	case len(exact) == 1:
+		return exact[0], nil
+	case len(exact) > 1:
+		return "", c.words("pick.several", "name", text, "names", pathsOf(exact))
+	case len(near) > 0:
+		return "", c.words("pick.near", "name", text, "names", pathsOf(near))
+	}
+	return "", c.words("pick.none", "name", text)
+}
+
+const mostNear = 3
+
+func namesOf(hits []record) string {
+	var all []string
+	for _, hit := range hits[:min(len(hits), mostNear)] {
+		all = append(all, pickValue(hit))
+	}
+	return strings.Join(all, ", ")
+}
+
+func pathsOf(dns []string) string {
+	var all []string
+	for _, dn := range dns[:min(len(dns), mostNear)] {
+		all = append(all, pathText(dn))
+	}
+	return strings.Join(all, ", ")
+}
+
+// words returns a text in all languages.
+func (c *visit) words(key string, pairs ...any) *form.Words {
+	var all form.Words
+	for lang := range all {
+		all[lang] = texts.Of(key, pairs...).In(texts.Lang(lang))
+	}
+	return &all
+}
+
+// pathSign stands between the parts of the path of an organizational unit.
+const pathSign = " › "
+
+// pathText returns a distinguished name as the path to its object, from the top of the domain.
+func pathText(dn string) string {
+	if parts := pathOf(dn); len(parts) > 0 {
+		return strings.Join(parts, pathSign)
+	}
+	return dn
+}
+
+// lastOf returns the last part of a path.
+func lastOf(path string) string {
+	if i := strings.LastIndex(path, pathSign); i >= 0 {
+		return path[i+len(pathSign):]
+	}
+	return path
+}
+
+// cutDN cuts a distinguished name behind its first part.
+func cutDN(dn string) (first, rest string) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			return dn[:i], dn[i+1:]
+		}
+	}
+	return dn, ""
+}
+
+// unescaped returns the value of a part of a distinguished name as people read it.
+func unescaped(value string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			i++
+			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
+				var octet byte
+				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
+					b.WriteByte(octet)
+					i++
+					continue
+				}
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+// folded returns a text in which case does not count.
+func folded(text string) string { return strings.ToLower(text) }
+
+// isGUID reports whether a text is a GUID.
+func isGUID(text string) bool {
+	_, problem := schema.GUID.Decode(text)
+	return problem == nil
+}
+
+// nameOfPicked returns the name of an object that a field names by its identity.
+func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
+	if pick == form.Unit || strings.Contains(identity, "DC=") {
+		return lastOf(pathText(identity))
+	}
+	reader, known := readers[pick]
+	if pick == form.Holder {
+		for _, each := range []form.Pick{form.Person, form.Group} {
+			if name := c.nameOfPicked(each, identity); name != identity {
+				return name
+			}
+		}
+	}
+	if !known {
+		return identity
+	}
+	for _, r := range records[record](c.get(reader[0], reader[1], identity)) {
+		if name := nameIn(r); name != "" {
+			return name
+		}
+	}
+	return identity
+}
+
+// nameIn returns the name of an object in sentences: that in the directory, which unlike a
+// display name no other object of its unit has.
+func nameIn(r record) string { return r.first("name", "computerName", "displayName") }

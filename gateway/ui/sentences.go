@@ -1,0 +1,353 @@
+package ui
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
+)
+
+// stepPage shows what a step would change, or what it did.
+type stepPage struct {
+	ID, Back    string
+	Done, Good  bool // it was confirmed, and succeeded
+	Saying      texts.Text
+	Nothing     bool // would change
+	Lines       []stepLine
+	Rows        []plannedRow
+	Undo        word
+	Worth       []texts.Text // that is worth knowing: only what is unusual
+	Again       string       // address of the form
+	Danger      bool
+	Password    string
+	Spelled     []spelledPart
+	Left        texts.Text // how long the password is shown
+	MembersStay bool
+	Seconds     int
+	Gone        bool // a password was generated that is not shown any more
+	Next        string
+	Parts       []copied
+}
+
+type copied struct{ Group, Action, Reason string }
+
+// stepLine is a sentence about what comes and goes.
+type stepLine struct {
+	Mark, Icon string
+	Text       texts.Text
+}
+
+// plannedRow is a value before and after.
+type plannedRow struct {
+	Object           string
+	Field, Now, Then texts.Text
+}
+
+// What the kinds of changes of a plan mean for its values.
+const (
+	secretChange = "secret" // they must not be shown
+	memberChange = "member" // they are members that go and come
+)
+
+// The effect of a plan that changes nothing.
+const noEffect = "none"
+
+// existsField is the field of a plan that says whether the object is there.
+const existsField = "exists"
+
+func (c *visit) showStep(status int, s *step, said *alert, password string) {
+	body := stepPage{
+		ID: s.ID, Back: s.Back, Saying: texts.Each(s.Says), Nothing: s.Plan.Effect == noEffect,
+		Undo: wordOf("plan.undo", s.Plan.Undo), Again: typedAddress(s.Form, s.Typed),
+		Danger: s.Form.Op.Effect == ops.Delete || dangers[s.Form.Op.ID], Password: password,
+	}
+	for _, o := range s.Plan.Objects {
+		for _, change := range o.Changes {
+			c.tell(&body, s.Form, o, change)
+		}
+	}
+	body.Worth = c.worth(s)
+	title := body.Saying
+	if s.Result != nil {
+		body.Done, body.Good = true, s.Result.ok()
+		said = c.result(&body, s, password)
+		if !s.Result.ok() {
+			title = texts.Of("step.notDone", "what", title)
+		}
+	}
+	c.page(status, "step", page{Title: title, Section: sectionOf(s.Form), Alert: said, Body: body})
+}
+
+// dangers are the rows besides removals whose button is that of a danger.
+var dangers = map[string]bool{"user.disable": true, "computer.disable": true}
+
+// result adds what a step did, and returns what is wrong with it.
+func (c *visit) result(body *stepPage, s *step, password string) *alert {
+	body.Next = withDone(s.landing(), s.ID)
+	if s.Form.Op.ID == "membership.copy" {
+		body.Parts = records[copied](s.Result)
+	}
+	if password != "" {
+		left := passwordLife - time.Since(s.shown)
+		body.Spelled = spelled(password)
+		body.Seconds = max(1, int(left.Seconds()))
+		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
+		body.Left = texts.Of("pass.left", "n", minutes)
+	} else if s.sealed != nil {
+		body.Gone = true
+	}
+	return alertOf(s.Result)
+}
+
+// mostAddress limits an address with the values of a form.
+const mostAddress = 6 << 10
+
+// tell adds what a plan says of one change.
+func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChange) {
+	name := lastOf(pathText(o.DistinguishedName))
+	line := func(mark, icon, key string, pairs ...any) {
+		body.Lines = append(body.Lines, stepLine{mark, icon, texts.Of(key, append(pairs, "object", name)...)})
+	}
+	switch {
+	case change.Kind == secretChange:
+		line("", "key", "step.password")
+	case change.Kind == memberChange:
+		body.MembersStay = true
+		for _, one := range membersIn(change.Before) {
+			line("−", "minus", "step.leaves", "member", one)
+		}
+		for _, one := range membersIn(change.After) {
+			line("+", "plus", "step.joins", "member", one)
+		}
+	case change.Field == existsField && string(change.After) == "true":
+		line("+", "plus", "step.created", "place", aboveOf(o.DistinguishedName))
+	case change.Field == existsField:
+		line("−", "minus", "step.deleted")
+	default:
+		body.Rows = append(body.Rows, plannedRow{
+			name, c.fieldName(f, change.Field), shown(change.Before), shown(change.After),
+		})
+	}
+}
+
+// aboveOf returns the path of what holds an object.
+func aboveOf(dn string) string {
+	_, above := cutDN(dn)
+	return pathText(above)
+}
+
+// fieldName returns what people call a field of a plan.
+func (c *visit) fieldName(f *form.Form, field string) texts.Text {
+	if key := "field." + field; texts.Has(key) {
+		return texts.Of(key)
+	}
+	if f.Op.Reply.Shape != nil {
+		for i := range f.Fields {
+			if fieldFor(f.Op, f.Fields[i].Name) == field {
+				return texts.Each(f.Fields[i].Label)
+			}
+		}
+	}
+	if words := texts.Each(form.LabelOf(field)); words != nil {
+		return words
+	}
+	return texts.Raw(field)
+}
+
+// shown shows a value of a plan.
+func shown(value json.RawMessage) texts.Text {
+	var v any
+	_ = json.Unmarshal(value, &v) // an answer of ours
+	return valueText(v)
+}
+
+func valueText(v any) texts.Text {
+	switch v := v.(type) {
+	case nil:
+		return texts.Of("word.none")
+	case bool:
+		if v {
+			return texts.Of("word.yes")
+		}
+		return texts.Of("word.no")
+	case string:
+		if v == "" {
+			return texts.Of("word.none")
+		}
+		if at, err := time.Parse(time.RFC3339, v); err == nil {
+			return texts.At(at.UTC())
+		}
+		if strings.Contains(v, ",DC=") {
+			return texts.Raw(pathText(v))
+		}
+		return texts.Raw(v)
+	case []any:
+		var all []texts.Text
+		for _, one := range v {
+			all = append(all, valueText(one))
+		}
+		if len(all) == 0 {
+			return texts.Of("word.none")
+		}
+		return texts.List(all...)
+	case map[string]any:
+		var parts []texts.Text
+		for _, name := range sortedKeys(v) {
+			if v[name] != nil {
+				parts = append(parts, valueText(v[name]))
+			}
+		}
+		return texts.List(parts...)
+	}
+	text, _ := json.Marshal(v) // it was read from JSON
+	return texts.Raw(string(text))
+}
+
+func sortedKeys(m map[string]any) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// membersIn returns the names of the members in a value, which is one, a list or null.
+func membersIn(value json.RawMessage) []string {
+	var all []string
+	if json.Unmarshal(value, &all) != nil {
+		var one *string
+		if _ = json.Unmarshal(value, &one); one != nil {
+			all = []string{*one}
+		}
+	}
+	for i := range all {
+		if strings.Contains(all[i], "DC=") {
+			all[i] = lastOf(pathText(all[i]))
+		}
+	}
+	return all
+}
+
+// worth returns what is unusual: checks that failed, warnings, and what others have changed meanwhile.
+func (c *visit) worth(s *step) (all []texts.Text) {
+	for _, check := range s.Plan.Checks {
+		if check.State == schema.CheckFailed {
+			all = append(all, texts.Raw(check.Message))
+		}
+	}
+	for _, w := range s.Warned {
+		all = append(all, texts.Raw(w.Message))
+	}
+	if s.Result != nil {
+		for _, w := range s.Result.Warnings {
+			all = append(all, texts.Raw(w.Message))
+		}
+	}
+	return append(all, c.meanwhile(s)...)
+}
+
+// meanwhile says what was changed of the objects of a step since its preview, which it does not touch.
+func (c *visit) meanwhile(s *step) (all []texts.Text) {
+	if s.Plan.Made == "" || !c.may(identity.ChangeRead) {
+		return nil
+	}
+	for _, o := range s.Plan.Objects {
+		if o.GUID == "" {
+			continue
+		}
+		for _, made := range records[record](c.get("change.list", "Object", o.GUID, "Since", s.Plan.Made, "Limit", "5")) {
+			if s.Result != nil && made.Text("id") == s.Result.ChangeID {
+				continue
+			}
+			f := form.Of(made.Text("operation"))
+			if f == nil || made.Text("outcome") != "done" {
+				continue
+			}
+			all = append(all, texts.Of("step.meanwhile", "who", callerIn(made), "action", texts.Each(f.Label),
+				"object", lastOf(pathText(o.DistinguishedName))))
+		}
+	}
+	return all
+}
+
+// doneName is the parameter of a page that names the step of its message.
+const doneName = "done"
+
+// message returns what the page says about a step that was done; nil: nothing.
+func (c *visit) message() *done {
+	id := c.r.URL.Query().Get(doneName)
+	if c.r.Method != http.MethodGet || id == "" {
+		return nil
+	}
+	s := c.step(id)
+	if s == nil || s.Result == nil || !s.Result.ok() {
+		return nil
+	}
+	m := &done{Text: texts.Of("step.done", "what", texts.Each(s.Says)), Notes: c.worth(s)}
+	if s.Plan.Effect == noEffect {
+		m.Text = texts.Of("step.same", "what", texts.Each(s.Says))
+	}
+	change := s.Result.ChangeID
+	if change == "" {
+		return m
+	}
+	if c.may(identity.ChangeRead) {
+		m.Path, m.More = address("changes", change), texts.Of("step.see")
+	}
+	undo := form.Of("change.undo")
+	if s.Form != undo && s.Form.Op.Undo.Never == "" && c.mayDo(undo.Op) {
+		m.Undo = doAddress(undo.Op.ID, "ChangeId", change, backName, s.landing())
+	}
+	return m
+}
+
+// spelledPart is a part of a password, and how it is said.
+type spelledPart struct {
+	Text, Letters string
+	Say           texts.Text
+}
+
+// spelled returns the parts of a password as they are read out: up to each hyphen.
+func spelled(password string) (all []spelledPart) {
+	if !strings.Contains(password, "-") || strings.ContainsAny(password, "!#$%*+=?@_~") {
+		return []spelledPart{{Text: password, Letters: spell(password)}}
+	}
+	parts := strings.SplitAfter(password, "-")
+	for _, part := range parts {
+		word := strings.TrimSuffix(part, "-")
+		key := "spell.small"
+		switch {
+		case word != "" && word[0] >= '0' && word[0] <= '9':
+			key = "spell.digits"
+		case word != strings.ToLower(word):
+			key = "spell.capital"
+		}
+		if part != word {
+			key += ".hyphen"
+		}
+		all = append(all, spelledPart{part, spell(word), texts.Of(key, "word", strings.ToLower(word))})
+	}
+	return all
+}
+
+// listAgain returns a value of a step as it was before it was kept: a list is kept as its text.
+func listAgain(field *form.Field, value any) any {
+	if field == nil || !field.Many {
+		return value
+	}
+	text, is := value.(string)
+	if !is {
+		return value
+	}
+	if strings.HasPrefix(text, "[") {
+		return schema.Texts(text)
+	}
+	return schema.List(text)
+}

@@ -1,0 +1,139 @@
+package pages
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAFormPicksByName(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	b.person(t)
+	b.preview("membership.add", "GroupName", "Finance Staff")
+	assert.Contains(t, b.page, "Add Lea Weber to Finance Staff")
+	assert.Contains(t, b.page, "&#43; Lea Weber to Finance Staff")
+	assert.Contains(t, b.page, "The other members stay.")
+	step := b.path
+	require.Equal(t, 200, b.get(step), "the preview is an address that reloads")
+	b.confirm()
+	assert.True(t, strings.HasPrefix(b.path, "/ui/people/"+lea+"?done="), b.path)
+	assert.Contains(t, b.page, "Done: Add Lea Weber to Finance Staff.")
+	require.Equal(t, 200, b.get(b.path), "and the message reloads")
+	require.Equal(t, 303, b.submit("/ui/do/change.undo"), b.page)
+	require.Equal(t, 200, b.follow(), b.page)
+	assert.Contains(t, b.page, "− Lea Weber from Finance Staff")
+	b.confirm()
+	assert.Contains(t, b.page, "Done: Undo: Add to a group")
+	require.Equal(t, 303, b.post(step, b.form("/ui/signout")), "the first one is not done again")
+}
+
+func TestAFormWithMistakesKeepsWhatWasTyped(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/do/user.create"), b.page)
+	assert.Contains(t, b.page, "New person")
+	long := strings.Repeat("x", 80)
+	require.Equal(t, 303, b.submit("/ui/do/user.create", "FirstName", long, "LastName", "Müller", "Manager", "Weber",
+		"OUPath", "IT", "EmailAddress", "johanna@corp.example", "Password", "Typed-1-Secret!"))
+	require.Equal(t, 422, b.follow())
+	for _, text := range []string{
+		"Person is missing.", "First name must be at most 64 characters long", "Did you mean Weber, Lea (lweber)",
+		"There are several called IT: ", "4 fields need a second look", `value="Müller"`, long,
+		`value="johanna@corp.example"`, `aria-describedby="f-Manager-e f-Manager-h"`,
+	} {
+		assert.Contains(t, b.page, strings.ReplaceAll(text, "Person is", "Logon name is"))
+	}
+	assert.NotContains(t, b.page, "Typed-1-Secret!")
+	require.Equal(t, 422, b.get(b.path), "and it reloads")
+	require.Equal(t, 303, b.submit("/ui/do/user.create", "FirstName", "Johanna", "LastName", "Müller", "Username", "jmueller9",
+		"Manager", "Weber, Lea (lweber)", "OUPath", "Corp › Staff › Berlin › IT", "ChangePasswordNextLogon", "",
+		"Password", "Typed-1-Secret!"), b.page)
+	require.Equal(t, 200, b.follow(), b.page)
+	assert.Contains(t, b.page, "new in Corp › Staff › Berlin › IT")
+	assert.NotContains(t, b.page, "Typed-1-Secret!")
+	b.confirm()
+	assert.Contains(t, b.page, "Done: Create the account jmueller9.")
+	assert.True(t, strings.HasPrefix(b.path, "/ui/people/"), b.path)
+}
+
+func TestAFormSurvivesSignIn(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/do/user.update?Username="+lea), b.page)
+	form := b.form("/ui/do/user.update", "Username", lea, "JobTitle", "Painter & Co", "Password", "Typed-1-Secret!")
+	require.Equal(t, 303, b.post("/ui/signout", b.form("/ui/signout")))
+	require.Equal(t, 401, b.post("/ui/do/user.update", form), b.page)
+	assert.Contains(t, b.page, "what you typed is kept")
+	require.NotContains(t, b.page, "Typed-1-Secret!")
+	require.Equal(t, 303, b.submit("/ui/signin", "username", "operator", "password", password))
+	require.Equal(t, 200, b.follow(), b.page)
+	assert.Contains(t, b.page, `value="Painter &amp; Co"`)
+}
+
+func TestAChangeOfAnotherFieldIsShown(t *testing.T) {
+	s := start(t)
+	b, other := s.browser(t), s.browser(t)
+	b.signIn("operator")
+	other.signIn("operator")
+	edit := "/ui/do/user.update?Username=" + lea
+	require.Equal(t, 200, b.get(edit))
+	b.preview("user.update", "Username", lea, "JobTitle", "Painter")
+	require.NotContains(t, b.page, "in the meantime")
+	step := b.path
+	require.Equal(t, 200, other.get(edit))
+	other.preview("user.update", "Username", lea, "Office", "Cellar")
+	assert.NotContains(t, other.page, "Job title", "what was not typed is not sent")
+	other.confirm()
+	require.Equal(t, 200, b.get(step))
+	assert.Contains(t, b.page, "in the meantime")
+	b.confirm()
+	assert.Contains(t, b.page, "Done: Change Lea Weber.")
+	assert.Contains(t, b.page, "Painter")
+}
+
+func TestEachChangingRowHasAForm(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/do"), b.page)
+	links := strings.Split(b.page, `href="/ui/do/`)[1:]
+	require.Greater(t, len(links), 85)
+	for _, link := range links {
+		id, _, _ := strings.Cut(link, `"`)
+		require.Equal(t, 200, b.get("/ui/do/"+id), id)
+		status := b.submit("/ui/do/" + id)
+		require.Equal(t, 303, status, "%s: %s", id, b.page)
+		require.Contains(t, []int{200, 422}, b.follow(), "%s: %s", id, b.page)
+	}
+	desk := s.browser(t)
+	desk.signIn("helpdesk")
+	require.Equal(t, 200, desk.get("/ui/do"))
+	assert.NotContains(t, desk.page, "/ui/do/ou.create")
+	require.Equal(t, 403, desk.get("/ui/do/ou.create"))
+	assert.Contains(t, desk.page, "Your role does not include")
+	require.Equal(t, 403, desk.post("/ui/do/ou.create", desk.form("/ui/signout")))
+	require.Equal(t, 404, desk.get("/ui/do/job.submit"))
+	require.Equal(t, 404, desk.get("/ui/do/user.get"))
+}
+
+func TestPickers(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	for kind, want := range map[string][2]string{
+		"person": {"weber", "Weber, Lea (lweber)"}, "group": {"financ", "Finance Staff"},
+		"computer": {"old-pc", "OLD-PC1"}, "ou": {"berlin", "Corp › Staff › Berlin"}, "zone": {"corp", "corp.example"},
+	} {
+		require.Equal(t, 200, b.get("/ui/pick/"+kind+"?q="+url.QueryEscape(want[0])), b.page)
+		assert.Contains(t, b.page, `data-value="`+want[1], kind)
+		require.Equal(t, 200, b.get("/ui/pick/"+kind+"?q=%00"), "and nothing is found for nonsense")
+	}
+	require.Equal(t, 404, b.get("/ui/pick/nosuch?q=aa"))
+}
