@@ -65,6 +65,7 @@ type answer struct {
 	Warnings []warning       `json:"warnings"`
 	Plan     *plan           `json:"plan"`
 	Next     string          `json:"next"`
+	Total    int             `json:"-"` // of all pages; 0 also if it was not asked for
 
 	ChangeID  string `json:"-"` // in the history; empty: nothing was changed
 	generated string // secret, which is shown once; empty: none
@@ -148,6 +149,9 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.r) // from where the person asks
 	made, err := c.API.Call(c.r.Context(), operation, sent)
 	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
+	if made.Total != nil {
+		a.Total = *made.Total
+	}
 	if made.Secret != nil {
 		a.generated = made.Secret.Reveal()
 	}

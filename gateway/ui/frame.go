@@ -37,13 +37,18 @@ func always(*visit) bool { return true }
 // menu are the rows of the menu, in order. A row has the texts "page." and its path, and stands below
 // "frame." and its section.
 var menu = []menuRow{
+	{"", "home", "home", func(c *visit) bool { return len(c.principals) > 0 }},
 	{"directory", "people", "person", with(identity.UserRead)},
 	{"directory", "groups", "group", with(identity.GroupRead)},
 	{"directory", "computers", "computer", with(identity.ComputerRead)},
+	{"directory", "ous", "ou", with(identity.OURead)},
+	{"directory", "bin", "bin", with(identity.BinRead)},
+	{"dns", "zones", "zone", with(identity.DNSRead)},
 	{"work", "jobs", "list", with(identity.JobRead)},
 	{"work", "changes", "history", with(identity.ChangeRead)},
-	{"gateway", "", "pulse", always},
-	{"gateway", "audit", "shield", func(c *visit) bool { return c.Log != nil }}, // of one's own calls without a right
+	{"gateway", "status", "pulse", always},
+	{"gateway", "audit", "info", func(c *visit) bool { return c.Log != nil }}, // of one's own calls without a right
+	{"gateway", "rights", "shield", always},
 }
 
 // nav returns the links to the pages that the person may use. Current is the path of the page.
@@ -54,12 +59,14 @@ func nav(c *visit, current string) (all []section) {
 			continue
 		}
 		if p.section != last || len(all) == 0 {
-			all = append(all, section{Title: texts.Of("frame." + p.section)})
-			last = p.section
+			all = append(all, section{})
+			if last = p.section; last != "" {
+				all[len(all)-1].Title = texts.Of("frame." + last)
+			}
 		}
-		one := tab{Path: base, Title: texts.Of("page.status"), Icon: p.icon, Current: current == "status"}
-		if p.path != "" {
-			one = tab{address(p.path), texts.Of("page." + p.path), p.icon, current == p.path}
+		one := tab{address(p.path), texts.Of("page." + p.path), p.icon, current == p.path}
+		if p.path == "home" {
+			one.Path = base
 		}
 		at := &all[len(all)-1].Tabs
 		*at = append(*at, one)

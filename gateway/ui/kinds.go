@@ -17,6 +17,7 @@ type kind struct {
 	object  string // parameter that names it there and in actions
 	facts   []factRow
 	actions []action
+	special bool // its page is not made by [visit.show]
 }
 
 // Path is the address of the search.
@@ -29,10 +30,6 @@ func (k *kind) at(guid string, below ...string) string {
 
 // Title is what the objects are called.
 func (k *kind) Title() texts.Text { return texts.Of("page." + k.path) }
-
-// Find and Hint label the search.
-func (k *kind) Find() texts.Text { return texts.Of("search.find." + k.hitType) }
-func (k *kind) Hint() texts.Text { return texts.Of("search.hint." + k.hitType) }
 
 func (k *kind) Section() string { return k.path }
 func (k *kind) Type() string    { return k.hitType }
@@ -117,6 +114,8 @@ var kinds = []*kind{
 			{ID: "delete", operation: "computer.delete"},
 		},
 	},
+	{hitType: "ou", path: "ous", scope: identity.OURead, reader: "ou.get", object: "OUPath", special: true},
+	{hitType: "zone", path: "zones", scope: identity.DNSRead, reader: "zone.get", object: "ZoneName", special: true},
 }
 
 func init() {

@@ -9,89 +9,6 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// searchPage is a search over one kind of object.
-type searchPage struct {
-	Kind     *kind
-	Query    string
-	Hits     []hitRow
-	Warnings []warning
-}
-
-// hitRow is a hit as a page shows it.
-type hitRow struct {
-	Link, Name, Username, Kind, Facts string
-	Words                             []word
-}
-
-func hitOf(r record) hitRow {
-	row := hitRow{
-		Name: r.first("displayName", "name"), Username: r.Text("username"), Kind: r.Text("type"),
-		Words: said(r, "enabled", "locked"),
-	}
-	if k := kindOf(row.Kind); k != nil {
-		row.Kind, row.Link = k.hitType, k.at(r.Text("guid"))
-	}
-	var facts []string
-	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), rdn(r.Text("ouPath"))} {
-		if text != "" {
-			facts = append(facts, text)
-		}
-	}
-	row.Facts = strings.Join(facts, " · ")
-	return row
-}
-
-func (c *visit) search(k *kind) {
-	body := searchPage{Kind: k, Query: strings.Join(strings.Fields(c.r.URL.Query().Get("q")), " ")}
-	shown := page{Title: k.Title(), Section: k.path}
-	status := http.StatusOK
-	switch {
-	case !c.may(k.scope):
-		status = http.StatusForbidden
-		shown.Alert = &alert{Text: texts.Of("search.forbidden", "what", k.Title())}
-	case body.Query == "":
-		shown.Empty = examples
-	default:
-		found := c.listed(list{
-			operation: "search.find", key: "guid", before: bestFor(body.Query),
-			values: call.Values{"Text": body.Query, "Type": k.hitType, "Limit": "50"},
-		})
-		if shown.Alert = alertOf(found); shown.Alert != nil {
-			status = found.Status
-			break
-		}
-		for _, hit := range records[record](found) {
-			body.Hits = append(body.Hits, hitOf(hit))
-		}
-		body.Warnings = found.Warnings
-		shown.Title = texts.Of("search.title", "query", body.Query, "what", k.Title())
-		if len(body.Hits) == 0 {
-			shown.Empty = c.nothingFound(k, body.Query)
-		}
-	}
-	shown.Body = body
-	c.page(status, "search", shown)
-}
-
-// examples stand where nothing is searched for yet.
-var examples = &empty{Text: texts.Of("search.example"), Examples: []example{
-	{texts.Of("search.example.part"), "Web"}, {texts.Of("search.example.both"), "Weber Lea"},
-	{texts.Of("search.example.logon"), "lweber"},
-}}
-
-// nothingFound says where else to look: each kind of object has a search of its own.
-func (c *visit) nothingFound(k *kind, query string) *empty {
-	nothing := &empty{Title: texts.Of("search.nothing."+k.hitType, "query", query),
-		Text: texts.Of("search.looked")}
-	for _, other := range kinds {
-		if other != k && c.may(other.scope) {
-			address := asking(other.Path(), "q", query)
-			nothing.Links = append(nothing.Links, link{address, texts.Of("search.other", "what", other.Title())})
-		}
-	}
-	return nothing
-}
-
 // object is the page of an object.
 type object struct {
 	Kind    *kind
@@ -141,23 +58,17 @@ type relatedRow struct {
 
 // madeRow is a change in the history.
 type madeRow struct {
-	Time, Caller, Operation, Outcome string
-	Objects                          []string
+	Time, Caller, Link  string
+	What, Before, After texts.Text
 }
 
 func madeRows(all []record) []madeRow {
 	var rows []madeRow
 	for _, r := range all {
-		row := madeRow{
-			Time: r.Text("time"), Caller: callerIn(r), Operation: r.Text("operation"), Outcome: r.Text("outcome"),
-		}
-		objects, _ := r["objects"].([]any)
-		for _, one := range objects[:min(len(objects), mostNamed)] {
-			if o, ok := one.(map[string]any); ok {
-				row.Objects = append(row.Objects, rdn(record(o).Text("distinguishedName")))
-			}
-		}
-		rows = append(rows, row)
+		rows = append(rows, madeRow{
+			Time: r.Text("time"), Caller: callerIn(r), Link: address("changes", r.Text("id")),
+			What: didText(r), Before: sideOf(r, "before"), After: sideOf(r, "after"),
+		})
 	}
 	return rows
 }
@@ -187,6 +98,7 @@ func (c *visit) show(k *kind) {
 	c.readChanges(o)
 	o.Facts = factsOf(o.record, k.facts)
 	title := o.record.first("displayName", "name", "computerName")
+	lookedAt(c, k, o.GUID, title)
 	shown := page{Title: texts.Raw(title), Section: k.path, Body: o}
 	c.page(http.StatusOK, k.hitType, shown)
 }
@@ -392,108 +304,4 @@ func (c *visit) find() {
 		}
 	}
 	c.failed(last)
-}
-
-// statusPage says whether the gateway works.
-type statusPage struct {
-	Known   bool // somebody is signed in
-	Verdict word
-	Checks  []checkRow
-	Changes []madeRow
-	Figures *Figures // nil: they may not be shown
-	Roles   []string // that would give rights to somebody without any
-	Person  bool
-}
-
-// checkRow is a check as a page shows it.
-type checkRow struct {
-	Label  texts.Text
-	Word   word
-	Reason string
-}
-
-func rowOf(k Check) checkRow {
-	label := texts.Raw(k.Name)
-	if key := "check." + k.Name; texts.Has(key) {
-		label = texts.Of(key)
-	}
-	return checkRow{Label: label, Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
-}
-
-// status shows the verdict to everybody, and the checks to people who are signed in.
-func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
-	session, _ := p.Gate.Find(r.Context(), p.cookie(r)) // the page is for everybody
-	c := &visit{Pages: p, w: w, r: r, session: session}
-	if session != nil {
-		var err error
-		if c, err = p.visit(w, r, session); err != nil {
-			session, c = nil, &visit{Pages: p, w: w, r: r}
-		}
-	}
-	var principal *identity.Principal
-	for _, one := range c.principals {
-		if principal == nil || one.Has(identity.OpsRead) {
-			principal = one
-		}
-	}
-	checks, ready := p.API.Readiness(r.Context(), principal)
-	body := statusPage{Known: session != nil}
-	verdict := "down"
-	if ready {
-		verdict = "sound"
-	}
-	for _, check := range checks {
-		if row := rowOf(check); session != nil {
-			body.Checks = append(body.Checks, row)
-		}
-		if ready && (!check.OK || check.Degraded) {
-			verdict = "degraded"
-		}
-	}
-	body.Verdict = wordOf("readiness.verdict", verdict)
-	shown := page{Title: texts.Of("page.status"), Section: "status"}
-	if session == nil {
-		shown.Form, shown.Body = p.newForm(w, r), body
-		p.write(w, r, http.StatusOK, "status", shown)
-		return
-	}
-	if len(c.principals) == 0 {
-		body.Roles = p.Gate.Roles()
-	}
-	if c.may(identity.ChangeRead) {
-		body.Changes = madeRows(records[record](c.listed(c.own("", 10))))
-	}
-	if c.may(identity.OpsRead) && p.Figures != nil {
-		figures := p.Figures()
-		body.Figures = &figures
-	}
-	shown.Body = body
-	c.page(http.StatusOK, "status", shown)
-}
-
-// own is the list of what the person has changed.
-func (c *visit) own(after string, most int) list {
-	return list{
-		operation: "change.list", key: "id", before: newest, most: most,
-		values: call.Values{"Caller": identity.ReferenceTo(c.identity()), "After": after},
-	}
-}
-
-// changes shows what the person has changed.
-func (c *visit) changes() {
-	shown := page{Title: texts.Of("page.changes"), Section: "changes"}
-	status := http.StatusOK
-	a := c.listed(c.own(c.r.URL.Query().Get("after"), 50))
-	if shown.Alert = alertOf(a); shown.Alert != nil {
-		status = a.Status
-	}
-	made := madeRows(records[record](a))
-	if len(made) == 0 {
-		shown.Empty = &empty{Text: texts.Of("changes.none")}
-	}
-	shown.Body = struct {
-		Changes []madeRow
-		Next    string
-	}{made, a.Next}
-	c.page(status, "changes", shown)
 }

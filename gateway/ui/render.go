@@ -48,8 +48,8 @@ func asset(w http.ResponseWriter, r *http.Request) {
 var templates = func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
-		all[lang] = parse(lang, "status", "signin", "link", "message", "search", "user", "group", "computer",
-			"do", "doall", "step", "pick", "changes", "jobs", "job", "audit")
+		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list", "search", "user", "group", "computer",
+			"ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
 	}
 	return all
 }()
@@ -76,6 +76,7 @@ func functions(lang texts.Lang) template.FuncMap {
 			return v
 		},
 		"ago": ago, "moment": func(text string) string { return moment(lang, text) },
+		"day":   func(text string) texts.Text { return day(text, time.Now()) },
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
 		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
@@ -247,15 +248,24 @@ func moment(lang texts.Lang, text string) string {
 	return lang.Moment(at.UTC())
 }
 
-// rdn shows the name of an object instead of its whole distinguished name.
-func rdn(text string) string {
-	first, rest, ok := strings.Cut(text, ",")
-	_, name, has := strings.Cut(first, "=")
-	if !ok || !has || !strings.Contains(rest, "DC=") || strings.Contains(first, `\`) {
-		return text
+// day shows a time as people say it: today with the hour, else the day.
+func day(text string, now time.Time) texts.Text {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return texts.Raw(text)
 	}
-	return name
+	at, now = at.UTC(), now.UTC()
+	switch today := now.Truncate(24 * time.Hour); {
+	case !at.Before(today) && at.Before(today.AddDate(0, 0, 1)):
+		return texts.Of("time.today", "hour", at.Format("15:04"))
+	case !at.Before(today.AddDate(0, 0, -1)) && at.Before(today):
+		return texts.Of("time.yesterday", "hour", at.Format("15:04"))
+	}
+	return texts.Day(at)
 }
+
+// rdn shows the name of an object instead of its whole distinguished name.
+func rdn(text string) string { return nameOfDN(text) }
 
 // spell spells a password letter by letter.
 func spell(password string) string {

@@ -57,14 +57,38 @@ func oddPages(t *testing.T) map[string]string {
 	job := oddRecord(map[string]any{"state": "ready", "callerId": odd, "problems": problems})
 	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
 
+	for i := range listings {
+		api[listings[i].operation] = []map[string]any{oddRecord(map[string]any{"id": odd, "zoneName": odd, "changes": nil})}
+	}
+	api["ou.list"] = []map[string]any{oddRecord(map[string]any{"path": "OU=" + odd + ",DC=corp,DC=example"})}
+	api["change.get"] = api["change.list"]
+	api["record.listZone"] = []map[string]any{oddRecord(map[string]any{})}
+	api["user.list"], api["group.list"] = nil, nil
+
 	pages := map[string]string{}
 	query := "?q=" + url.QueryEscape(odd) + "&after=" + url.QueryEscape(odd)
+	for i := range listings {
+		l := &listings[i]
+		shown := func(c *visit) { showListing(c, l) }
+		all := query + "&f=" + url.QueryEscape("office eq "+quoted(odd)) + "&back=" + url.QueryEscape(odd)
+		if !l.searches && !l.pages {
+			all = "" // what has no such text is left out
+		}
+		pages["list of "+l.path] = shownAt(t, api, address(l.path)+all, shown)
+		pages["nothing in "+l.path] = shownAt(t, given{l.operation: nil}, address(l.path)+query, shown)
+	}
+	pages["search"] = shownAt(t, api, "/ui/search"+query, searchAll)
+	pages["home"] = shownAt(t, api, base, home)
+	pages["tree"] = shownAt(t, api, address("ous"), showTree)
+	pages["unit"] = shownAt(t, api, address("ous", odd), showOU)
+	pages["zone"] = shownAt(t, api, address("zones", odd), showZone)
+	pages["change"] = shownAt(t, api, address("changes", odd), showChange)
 	for _, k := range kinds {
-		pages["search of "+k.path] = shownAt(t, api, k.Path()+query, func(c *visit) { c.search(k) })
+		if k.special {
+			continue
+		}
 		shown := func(c *visit) { c.show(k) }
 		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
-		none := given{"search.find": nil}
-		pages["nothing in "+k.path] = shownAt(t, none, k.Path()+query, func(c *visit) { c.search(k) })
 		for i := range k.actions {
 			s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
 			s.Typed = url.Values{"back": {odd}}
@@ -92,7 +116,6 @@ func oddPages(t *testing.T) map[string]string {
 			})
 		}
 	}
-	pages["changes"] = shownAt(t, api, "/ui/changes"+query, (*visit).changes)
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
 	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
 	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
@@ -109,6 +132,9 @@ func oddPages(t *testing.T) map[string]string {
 	pages["a message"] = shownAt(t, api, base, func(c *visit) { c.page(http.StatusOK, "message", both) })
 	return pages
 }
+
+// queryNames are the names that addresses of pages have in their queries.
+var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId"}
 
 var (
 	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
@@ -138,7 +164,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 			_, pattern := routes.Handler(httptest.NewRequest(method, to, nil))
 			assert.NotContains(t, []string{"", "/ui/"}, pattern, "%s: %s leads nowhere", name, to)
 			for part := range strings.SplitSeq(strings.Trim(target.EscapedPath(), "/"), "/") {
-				if part, err = url.PathUnescape(part); part == odd || strings.HasPrefix(part, "CN="+odd) {
+				if part, err = url.PathUnescape(part); part == odd || strings.HasPrefix(part[min(3, len(part)):], odd) {
 					odds++
 					continue
 				}
@@ -146,7 +172,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 				assert.Regexp(t, `^[A-Za-z0-9.-]+$`, part, "%s: %s", name, to)
 			}
 			for key, all := range target.Query() {
-				known := []string{"q", "after"}
+				known := queryNames
 				if operation, is := strings.CutPrefix(target.Path, base+doPath+"/"); is {
 					known = []string{backName, typedName, "ChangeId"}
 					for _, field := range form.Of(operation).Fields {
@@ -154,7 +180,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 					}
 				}
 				assert.Contains(t, known, key, "%s: %s", name, to)
-				assert.Len(t, all, 1)
+				assert.NotEmpty(t, all)
 			}
 			if target.Fragment != "" { // an icon, which is one of the sprite
 				assert.Contains(t, string(sprite), `id="`+target.Fragment+`"`, "%s: %s", name, to)

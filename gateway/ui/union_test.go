@@ -50,12 +50,12 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 				w := httptest.NewRecorder()
 				v := &visit{
 					Pages: New(Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}),
-					w:     w, r: httptest.NewRequest(http.MethodGet, "/ui/people?q=lea", nil), session: &signin.Session{},
+					w:     w, r: httptest.NewRequest(http.MethodGet, "/ui/search?q=lea", nil), session: &signin.Session{},
 					principals: []*identity.Principal{
 						{Name: "Berlin", Scopes: []identity.Scope{identity.All}}, {Name: "All", Scopes: []identity.Scope{identity.All}},
 					},
 				}
-				v.search(kindOf("user"))
+				searchAll(v)
 				assert.Equal(t, c.status, w.Code)
 				if c.status == http.StatusTooManyRequests {
 					assert.Contains(t, w.Body.String(), "may make 20 calls a minute (rate)")

@@ -36,6 +36,27 @@ var colors = map[string]map[any]color{
 	"changePasswordNextLogon": {true: warn},
 	"primary":                 {true: plain},
 
+	"state.enabled":                 {false: bad},
+	"state.lockedOut":               {true: bad},
+	"state.locked":                  {true: bad},
+	"state.accountExpired":          {true: bad},
+	"state.changePasswordNextLogon": {true: warn},
+	"state":                         {"active": good},
+
+	"type":   {"Security": plain, "Distribution": plain, "user": plain, "group": plain, "computer": plain, "ou": plain},
+	"scope":  {"Domain_Local": plain, "Global": plain, "Universal": plain},
+	"lookup": {"Forward": plain, "Reverse": plain},
+	"zoneType": {
+		"Primary": plain, "Secondary": plain, "Stub": plain, "Forwarder": plain,
+	},
+	"dynamicUpdate": {"None": plain, "Secure": plain, "NonsecureAndSecure": warn},
+	"paused":        {true: bad},
+	"readOnly":      {true: plain},
+	"signed":        {true: good},
+	"restorable":    {true: good, false: bad},
+	"outcome":       {"done": good, "partial": warn, "unknown": warn},
+	"protected":     {true: plain, false: plain},
+
 	"plan.undo":          {"full": plain, "partial": plain, "restore": plain, "none": plain},
 	"check.state":        {"passed": good, "failed": bad, "not_checked": plain},
 	"readiness.ok":       {true: good, false: bad},

@@ -87,6 +87,19 @@ var says = map[string]map[any]string{
 	"lockedOut":               {true: "bad Locked out", false: "", nil: ""},
 	"changePasswordNextLogon": {true: "warn Must be changed at the next logon", false: "", nil: ""},
 	"primary":                 {true: "primary group", false: "", nil: ""},
+
+	"state":         {"active": "ok Active"},
+	"type":          {"Security": "Security", "Distribution": "Mail list", "user": "Person", "group": "Group", "computer": "Computer", "ou": "Organizational unit"},
+	"scope":         {"Domain_Local": "domain local", "Global": "global", "Universal": "universal"},
+	"lookup":        {"Forward": "Names to addresses", "Reverse": "Addresses to names"},
+	"zoneType":      {"Primary": "Primary", "Secondary": "Secondary", "Stub": "Stub", "Forwarder": "Forwarder"},
+	"dynamicUpdate": {"None": "None", "Secure": "Secure only", "NonsecureAndSecure": "warn Anybody"},
+	"paused":        {true: "bad Paused"},
+	"readOnly":      {true: "Read-only"},
+	"signed":        {true: "ok Signed"},
+	"restorable":    {true: "ok Can be restored", false: "bad Cannot be restored"},
+	"outcome":       {"done": "ok Done", "partial": "warn In part", "unknown": "warn Not known"},
+	"protected":     {true: "Yes", false: "No"},
 }
 
 // expected returns what is said of the fields of a record.
@@ -142,12 +155,42 @@ func everyValue(fields []string, check func(map[string]any)) {
 	}
 }
 
+// stateOf is the one word that a list is expected to say of an account.
+func stateOf(r map[string]any) []string {
+	switch {
+	case r["enabled"] == false:
+		return []string{"bad Disabled"}
+	case r["lockedOut"] == true, r["locked"] == true:
+		return []string{"bad Locked"}
+	case r["accountExpires"] == past:
+		return []string{"bad Expired"}
+	case r["changePasswordNextLogon"] == true:
+		return []string{"warn Must change password"}
+	case r["enabled"] == true:
+		return []string{"ok Active"}
+	}
+	return []string{}
+}
+
+const past, future = "2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+
 func TestWordsOfHits(t *testing.T) {
-	for _, k := range kinds {
-		everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
-			r["type"], r["guid"], r["name"] = k.hitType, "g", "Somebody"
-			page := shownAt(t, given{"search.find": {r}}, k.Path()+"?q=some", func(c *visit) { c.search(k) })
-			assert.Equal(t, expected(r, "enabled", "locked"), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
+	everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
+		r["type"], r["guid"], r["name"] = "user", "g", "Somebody"
+		page := shownAt(t, given{"search.find": {r}}, "/ui/search?q=some", searchAll)
+		assert.Equal(t, stateOf(r), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
+	})
+}
+
+func TestWordsOfLists(t *testing.T) {
+	for _, path := range []string{"people", "computers"} {
+		l := listingAt(path)
+		everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
+			for _, expires := range []any{nil, past, future} {
+				r["guid"], r["name"], r["computerName"], r["accountExpires"] = "g", "Somebody", "PC", expires
+				page := shownAt(t, given{l.operation: {r}}, address(path), func(c *visit) { showListing(c, l) })
+				assert.Equal(t, stateOf(r), badges(between(t, page, "<tbody>", "</tbody>")), "%v", r)
+			}
 		})
 	}
 }
@@ -240,7 +283,7 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 
 func TestEveryNamedValueHasAWord(t *testing.T) {
 	for field, values := range map[string][]string{
-		"plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
 	} {
 		for _, value := range values {
 			assert.Contains(t, colors[field], any(value), field)
@@ -365,7 +408,8 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*visit){
-		"changes": (*visit).changes, "jobs": func(c *visit) { c.jobs(nil, nil) }, "search": func(c *visit) { c.search(kindOf("user")) }, "audit": (*visit).audit,
+		"changes": func(c *visit) { showListing(c, listingAt("changes")) }, "jobs": func(c *visit) { c.jobs(nil, nil) },
+		"search": searchAll, "audit": (*visit).audit, "people": func(c *visit) { showListing(c, listingAt("people")) },
 	} {
 		for _, refused := range []bool{false, true} {
 			w := httptest.NewRecorder()
@@ -373,7 +417,7 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			if refused {
 				address += "&day=none"
 			}
-			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
+			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.listAll": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
 			if refused {
 				api = refusing{}
 			}
@@ -400,10 +444,13 @@ func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 		}
 		return all
 	}
-	assert.Equal(t, []string{"Status", "Audit"}, titles())
-	assert.Equal(t, []string{"People", "Status", "Audit"}, titles(identity.UserRead))
-	assert.Equal(t, []string{"Groups", "My changes", "Status", "Audit"}, titles(identity.GroupRead, identity.ChangeRead))
-	assert.Equal(t, []string{"People", "Groups", "Computers", "Lists", "My changes", "Status", "Audit"}, titles(identity.All))
+	assert.Equal(t, []string{"Status", "Audit", "What may I do"}, titles())
+	assert.Equal(t, []string{"Home", "People", "Status", "Audit", "What may I do"}, titles(identity.UserRead))
+	assert.Equal(t, []string{"Home", "Groups", "Changes", "Status", "Audit", "What may I do"}, titles(identity.GroupRead, identity.ChangeRead))
+	assert.Equal(t, []string{
+		"Home", "People", "Groups", "Computers", "Organizational units", "Recycle Bin", "Zones and records", "Lists", "Changes",
+		"Status", "Audit", "What may I do",
+	}, titles(identity.All))
 }
 
 func TestProgressOfJobs(t *testing.T) {
@@ -429,7 +476,7 @@ func TestProgressOfJobs(t *testing.T) {
 
 // conditions of templates that are about the page and not about a record.
 var ofThePage = []string{
-	`not .Known`, `not .Keys`, `or $o.Buttons $o.Forms $o.Denied`,
+	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Denied`,
 }
 
 // TestTemplatesDecideNothing: templates ask only whether there is something to show. What
@@ -499,7 +546,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []any{page{}, searchPage{}, object{}, stepPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+	for _, body := range []any{page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{}, stepPage{}, formPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
 }
@@ -547,6 +594,28 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	check("job.list", "Limit", "After")
 	check("job.get", jobID)
 	check("job.items", jobID, "State", "Limit")
+	for i := range listings {
+		l := &listings[i]
+		check(l.operation, slices.Collect(maps.Keys(l.fixed))...)
+		if l.pages {
+			check(l.operation, "Limit", "After")
+		}
+		if l.searches {
+			check(l.operation, "Text", "Filter", "Count")
+		}
+		for _, m := range l.many {
+			check(m.operation, l.object)
+			if m.asks != "" {
+				check(m.operation, m.asks)
+			}
+		}
+	}
+	check("change.list", "Since")
+	check("change.get", "ChangeId", "Compare")
+	check("record.listZone", "ZoneName")
+	for _, operation := range []string{"user.list", "group.list", "ou.get"} {
+		check(operation, "OUPath")
+	}
 	check("search.find", "Text", "Type", "Limit")
 	check("change.list", "Object", "Caller", "Limit", "After")
 	check("group.members", kindOf("group").object, "Limit", "After")

@@ -105,6 +105,13 @@
     list.addEventListener("mousedown", e => { e.preventDefault(); const o = e.target.closest("[role=option]"); if (o) take(o); });
   }
 
+  // How many the quick views have, which takes the directory a moment.
+  const tally = document.querySelector("[data-counts]");
+  if (tally) fetch(tally.dataset.counts).then(r => r.ok ? r.json() : {}, () => ({})).then(found => {
+    for (const of of all("[data-count-of]")) of.textContent = found[of.dataset.countOf] || "";
+    if (Object.keys(found).length) tally.remove();
+  });
+
   // Select many; the bar appears by CSS.
   for (const form of all("[data-select]")) {
     const every = form.querySelector("thead [type=checkbox]"), boxes = all("tbody [type=checkbox]", form);

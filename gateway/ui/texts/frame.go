@@ -1,7 +1,7 @@
 package texts
 
 // parts are the parts of the table, each about one thing.
-var parts = []table{forms, frame, words, times, signIn, objects, alerts, work, search}
+var parts = []table{forms, frame, words, times, signIn, objects, alerts, work, search, lists, home}
 
 // frame are the texts around every page.
 var frame = table{
@@ -49,7 +49,7 @@ var frame = table{
 	"language.de": {"Deutsch", "Deutsch"},
 
 	"page.status":    {"Status", "Status"},
-	"page.changes":   {"My changes", "Meine Änderungen"},
+	"page.changes":   {"Changes", "Änderungen"},
 	"page.jobs":      {"Lists", "Listen"},
 	"page.audit":     {"Audit", "Protokoll"},
 	"page.people":    {"People", "Personen"},

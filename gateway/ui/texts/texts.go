@@ -77,6 +77,7 @@ type text struct {
 	raw  string // where there is no key
 	with []any  // names and values, one after the other
 	at   time.Time
+	day  bool // of at, without the hour
 	list []Text
 	each *[2]string
 }
@@ -104,6 +105,9 @@ func Each(words [2]string) Text {
 // At is a time to the minute.
 func At(t time.Time) Text { return &text{at: t} }
 
+// Day is the day of a time.
+func Day(t time.Time) Text { return &text{at: t, day: true} }
+
 // List is texts one after the other.
 func List(all ...Text) Text { return &text{list: all} }
 
@@ -124,6 +128,8 @@ func (t *text) In(l Lang) string {
 	switch {
 	case t == nil:
 		return ""
+	case t.day:
+		return l.Date(t.at)
 	case !t.at.IsZero():
 		return l.Moment(t.at)
 	case t.each != nil:

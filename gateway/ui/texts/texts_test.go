@@ -20,7 +20,7 @@ func TestTheTableIsComplete(t *testing.T) {
 	}
 	assert.Len(t, all, n, "two parts have the same key")
 	for key, row := range all {
-		assert.Regexp(t, `^[a-z][A-Za-z]*(\.[A-Za-z0-9_]+)+$`, key)
+		assert.Regexp(t, `^[a-z][A-Za-z]*(\.[A-Za-z0-9_-]+)*$`, key)
 		names := make([][]string, len(Langs))
 		for _, l := range Langs {
 			assert.NotEmpty(t, strings.TrimSpace(row[l]), "%s in %s", key, l.Code())

@@ -1,0 +1,307 @@
+package ui
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
+)
+
+// listing is a row of the table of lists: what a list shows, and of which operation.
+type listing struct {
+	path      string // of its page, and its texts below "page."
+	icon      string
+	scope     identity.Scope
+	operation string
+	fixed     map[string]string // parameters that the list always has
+	key       string            // the field that tells records apart
+	before    func(a, b record) bool
+	pages     bool // the operation has Limit and After
+	searches  bool // it has Text
+	columns   []column
+	views     []view
+	filters   []string // fields that can be filtered by, which have the texts "column."
+	many      []many
+	object    string // parameter that names an object in the operations for many
+}
+
+// column is a column of a list. Its text is that of its name below "column.".
+type column struct {
+	name, class string
+	cell        func(r record) cell
+	order       string // the field that it is sorted by; empty: it is not
+}
+
+// cell is what stands in one place of a table.
+type cell struct {
+	Class, Label string
+	Text         texts.Text
+	Link, Time   string
+	Words        []word
+	Path         []string // of an organizational unit, from the top
+	Last         string   // the end of the path, which is never cut
+	Code         bool
+}
+
+// view is a filter that people often want. Its text is that of its id below "view.".
+type view struct {
+	id, filter, icon string
+	tone             color
+	days             int  // since when, for changes
+	cheap            bool // the directory can count it by an index
+}
+
+// many is what can be done with all that are selected. Its text is that of its id below "many.".
+type many struct {
+	id, operation string
+	scope         identity.Scope
+	asks          string // a parameter that is asked for; its text is below "many."
+	danger        bool
+}
+
+func textCell(fields ...string) func(record) cell {
+	return func(r record) cell { return cell{Text: texts.Raw(r.first(fields...))} }
+}
+
+func timeCell(field string) func(record) cell {
+	return func(r record) cell { return cell{Time: r.Text(field)} }
+}
+
+// nameCell shows the name of an object, which leads to its page.
+func nameCell(path, key string, fields ...string) func(record) cell {
+	return func(r record) cell {
+		return cell{Text: texts.Raw(cmp.Or(r.first(fields...), r.Text(key))), Link: address(path, r.Text(key))}
+	}
+}
+
+func pathCell(field string) func(record) cell {
+	return func(r record) cell {
+		parts := pathOf(r.Text(field))
+		if len(parts) == 0 {
+			return cell{}
+		}
+		return cell{Path: parts[:len(parts)-1], Last: parts[len(parts)-1], Link: address("ous", r.Text(field))}
+	}
+}
+
+// pathOf returns the names of an organizational unit and those above it, from the top. The domain is
+// left out: all have it.
+func pathOf(dn string) []string {
+	var parts []string
+	for _, part := range splitDN(dn) {
+		kind, name, has := strings.Cut(part, "=")
+		if !has || strings.EqualFold(kind, "DC") {
+			break
+		}
+		parts = append([]string{unescaped(name)}, parts...)
+	}
+	return parts
+}
+
+// nameOfDN returns the name of an object of a distinguished name; of other texts themselves.
+func nameOfDN(text string) string {
+	parts := splitDN(text)
+	_, name, has := strings.Cut(parts[0], "=")
+	if !has || len(parts) < 2 || !strings.Contains(strings.ToUpper(text), "DC=") {
+		return text
+	}
+	return unescaped(name)
+}
+
+// splitDN returns the parts of a distinguished name as they are written.
+func splitDN(dn string) (parts []string) {
+	from := 0
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			parts, from = append(parts, dn[from:i]), i+1
+		}
+	}
+	return append(parts, dn[min(from, len(dn)):])
+}
+
+// unescaped returns a value of a distinguished name as people write it.
+func unescaped(value string) string {
+	if !strings.Contains(value, `\`) {
+		return value
+	}
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] != '\\' || i+1 == len(value) {
+			b.WriteByte(value[i])
+			continue
+		}
+		if i+2 < len(value) && isHex(value[i+1]) && isHex(value[i+2]) {
+			b.WriteByte(unhex(value[i+1])<<4 | unhex(value[i+2]))
+			i += 2
+			continue
+		}
+		i++
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
+
+func unhex(c byte) byte {
+	i := strings.IndexByte("0123456789abcdef", c|0x20)
+	return byte(max(i, 0))
+}
+
+// accountState says in one word how an account is. The first that holds counts.
+func accountState(r record) cell {
+	for _, field := range []string{"enabled", "lockedOut", "locked", "accountExpired", "changePasswordNextLogon"} {
+		if w := wordOf("state."+field, r[field]); !w.Text.Empty() {
+			return cell{Words: []word{w}}
+		}
+	}
+	if r["enabled"] != true {
+		return cell{}
+	}
+	return cell{Words: []word{wordOf("state", "active")}}
+}
+
+// stated adds to the record of an account what follows from its times.
+func stated(r record, now time.Time) record {
+	if at, err := time.Parse(time.RFC3339, r.Text("accountExpires")); err == nil {
+		r["accountExpired"] = !at.After(now)
+	}
+	return r
+}
+
+const ninety = `"-P90D"`
+
+// listings are the lists of the console.
+var listings = []listing{
+	{
+		path: "people", icon: "person", scope: identity.UserRead, operation: "user.listAll", key: "guid", before: byGUID,
+		pages: true, searches: true, object: "Username",
+		fixed: map[string]string{"ShowFields": "guid,name,displayName,username,department,jobTitle,ouPath,enabled,lockedOut,accountExpires,changePasswordNextLogon,created"},
+		columns: []column{
+			{"name", "nm", nameCell("people", "guid", "displayName", "name"), "displayName name"},
+			{"logonName", "", textCell("username"), "username"},
+			{"department", "", textCell("department"), "department"},
+			{"jobTitle", "", textCell("jobTitle"), "jobTitle"},
+			{"ou", "ou", pathCell("ouPath"), "ouPath"},
+			{"state", "fit last", accountState, ""},
+			{"created", "num", timeCell("created"), "created"},
+		},
+		views: []view{
+			{id: "locked", filter: "lockedOut eq true", tone: bad, cheap: true},
+			{id: "passwordExpired", filter: "enabled eq true and passwordExpired eq true", tone: warn},
+			{id: "expiring", filter: `enabled eq true and accountExpires gt "P0D" and accountExpires lt "P7D"`, tone: warn, cheap: true},
+			{id: "expired", filter: "accountExpired eq true"},
+			{id: "disabled", filter: "enabled eq false"},
+			{id: "never", filter: "enabled eq true and neverLoggedOn eq true"},
+			{id: "unused", filter: "enabled eq true and lastLogonApprox lt " + ninety, cheap: true},
+			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+		},
+		filters: []string{"department", "jobTitle", "company", "office", "city", "lastName", "username", "description", "memberOf"},
+		many: []many{
+			{id: "join", operation: "membership.add", scope: identity.MemberWrite, asks: "GroupName"},
+			{id: "leave", operation: "membership.remove", scope: identity.MemberWrite, asks: "GroupName"},
+			{id: "move", operation: "user.update", scope: identity.UserWrite, asks: "OUPath"},
+			{id: "unlock", operation: "user.unlock", scope: identity.UserWrite},
+			{id: "enable", operation: "user.enable", scope: identity.UserWrite},
+			{id: "disable", operation: "user.disable", scope: identity.UserWrite, danger: true},
+		},
+	},
+	{
+		path: "groups", icon: "group", scope: identity.GroupRead, operation: "group.listAll", key: "guid", before: byGUID,
+		pages: true, searches: true, object: "GroupName",
+		columns: []column{
+			{"name", "nm", nameCell("groups", "guid", "name"), "name"},
+			{"kind", "", func(r record) cell {
+				return cell{Words: said(r, "type", "scope")}
+			}, "type"},
+			{"description", "", textCell("description"), "description"},
+			{"mail", "", textCell("email"), "email"},
+			{"ou", "ou", pathCell("ouPath"), "ouPath"},
+			{"created", "num", timeCell("created"), "created"},
+		},
+		views: []view{
+			{id: "empty", filter: "empty eq true"},
+			{id: "security", filter: `type eq "Security"`},
+			{id: "distribution", filter: `type eq "Distribution"`},
+			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+		},
+		filters: []string{"name", "description", "email"},
+	},
+	{
+		path: "computers", icon: "computer", scope: identity.ComputerRead, operation: "computer.listAll", key: "guid",
+		before: byGUID, pages: true, searches: true, object: "ADComputerName",
+		columns: []column{
+			{"name", "nm", nameCell("computers", "guid", "computerName"), "computerName"},
+			{"system", "", textCell("operatingSystem"), "operatingSystem"},
+			{"description", "", textCell("description"), "description"},
+			{"ou", "ou", pathCell("path"), "path"},
+			{"state", "fit last", accountState, ""},
+			{"lastLogon", "num", timeCell("lastLogon"), "lastLogon"},
+		},
+		views: []view{
+			{id: "stale", filter: "stale eq true", tone: warn},
+			{id: "disabled", filter: "enabled eq false"},
+			{id: "servers", filter: `operatingSystem co "Server"`},
+			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+		},
+		filters: []string{"computerName", "operatingSystem", "description", "dnsName"},
+		many: []many{
+			{id: "move", operation: "computer.move", scope: identity.ComputerWrite, asks: "OUPath"},
+			{id: "enable", operation: "computer.enable", scope: identity.ComputerWrite},
+			{id: "disable", operation: "computer.disable", scope: identity.ComputerWrite, danger: true},
+		},
+	},
+	{
+		path: "bin", icon: "bin", scope: identity.BinRead, operation: "bin.list", key: "guid", before: byName,
+		columns: []column{
+			{"name", "nm", textCell("name"), "name"},
+			{"kind", "", func(r record) cell { return cell{Words: said(r, "type")} }, "type"},
+			{"logonName", "", textCell("account"), "account"},
+			{"ou", "ou", pathCell("lastOUPath"), "lastOUPath"},
+			{"restorable", "fit last", func(r record) cell { return cell{Words: said(r, "restorable")} }, ""},
+			{"deleted", "num", timeCell("deletedAbout"), "deletedAbout"},
+			{"until", "num", timeCell("expiresAbout"), "expiresAbout"},
+		},
+	},
+	{
+		path: "zones", icon: "zone", scope: identity.DNSRead, operation: "zone.list", key: "zoneName", before: byZone,
+		columns: []column{
+			{"zone", "nm", nameCell("zones", "zoneName"), "zoneName"},
+			{"lookup", "", func(r record) cell { return cell{Words: said(r, "lookup")} }, "lookup"},
+			{"kind", "", func(r record) cell { return cell{Words: said(r, "zoneType")} }, "zoneType"},
+			{"dynamic", "", func(r record) cell { return cell{Words: said(r, "dynamicUpdate")} }, ""},
+			{"state", "fit last", func(r record) cell { return cell{Words: said(r, "paused", "readOnly", "signed")} }, ""},
+		},
+	},
+	{
+		path: "changes", icon: "history", scope: identity.ChangeRead, operation: "change.list", key: "id", before: newest,
+		pages: true,
+		columns: []column{
+			{"when", "num", timeCell("time"), ""},
+			{"what", "nm", func(r record) cell {
+				return cell{Text: didText(r), Link: address("changes", r.Text("id"))}
+			}, ""},
+			{"before", "", func(r record) cell { return cell{Text: sideOf(r, "before")} }, ""},
+			{"after", "", func(r record) cell { return cell{Text: sideOf(r, "after")} }, ""},
+			{"by", "", func(r record) cell { return cell{Text: texts.Raw(callerIn(r))} }, ""},
+			{"outcome", "fit last", func(r record) cell { return cell{Words: said(r, "outcome")} }, ""},
+		},
+		views: []view{{id: "mine"}, {id: "today", days: 1}, {id: "week", days: 7}},
+	},
+}
+
+func byZone(a, b record) bool { return a.Text("zoneName") < b.Text("zoneName") }
+
+func listingAt(path string) *listing {
+	for i := range listings {
+		if listings[i].path == path {
+			return &listings[i]
+		}
+	}
+	return nil
+}
