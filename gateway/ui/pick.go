@@ -123,7 +123,8 @@ func (c *visit) zones() (all []string) {
 // known.
 func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
-	if field.Pick == "" || value == "" || typed.Has(form.Was+field.Name) && typed.Get(form.Was+field.Name) == value {
+	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
+	if field.Pick == "" || value == "" || shown && was == value {
 		return nil
 	}
 	lines := []string{value}

@@ -262,7 +262,8 @@ func (c *visit) meanwhile(s *step) (all []texts.Text) {
 		if o.GUID == "" {
 			continue
 		}
-		for _, made := range records[record](c.get("change.list", "Object", o.GUID, "Since", s.Plan.Made, "Limit", "5")) {
+		since := c.get("change.list", "Object", o.GUID, "Since", s.Plan.Made, "Limit", "5")
+		for _, made := range records[record](since) {
 			if s.Result != nil && made.Text("id") == s.Result.ChangeID {
 				continue
 			}
