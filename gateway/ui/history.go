@@ -45,7 +45,7 @@ func didText(r record) texts.Text {
 	for _, o := range objects {
 		for _, change := range listIn(o, "changes") {
 			if change.Text("kind") == memberChange {
-				moved = membersIn(change)
+				moved = movedIn(change)
 			}
 		}
 	}
@@ -56,8 +56,8 @@ func didText(r record) texts.Text {
 	return said
 }
 
-// membersIn returns those that came or went.
-func membersIn(change record) texts.Text {
+// movedIn returns those that came or went.
+func movedIn(change record) texts.Text {
 	for _, side := range []string{"after", "before"} {
 		switch v := change[side].(type) {
 		case string:

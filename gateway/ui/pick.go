@@ -260,21 +260,10 @@ const pathSign = " › "
 
 // pathText returns a distinguished name as the path to its object, from the top of the domain.
 func pathText(dn string) string {
-	var parts []string
-	for _, part := range splitDN(dn) {
-		kind, value, ok := strings.Cut(part, "=")
-		if !ok {
-			return dn
-		}
-		if !strings.EqualFold(kind, "DC") {
-			parts = append(parts, unescaped(value))
-		}
+	if parts := pathOf(dn); len(parts) > 0 {
+		return strings.Join(parts, pathSign)
 	}
-	slices.Reverse(parts)
-	if len(parts) == 0 {
-		return dn
-	}
-	return strings.Join(parts, pathSign)
+	return dn
 }
 
 // lastOf returns the last part of a path.
@@ -283,6 +272,39 @@ func lastOf(path string) string {
 		return path[i+len(pathSign):]
 	}
 	return path
+}
+
+// cutDN cuts a distinguished name behind its first part.
+func cutDN(dn string) (first, rest string) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			return dn[:i], dn[i+1:]
+		}
+	}
+	return dn, ""
+}
+
+// unescaped returns the value of a part of a distinguished name as people read it.
+func unescaped(value string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			i++
+			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
+				var octet byte
+				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
+					b.WriteByte(octet)
+					i++
+					continue
+				}
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
 }
 
 // folded returns a text in which case does not count.
@@ -321,3 +343,5 @@ func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
 // nameIn returns the name of an object in sentences: that in the directory, which unlike a
 // display name no other object of its unit has.
 func nameIn(r record) string { return r.first("name", "computerName", "displayName") }
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

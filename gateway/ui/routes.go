@@ -32,11 +32,6 @@ func New(o Options) *Pages {
 		}
 		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k) }))
 	}
-	p.routes.HandleFunc("GET /ui/ous", p.person(showTree))
-	p.routes.HandleFunc("GET /ui/ous/{path}", p.person(showOU))
-	p.routes.HandleFunc("GET /ui/zones/{zone}", p.person(showZone))
-	p.routes.HandleFunc("GET /ui/changes/{id}", p.person(showChange))
-	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
 	p.routes.HandleFunc("GET /ui/do", p.person((*visit).doAll))
 	p.routes.HandleFunc("GET /ui/do/{operation}", p.person((*visit).doForm))
 	p.routes.HandleFunc("POST /ui/do/{operation}", p.filled((*visit).do))
@@ -44,6 +39,11 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("GET /ui/steps/{step}", p.person((*visit).shownStep))
 	p.routes.HandleFunc("POST /ui/steps/{step}", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("POST /ui/steps/{step}/close", p.form(p.person((*visit).closeStep)))
+	p.routes.HandleFunc("GET /ui/ous", p.person(showTree))
+	p.routes.HandleFunc("GET /ui/ous/{path}", p.person(showOU))
+	p.routes.HandleFunc("GET /ui/zones/{zone}", p.person(showZone))
+	p.routes.HandleFunc("GET /ui/changes/{id}", p.person(showChange))
+	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
 	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
 	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
 	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))

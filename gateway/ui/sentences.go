@@ -139,8 +139,8 @@ func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChan
 
 // aboveOf returns the path of what holds an object.
 func aboveOf(dn string) string {
-	parts := splitDN(dn)
-	return pathText(strings.Join(parts[1:], ","))
+	_, above := cutDN(dn)
+	return pathText(above)
 }
 
 // fieldName returns what people call a field of a plan.

@@ -546,7 +546,10 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 			}
 		}
 	}
-	for _, body := range []any{page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{}, stepPage{}, formPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{}} {
+	for _, body := range []any{
+		page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
+		stepPage{}, formPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
+	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
 }

@@ -36,8 +36,10 @@ var home = table{
 	"time.today":     {"today, {hour}", "heute, {hour}"},
 	"time.yesterday": {"yesterday, {hour}", "gestern, {hour}"},
 
-	"value.member":   {"member", "Mitglied"},
-	"value.noMember": {"not a member", "kein Mitglied"},
+	"value.secret":    {"not shown", "nicht gezeigt"},
+	"value.newSecret": {"a new one", "ein neues"},
+	"value.member":    {"member", "Mitglied"},
+	"value.noMember":  {"not a member", "kein Mitglied"},
 
 	"change.what":    {"What changed", "Was sich geändert hat"},
 	"change.object":  {"Object", "Objekt"},
