@@ -119,13 +119,12 @@ func (c *visit) zones() (all []string) {
 	return all
 }
 
-func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }
-
 // resolve puts the identity of the object that a field names in place of its name, or says why that is not
 // known.
 func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
-	if field.Pick == "" || value == "" || typed.Has(form.Was+field.Name) && typed.Get(form.Was+field.Name) == value {
+	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
+	if field.Pick == "" || value == "" || shown && was == value {
 		return nil
 	}
 	lines := []string{value}
@@ -344,3 +343,5 @@ func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
 // nameIn returns the name of an object in sentences: that in the directory, which unlike a
 // display name no other object of its unit has.
 func nameIn(r record) string { return r.first("name", "computerName", "displayName") }
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

@@ -548,7 +548,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 	for _, body := range []any{
 		page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		stepPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
+		stepPage{}, formPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
