@@ -109,6 +109,9 @@ func CheckSite(sites []Site) (faults []error) {
 			taken[strings.ToLower(name)] = "is in the table already"
 		}
 	}
+	for _, name := range slices.Concat(fixed, systemOwned) {
+		taken[name] = "is the name of a field, of its attribute or of a parameter"
+	}
 	for _, s := range sites {
 		if err := s.Check(); err != nil {
 			faults = append(faults, err)
@@ -134,6 +137,20 @@ var systemOwned = strings.Fields(strings.ToLower(`
 	objectGUID objectSid ou primaryGroupID pwdLastSet rid sAMAccountName sAMAccountType securityIdentifier sIDHistory
 	systemFlags thumbnailLogo thumbnailPhoto jpegPhoto tokenGroups userAccountControl userParameters userPrincipalName
 	uSNChanged uSNCreated whenChanged whenCreated`))
+
+// fixed are the names in small letters that the fields which every record of a user has, their attributes,
+// the fields of filters and the parameters of the rows of users have, besides systemOwned.
+var fixed = strings.Fields(`
+	accountexpired after changepassword changepasswordnextlogon city company count country created
+	department description displayname dryrun emailaddress enabled filter firstname force givenname
+	groupname guid homedirectory homedrive homefolderdirectory homefolderdrive homefolderpath homephone
+	initials isprotected jobtitle l lastlogonapprox lastname limit lockedout mail manager memberofnested
+	mobile mobilephone modified neverloggedon newpassword newusername nogroups office officephone oupath
+	parent password passwordexpired passwordexpires passwordlastset passwordneverexpired
+	physicaldeliveryofficename planid pobox postalcode postofficebox profilelogonscript profilepath
+	rdsallowlogon rdsconnectdrive rdshomefolderdrive rdshomefolderpath rdsprofilepath recursive samusername
+	scriptpath showfields sid smartcardrequired sn st state street streetaddress streetpobox telephonenumber
+	text title userguid username withetag zipcode`)
 
 // secretOwned are parts of the names of attributes that hold secrets, which no record may show.
 var secretOwned = []string{"pwd", "password", "secret", "credential", "passphrase", "recoverykey"}

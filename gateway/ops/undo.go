@@ -102,7 +102,10 @@ var movedOU = called("ou.move", func(d Done) Given {
 var renamedOU = called("ou.rename", func(d Done) Given {
 	dn := d.object().DN
 	above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
-	return Given{ouPath.Name: "OU=" + schema.EscapeRDN(d.after("name")) + above, "OUNewName": d.before("name")}
+	return Given{
+		ouPath.Name: "OU=" + schema.EscapeRDN(d.after("name")) + above,
+		"OUNewName": schema.Back(schema.OUName, d.before("name")),
+	}
 })
 
 // updatedGroup is the undo of an update of a group: the values before, by the row itself.
@@ -149,7 +152,13 @@ func removed(row, param string) Undo {
 // renamed is the undo of a rename, by the row itself. attribute is announced with the name
 // that is given.
 func renamed(row, param, newName, attribute string) Undo {
-	return called(row, func(d Done) Given { return Given{param: d.object().GUID, newName: d.before(attribute)} })
+	return called(row, func(d Done) Given {
+		given := Given{param: d.object().GUID, newName: d.before(attribute)}
+		if p := d.Op.Param(newName); p != nil {
+			given[newName] = schema.Back(p.Kind, d.before(attribute))
+		}
+		return given
+	})
 }
 
 // protectedBack is the undo of a row that sets or lifts a protection, by the row itself.
@@ -226,6 +235,9 @@ func inputsFor(op *Operation, c ps.IntendedChange) Given {
 	for _, change := range op.Reply.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
 		if p := op.inputOf(change.Field); p != nil {
 			given[p.Name] = wire(change.Before)
+			if text, is := given[p.Name].(string); is {
+				given[p.Name] = schema.Back(p.Kind, text)
+			}
 		}
 	}
 	return given

@@ -11,7 +11,8 @@ const mostSaid = 100
 
 // Kept returns the kind of a value that an update may also leave as it is: one that the other kind would
 // refuse is passed on with the reason, and the script refuses it unless it is the stored one. The script
-// gets the reason, or an empty text, as a second argument with the suffix Odd.
+// gets the reason, or an empty text, as a second argument with the suffix Odd. A third, with the suffix Back,
+// says that the undo of a change gives the value back.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
 
 // Strict returns the kind that [Kept] was given; another one is returned as it is.
@@ -24,9 +25,13 @@ func Strict(k Kind) Kind {
 
 type keptKind struct{ patternKind }
 
-func (keptKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Odd", Type: "string"}} }
+func (keptKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Odd", Type: "string"}, {Suffix: "Back", Type: "bool"}} }
 
 func (k keptKind) Decode(raw any) (*Decoded, *FieldError) {
+	if before, is := raw.(Stored); is {
+		s := string(before)
+		return &Decoded{Values: []ps.Value{ps.Text(s), ps.Text(""), ps.Bool(true)}, Text: s}, nil
+	}
 	s, problem := text(raw, k.limit, false)
 	if problem != nil {
 		return nil, problem
@@ -38,5 +43,5 @@ func (k keptKind) Decode(raw any) (*Decoded, *FieldError) {
 			odd += "; '" + s + "' was sent"
 		}
 	}
-	return &Decoded{Values: []ps.Value{ps.Text(s), ps.Text(odd)}, Text: s}, nil
+	return &Decoded{Values: []ps.Value{ps.Text(s), ps.Text(odd), ps.Bool(false)}, Text: s}, nil
 }

@@ -46,6 +46,9 @@ type textKind struct {
 }
 
 func (k textKind) Decode(raw any) (*Decoded, *FieldError) {
+	if before, is := raw.(Stored); is {
+		return textValue(string(before)), nil
+	}
 	s, problem := text(raw, k.limit, k.lines)
 	if problem == nil {
 		problem = without(s, visible.Directs,
@@ -166,7 +169,27 @@ var (
 	}
 )
 
+// Stored is a text that the directory had before a change, and that the undo of the change gives back. Kinds
+// of text take it as it is: whether anybody may give it does not matter.
+type Stored string
+
+// Back returns a text as the undo of a change gives it to a parameter of a kind.
+func Back(k Kind, before string) any {
+	switch k.(type) {
+	case keptKind: // an empty one says that there was none
+		return Stored(before)
+	case patternKind, textKind:
+		if before != "" {
+			return Stored(before)
+		}
+	}
+	return before
+}
+
 func (k patternKind) Decode(raw any) (*Decoded, *FieldError) {
+	if before, is := raw.(Stored); is {
+		return textValue(string(before)), nil
+	}
 	s, problem := text(raw, 0, false)
 	if problem == nil {
 		problem = k.misused(s)

@@ -7,8 +7,10 @@ param(
     [AllowNull()] [securestring] $Password,
     [AllowNull()] [string] $CommonName,
     [AllowNull()] [string] $CommonNameOdd,
+    [bool] $CommonNameBack = $false,
     [AllowNull()] [string] $UserPrincipalName,
     [AllowNull()] [string] $UserPrincipalNameOdd,
+    [bool] $UserPrincipalNameBack = $false,
     [AllowNull()] [string] $FirstName,
     [AllowNull()] [string] $Initials,
     [AllowNull()] [string] $LastName,
@@ -85,7 +87,7 @@ if ($CommonName) { $newName = $CommonName }
 $renames = -not $oldName.Equals($newName)
 $oldUpn = [string]$user.UserPrincipalName
 $newUpn = $oldUpn
-if ($UserPrincipalName) { $newUpn = $UserPrincipalName }
+if ($UserPrincipalName -or $UserPrincipalNameBack) { $newUpn = [string]$UserPrincipalName }
 
 # Guard. A name that nobody may give may stay where it is.
 if ($renames -and $CommonNameOdd) { Stop-Gateway -Code 'invalid_request' -Arg 'CommonName' -Message "Name $CommonNameOdd." }
@@ -94,8 +96,8 @@ if ($UserPrincipalNameOdd -and -not $oldUpn.Equals($newUpn)) {
 }
 $free = @{ Except = $guid; AllowedOU = $AllowedOU; Server = $Server }
 if ($renames) { Assert-GatewayNameFree -Name $newName -Parent $parent -Arg 'CommonName' @free }
-if (-not $oldUpn.Equals($newUpn)) {
-    Assert-GatewayPrincipal -Principal $newUpn @free
+if ($newUpn -ne '' -and -not $oldUpn.Equals($newUpn)) {
+    Assert-GatewayPrincipal -Principal $newUpn -Stored:$UserPrincipalNameBack @free
     Assert-GatewayNameFree -Principal $newUpn -Arg 'UserPrincipalName' @free
     Add-GatewayOddPrincipal -Principal $newUpn -Dn $dn
 }
@@ -126,7 +128,7 @@ if (-not $oldUpn.Equals($newUpn)) {
     $change.number++
     $change.before['userPrincipalName'] = $oldUpn
     $change.after['userPrincipalName'] = $newUpn
-    $change.replace['userPrincipalName'] = [string]$newUpn
+    if ($newUpn -eq '') { $change.clear.Add('userPrincipalName') } else { $change.replace['userPrincipalName'] = [string]$newUpn }
     if ($oldUpn -eq '') { $change.oldClear.Add('userPrincipalName') } else { $change.oldReplace['userPrincipalName'] = $oldUpn }
 }
 $before = $change.before

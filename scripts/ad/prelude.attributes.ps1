@@ -128,22 +128,25 @@ function Get-GatewaySuffix {
 }
 
 # Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account: its account name,
-# with or without a final $, and the DNS name of the domain. Certificates are mapped by it.
+# with or without a final $, and the DNS name of the domain. Certificates are mapped by it. One that was stored before
+# comes back with any suffix.
 function Assert-GatewayPrincipal {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [string] $Principal,
         [string] $Except,
         [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
-        [Parameter(Mandatory)] [string] $Server
+        [Parameter(Mandatory)] [string] $Server,
+        [switch] $Stored
     )
     Set-GatewayStep -Label 'check UPN' -Arg 'UserPrincipalName'
     $at = $Principal.LastIndexOf([char]'@')
+    if ($Stored -and $at -lt 0) { return }
     $prefix = $Principal.Substring(0, $at)
     $suffix = $Principal.Substring($at + 1)
     $known = @{}
     foreach ($name in @(Get-GatewaySuffix -Server $Server)) { $known[$name.ToLowerInvariant()] = $true }
-    if (-not $known.ContainsKey($suffix.ToLowerInvariant())) {
+    if (-not $Stored -and -not $known.ContainsKey($suffix.ToLowerInvariant())) {
         $message = "The forest has no UPN suffix '$suffix'. It has: " + (Get-GatewayNameList -Name @($known.Keys)).Replace(',', ', ') + '.'
         Stop-Gateway -Code 'unprocessable' -Arg 'UserPrincipalName' -Message $message
     }

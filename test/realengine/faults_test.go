@@ -92,11 +92,15 @@ const longestSecret = 65535
 func textsArrive(t *testing.T, path string) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayEcho", Text: `[CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List, [Parameter(Mandatory)] [securestring] $Secret)
+# NetworkCredential.Password ends at a NUL.
+$place = [System.Runtime.InteropServices.Marshal]::SecureStringToBSTR($Secret)
+try { $plain = [System.Runtime.InteropServices.Marshal]::PtrToStringBSTR($place) }
+finally { [System.Runtime.InteropServices.Marshal]::ZeroFreeBSTR($place) }
 [ordered]@{
     text   = [string]$Text
     length = [int]$Text.Length
     list   = [string[]]@($List)
-    secret = [string][System.Net.NetworkCredential]::new('', $Secret).Password
+    secret = [string]$plain
 }
 `})
 	for name, value := range systemtest.HostileValues {

@@ -119,7 +119,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 			}
 			r.Arguments = []string{"service", "run", "--config", file}
 			if fromMSI {
-				if err := o.keep(m, true, true); err != nil {
+				if err := keep(o.keptFile(), m, true, true); err != nil {
 					return err
 				}
 			}
@@ -218,7 +218,7 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := o.keep(m, fromMSI, fromMSI); err != nil {
+			if err := keep(o.keptFile(), m, fromMSI, fromMSI); err != nil {
 				return err
 			}
 			remove := func() error { return m.Uninstall(c.Context()) }

@@ -20,11 +20,15 @@ import (
 // keptFile keeps what 'service install' restores of a service that was removed.
 func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
-// keep writes what is to be kept of the installed service. With once, what is there
+// keeper tells what is to be kept of the installed service; nil if there is none. A [winsvc.Manager] does.
+type keeper interface {
+	Keep() (*winsvc.Kept, error)
+}
+
+// keep writes what is to be kept of the installed service to a file. With once, what is there
 // already is left alone: it is of the same installation, and older. That the service runs is kept for an
 // upgrade only, because who removes it does not ask that the next installation starts it.
-func (o ServiceOptions) keep(m *winsvc.Manager, once, upgrade bool) error {
-	path := o.keptFile()
+func keep(path string, m keeper, once, upgrade bool) error {
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
 	}
@@ -77,7 +81,7 @@ func (o ServiceOptions) installerCommand(name, short string, do func(c *cobra.Co
 
 func (o ServiceOptions) keepCommand() *cobra.Command {
 	return o.installerCommand("keep", "Write down account, start type and state of the service", func(_ *cobra.Command, m *winsvc.Manager) error {
-		return o.keep(m, false, true)
+		return keep(o.keptFile(), m, false, true)
 	})
 }
 

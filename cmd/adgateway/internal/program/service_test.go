@@ -118,3 +118,36 @@ func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 		assert.NoDirExists(t, dir)
 	}
 }
+
+// installed is a service that is there.
+type installed winsvc.Kept
+
+func (i installed) Keep() (*winsvc.Kept, error) { return new(winsvc.Kept(i)), nil }
+
+// TestOnlyAnUpgradeKeepsThatTheServiceRuns: who removes the service does not ask that the next installation
+// starts it. Account and start type are kept either way.
+func TestOnlyAnUpgradeKeepsThatTheServiceRuns(t *testing.T) {
+	for name, c := range map[string]struct{ ran, upgrade, kept bool }{
+		"an upgrade of one that runs":    {true, true, true},
+		"an upgrade of one that is off":  {false, true, false},
+		"the removal of one that runs":   {true, false, false},
+		"the removal of one that is off": {false, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "data", "service.json")
+			there := installed{CommandLine: "gw run", Account: `CORP\gw$`, Start: winsvc.Manual, Running: c.ran}
+			require.NoError(t, keep(path, there, false, c.upgrade))
+			kept, err := winsvc.ReadKept(path)
+			require.NoError(t, err)
+			there.Running = c.kept
+			assert.Equal(t, winsvc.Kept(there), *kept)
+
+			// The installer calls again while what is kept is there: the first state counts.
+			there.Running = !c.kept
+			require.NoError(t, keep(path, there, true, true))
+			again, err := winsvc.ReadKept(path)
+			require.NoError(t, err)
+			assert.Equal(t, kept, again)
+		})
+	}
+}

@@ -1,0 +1,68 @@
+package odd
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+)
+
+// TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so that the undo of
+// the change gives it back, letter for letter.
+func TestAnUndoGivesOddNamesBack(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
+	tried, odd := 0, 0
+	// A rename gives one name for both, so that names which differ do not come back by it.
+	oneName := func(k kind, shown map[string]any) bool {
+		account := strings.TrimSuffix(systemtest.Text(shown[k.name]), "$")
+		return strings.HasPrefix(systemtest.Text(shown["distinguishedName"]), "CN="+account+",")
+	}
+	for class, k := range kinds {
+		for i, shown := range k.objectsOf(s) {
+			guid, plain := systemtest.Text(shown["guid"]), "plain"+string(rune('a'+i%26))+string(rune('a'+i/26))
+			changes := map[string]systemtest.Call{}
+			switch class {
+			case "user":
+				path := k.path(guid, "")
+				changes["CN"] = call(http.MethodPut, path, "Name", plain)
+				changes["UPN"] = call(http.MethodPut, path, "UserPrincipalName", plain+"@corp.example")
+				changes["texts"] = call(http.MethodPut, path, "DisplayName", plain, "Description", plain)
+				cn, account := systemtest.Text(shown["name"]), systemtest.Text(shown["username"])
+				if oneName(k, shown) || !strings.EqualFold(cn, account) {
+					changes["account"] = call(http.MethodPut, k.path(guid, "/Rename/"+plain))
+				}
+			default:
+				if oneName(k, shown) {
+					changes["name"] = call(http.MethodPut, k.path(guid, "/Rename/"+plain+class[:1]))
+				}
+			}
+			for what, change := range changes {
+				tried++
+				t.Run(class+" "+systemtest.Text(shown[k.name])+" "+what, func(t *testing.T) {
+					s := s.In(t)
+					start := s.Snapshot()
+					made := s.Do(change)
+					if made.Status >= 400 {
+						t.Logf("not made: %s", made.Body)
+						return
+					}
+					id := made.Header.Get("X-Change-Id")
+					if id == "" {
+						return // it was so
+					}
+					odd++
+					undone := s.Do(call(http.MethodPost, "/api/Changes/"+id+"/Undo"))
+					require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
+					assert.Empty(t, start.Compare(s.Snapshot()))
+				})
+			}
+		}
+	}
+	t.Logf("%d changes of %d were taken back", odd, tried)
+	assert.GreaterOrEqual(t, odd, 180)
+}
