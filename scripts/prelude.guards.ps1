@@ -58,6 +58,7 @@ $GatewayGuards = [ordered]@{
         why  = 'it decides who may write the names of the zone'
     }
     aging      = @{ what = 'DNS: the aging of zones'; why = 'records that are not refreshed in time are removed' }
+    nameServer = @{ what = 'DNS: the name servers of zones'; why = 'resolvers ask them for all names of the zone' }
     forwarder  = @{ what = 'DNS: conditional forwarders'; why = 'a forwarder diverts all names below its own' }
     foreign    = @{
         what = 'DNS: new zones with the name of a top-level domain, or with a public name outside the domains and zones of this server'

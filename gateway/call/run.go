@@ -68,6 +68,7 @@ var contextArgs = map[string]func(of circumstances) ps.Value{
 	"AllowedOU":    func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.OUs) },
 	"AllowedZone":  func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.Zones) },
 	"AllowedGroup": func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.Groups) },
+	"AllowedName":  func(of circumstances) ps.Value { return listOrNull(of.call.Principal.Limits.Names) },
 	"Privileged": func(of circumstances) ps.Value {
 		return ps.Bool(of.call.Principal.Has(identity.Privileged))
 	},

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (b Bounds) Include(m Made) bool {
 }
 
 func (b Bounds) seeName(zone string, object *ps.Intended) bool {
-	if len(b.limits.Zones) > 0 && !b.inZone(zone) {
+	if len(b.limits.Zones) > 0 && !b.inZone(cmp.Or(zone, object.Parent)) {
 		return false
 	}
 	if len(b.limits.Names) == 0 {

@@ -279,7 +279,7 @@ func (u *undoing) all(
 			all.records = append(all.records, u.shown(ctx, answer.Change)...)
 			batch = cmp.Or(batch, answer.Change.ID)
 		}
-		buildOnFirst := calls[0].Row != calls[len(calls)-1].Row
+		buildOnFirst := calls[len(calls)-1].Blind && !calls[0].Blind
 		if (err != nil || u.a.DryRun()) && buildOnFirst && i == 0 || err != nil && u.a.DryRun() {
 			break
 		}

@@ -462,24 +462,26 @@ func (m *Manager) Items(ctx context.Context, job *Job, from int, visit func(int,
 	if job.Listless {
 		return nil
 	}
-	results, err := m.results(ctx, job)
-	if err != nil {
-		return err
-	}
-	return m.store.specs(ctx, job.ID, func(i int, spec *Spec) bool {
-		if i < from || i >= len(results) {
-			return true
+	r := m.runOf(job.ID)
+	for first, more := from-from%stretch, true; more && first < job.Total; first += stretch {
+		var results []Result
+		var err error
+		if r != nil {
+			results = r.copyResults(first, first+stretch)
+		} else if results, err = m.store.resultsIn(ctx, job, first); err != nil {
+			return err
 		}
-		return visit(i, spec, results[i])
-	})
-}
-
-func (m *Manager) results(ctx context.Context, job *Job) ([]Result, error) {
-	if r := m.runOf(job.ID); r != nil {
-		return r.copyResults(), nil
+		err = m.store.specsIn(ctx, job.ID, first, func(i int, spec *Spec) bool {
+			if i >= from && i-first < len(results) {
+				more = visit(i, spec, results[i-first])
+			}
+			return more
+		})
+		if err != nil {
+			return err
+		}
 	}
-	results, _, err := m.store.results(ctx, job)
-	return results, err
+	return nil
 }
 
 // Delivered removes the sealed secrets of a job's result, once it has been fetched.

@@ -106,10 +106,11 @@ func (r *run) snapshot() *Job {
 	return &job
 }
 
-func (r *run) copyResults() []Result {
+// copyResults returns those of the items from first on, before last.
+func (r *run) copyResults(first, last int) []Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.results)
+	return slices.Clone(r.results[min(first, len(r.results)):min(last, len(r.results))])
 }
 
 // notify tells everyone who watches that something has changed. r.mu is held.

@@ -32,6 +32,14 @@ const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 
+// stretch is how many items are read together: their names have the same beginning.
+const stretch = 100
+
+// stretchName returns the beginning of the names of a stretch of items.
+func stretchName(job string, first int) string {
+	return fmt.Sprintf("%s/%04d", job, first/stretch)
+}
+
 // indexOf is the reverse of itemName.
 func indexOf(name string) (index int) {
 	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // written by itemName
@@ -153,8 +161,17 @@ func (s db) decodeSpec(e store.Entry) (*Spec, error) {
 
 // specs calls visit with the items of a job in their order.
 func (s db) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
+	return s.specsOf(ctx, job+"/", visit)
+}
+
+// specsIn is specs for the items of one stretch.
+func (s db) specsIn(ctx context.Context, job string, first int, visit func(int, *Spec) bool) error {
+	return s.specsOf(ctx, stretchName(job, first), visit)
+}
+
+func (s db) specsOf(ctx context.Context, prefix string, visit func(int, *Spec) bool) error {
 	var failed error
-	err := s.Range(ctx, specKind, job+"/", func(e store.Entry) bool {
+	err := s.Range(ctx, specKind, prefix, func(e store.Entry) bool {
 		spec, err := s.decodeSpec(e)
 		if err != nil {
 			failed = err
@@ -167,13 +184,25 @@ func (s db) specs(ctx context.Context, job string, visit func(int, *Spec) bool) 
 
 // results returns what is kept of the items of a job, by their number, with the revisions.
 func (s db) results(ctx context.Context, job *Job) ([]Result, []store.Revision, error) {
-	results, revisions := make([]Result, job.Total), make([]store.Revision, job.Total)
+	return s.resultsOf(ctx, job.ID+"/", 0, job.Total)
+}
+
+// resultsIn returns what is kept of the items of a stretch.
+func (s db) resultsIn(ctx context.Context, job *Job, first int) ([]Result, error) {
+	results, _, err := s.resultsOf(ctx, stretchName(job.ID, first), first, min(stretch, job.Total-first))
+	return results, err
+}
+
+func (s db) resultsOf(
+	ctx context.Context, prefix string, first, n int,
+) ([]Result, []store.Revision, error) {
+	results, revisions := make([]Result, n), make([]store.Revision, n)
 	for i := range results {
 		results[i].State = jobstate.Waiting
 	}
 	var failed error
-	err := s.Range(ctx, resultKind, job.ID+"/", func(e store.Entry) bool {
-		if index := indexOf(e.Key); index < len(results) {
+	err := s.Range(ctx, resultKind, prefix, func(e store.Entry) bool {
+		if index := indexOf(e.Key) - first; index >= 0 && index < len(results) {
 			results[index], failed = s.decodeResult(e)
 			revisions[index] = e.Revision
 		}

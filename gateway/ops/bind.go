@@ -300,6 +300,9 @@ func (b *Bound) Impacts() []Impact {
 		// A new account's first password replaces none.
 		reset = reset || scope == identity.UserPassword && b.Op.Effect != Create
 	}
+	if b.Op.Protocol == nil && b.Op.Effect == Delete && b.Op.Reply.Mark == List {
+		deletesMany = deletion // the answer names each
+	}
 	change = b.Op.Disrupts
 	for i := range b.Op.Params {
 		p := &b.Op.Params[i]

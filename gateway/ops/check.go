@@ -22,6 +22,7 @@ var contextArgs = map[string]string{
 	"AllowedOU":         "string[]",
 	"AllowedZone":       "string[]",
 	"AllowedGroup":      "string[]",
+	"AllowedName":       "string[]",
 	"GuardedGroup":      "string[]",
 	"GuardedName":       "string[]",
 	"Privileged":        "bool",

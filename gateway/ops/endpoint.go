@@ -174,6 +174,7 @@ func endpointsOf(batches []json.RawMessage) ([]*endpoint, error) {
 			set.Targets = append(set.Targets, targetOf(record.Type, record.Data))
 		}
 	}
+	joined(sets)
 	all := slices.Collect(maps.Values(sets))
 	for _, set := range all {
 		slices.SortFunc(set.Targets, func(a, b string) int {
@@ -215,6 +216,7 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
 		return nil, &schema.FieldError{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
 	}
+	c.parted()
 	var removed, updated, created []setChange
 	for i := range c.Delete {
 		if problem := appendChange(&removed, c.Delete[i], nil); problem != nil {
@@ -240,6 +242,72 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	slices.SortStableFunc(removed, func(a, b setChange) int { return cmp.Compare(records(a), records(b)) })
 	slices.SortStableFunc(created, func(a, b setChange) int { return cmp.Compare(records(b), records(a)) })
 	return slices.Concat(removed, updated, created), nil
+}
+
+// besides returns the name at which the ownership of an alias is recorded for a registry that wants it at the
+// alias itself, where DNS can have no text: the one that later registries use. It is empty for a wildcard.
+func besides(alias string) string {
+	if strings.HasPrefix(alias, "*") {
+		return ""
+	}
+	return "cname-" + alias
+}
+
+// owns reports whether the endpoint is a text by which ExternalDNS owns a record.
+func (e *endpoint) owns() bool {
+	return strings.EqualFold(e.RecordType, typeTXT) && slices.ContainsFunc(e.Targets, func(target string) bool {
+		return strings.HasPrefix(unquoted(target), ownership)
+	})
+}
+
+// parted moves texts at the names of aliases to the names besides, and removes them there, too.
+func (c *endpointChanges) parted() {
+	plain := func(e *endpoint) string { return bare(strings.ToLower(e.DNSName)) }
+	aliases := func(list []*endpoint) map[string]bool {
+		names := map[string]bool{}
+		for _, e := range list {
+			if strings.EqualFold(e.RecordType, "CNAME") {
+				names[plain(e)] = besides(plain(e)) != ""
+			}
+		}
+		return names
+	}
+	moved := func(e *endpoint) *endpoint {
+		other := *e
+		other.DNSName, other.Targets = besides(plain(e)), slices.Clone(e.Targets)
+		return &other
+	}
+	made, changed, gone := aliases(c.Create), aliases(c.UpdateNew), aliases(c.Delete)
+	for i, e := range c.Create {
+		if e.owns() && made[plain(e)] {
+			c.Create[i] = moved(e)
+		}
+	}
+	for i, e := range c.UpdateNew {
+		if e.owns() && changed[plain(e)] {
+			c.UpdateNew[i], c.UpdateOld[i] = moved(e), moved(c.UpdateOld[i])
+		}
+	}
+	for _, e := range slices.Clone(c.Delete) {
+		if e.owns() && gone[plain(e)] {
+			c.Delete = append(c.Delete, moved(e))
+		}
+	}
+}
+
+// joined adds the texts of aliases that are recorded besides them to where their registry looks for them.
+func joined(sets map[string]*endpoint) {
+	for _, alias := range slices.Collect(maps.Values(sets)) {
+		name := besides(alias.DNSName)
+		text := sets[name+" "+typeTXT]
+		at := alias.DNSName + " " + typeTXT
+		if alias.RecordType != "CNAME" || text == nil || !text.owns() || sets[at] != nil {
+			continue
+		}
+		other := *text
+		other.DNSName, other.Targets = alias.DNSName, slices.Clone(text.Targets)
+		sets[at] = &other
+	}
 }
 
 // appendChange appends the change from one endpoint to another; either may be nil.

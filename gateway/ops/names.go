@@ -46,6 +46,8 @@ func (b *Bound) NamesChanged() []string {
 		names = append(names, FullName(child, zone))
 	case address != "":
 		names = append(names, reverseName(address))
+	case b.Text(hostParam) != "": // the script refuses records of other names outside
+		names = append(names, strings.TrimSuffix(b.Text(hostParam), "."))
 	default:
 		names = append(names, zone)
 	}
@@ -116,7 +118,7 @@ func (c *checker) names(op *Operation, fault func(string, ...any)) {
 	if op.Lane != ps.DNS || !op.Effect.Writes() || op.Protocol != nil {
 		return
 	}
-	for _, name := range slices.Concat([]string{ownerParam, childParam}, zoneParams, addressParams) {
+	for _, name := range slices.Concat([]string{ownerParam, childParam, hostParam}, zoneParams, addressParams) {
 		if p := op.Param(name); p != nil && p.Name == name {
 			return
 		}

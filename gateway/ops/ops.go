@@ -272,6 +272,7 @@ var Resources = map[string]string{
 	"lookupZone":  "Forward lookup zones of the DNS server",
 	"forwarder":   "Conditional forwarders of the DNS server",
 	"delegation":  "Delegations: names that the zones of the DNS server leave to other servers",
+	"nameServer":  "Name servers of zones: the NS records of the zones themselves",
 	"membership":  "Members of groups",
 	"user":        "User accounts",
 	"ou":          "Organizational units",

@@ -24,7 +24,7 @@ const ownerDoc = "The owner name: relative to the zone, or a full name inside it
 
 // recordRows returns the operations of every type of records.
 func recordRows() []*Operation {
-	rows := []*Operation{recordList, hostList}
+	rows := slices.Concat([]*Operation{recordList}, hostRows, []*Operation{controllerRow}, nameServerRows)
 	for _, t := range schema.RecordTypes {
 		if t.Resource == "" {
 			continue
@@ -59,28 +59,149 @@ var recordList = &Operation{
 	Sample:  Given{"ZoneName": "corp.example"},
 }
 
-// hostList lists what names a host, in all zones.
-var hostList = &Operation{
-	ID:      "record.listHost",
-	Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
-	Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
-	Scope: identity.DNSRead, Effect: Read,
-	Params: []Param{
-		{Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example",
-			Doc: "The name of the host in full. A name of one label has a dot at its end."},
-		{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."},
-		stampedBefore,
+const (
+	hostParam   = "HostName"
+	hostSubject = "host '{HostName}'"
+)
+
+// hostRows are about all that names a host, in all zones.
+var hostRows = []*Operation{
+	{
+		ID:      "record.listHost",
+		Summary: "Lists all that names a host, in all zones and of all types: the records of its name, and those that lead to it.",
+		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}",
+		Scope: identity.DNSRead, Effect: Read,
+		Params:  []Param{namedHost, hostTypes, stampedBefore},
+		Rules:   []Rule{hostIsFull},
+		Fixed:   ps.Args{"Mixed": ps.Bool(true)},
+		Script:  "Get-GatewayRecordList",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Record, List},
+		Subject: hostSubject,
+		Sample:  Given{hostParam: "web1.corp.example"},
 	},
-	Rules:   []Rule{hostIsFull},
-	Fixed:   ps.Args{"Mixed": ps.Bool(true)},
-	Script:  "Get-GatewayRecordList",
-	Lane:    ps.DNS,
-	Reply:   Reply{schema.Record, List},
-	Subject: "host '{HostName}'",
-	Sample:  Given{hostParam: "web1.corp.example"},
+	{
+		ID:      "record.hostExists",
+		Summary: "Reports whether anything names a host: a record of its name, or one that leads to it.",
+		Method:  http.MethodGet, Path: "/api/DnsRecord/Host/{HostName}/Exists",
+		Scope: identity.DNSRead, Effect: Read,
+		Params:  []Param{namedHost},
+		Rules:   []Rule{hostIsFull},
+		Script:  "Test-GatewayHost",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Existence, Exists},
+		Subject: hostSubject,
+		Sample:  Given{hostParam: "web1.corp.example"},
+	},
+	{
+		ID:      "record.deleteHost",
+		Summary: "Removes all that names a host in one change: records of its name, and those that lead to it.",
+		Method:  http.MethodDelete, Path: "/api/DnsRecord/Host/{HostName}",
+		Scope: identity.DNSDelete, Effect: Delete,
+		Params:    []Param{namedHost, audited(hostTypes)},
+		Rules:     []Rule{hostIsFull},
+		Script:    "Remove-GatewayHost",
+		Lane:      ps.DNS,
+		Reply:     Reply{schema.Record, List},
+		Settle:    Settle{Script: "Confirm-GatewayHost"},
+		Fails:     []schema.Code{schema.Protected, schema.TooMany, schema.Partial},
+		Undo:      recordsBack,
+		Guard:     Guard{Never: "it is about several records"},
+		Subject:   hostSubject,
+		Success:   "What names the {subject} was removed: {records}.",
+		Unchanged: "Nothing was removed: no record that can be removed names the {subject}.",
+		Sample:    Given{hostParam: "app3.corp.example"},
+	},
 }
 
-const hostParam = "HostName"
+// controllerRow removes what a controller has left.
+var controllerRow = &Operation{
+	ID:      "record.deleteController",
+	Summary: "Removes what a domain controller that is gone has left in DNS, in one change.",
+	Method:  http.MethodDelete, Path: "/api/DnsRecord/Controller/{HostName}",
+	Scope: identity.DNSDelete, Effect: Delete,
+	Params: []Param{namedHost}, Rules: []Rule{hostIsFull},
+	Script: "Remove-GatewayHost", Fixed: ps.Args{"Controller": ps.Bool(true)},
+	Lane:   ps.DNS,
+	Reply:  Reply{schema.Record, List},
+	Settle: Settle{Script: "Confirm-GatewayHost"},
+	Fails: []schema.Code{
+		schema.Protected, schema.TooMany, schema.Unprocessable, schema.Unavailable, schema.Partial,
+	},
+	Undo:      recordsBack,
+	Guard:     Guard{Never: "it is about several records"},
+	Subject:   "domain controller '{HostName}'",
+	Success:   "What the {subject} had left was removed: {records}.",
+	Unchanged: "Nothing was removed: the {subject} has left no record that can be removed.",
+	Sample:    Given{hostParam: "app3.corp.example"},
+}
+
+var namedHost = Param{
+	Name: hostParam, Path: hostParam, Arg: "Named", Kind: schema.Owner, Required: true, Example: "web1.corp.example",
+	Doc: "The name of the host in full. A name of one label has a dot at its end.",
+}
+
+var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."}
+
+// nameServerRows are about the name servers of a zone.
+var nameServerRows = []*Operation{
+	{
+		ID:      "nameServer.create",
+		Summary: "Adds a name server to those of a zone. Asks for the scope `privileged`, too.",
+		Method:  http.MethodPost, Path: "/api/DnsNameServer",
+		Scope: identity.DNSWrite, Effect: Create, Disrupts: true,
+		Params: []Param{
+			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+			{Name: serverParam, Kind: schema.NewTarget, Required: true, Example: "ns9.corp.example", Doc: serverDoc},
+			{Name: ttlParam, Kind: schema.TimeToLive, Doc: "The time to live in seconds; absent: the zone's."},
+		},
+		Script:  "New-GatewayNameServer",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Record, Single},
+		Settle:  Settle{Script: "Confirm-GatewayHost"},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Unprocessable},
+		Undo:    called("nameServer.delete", sameServer),
+		Subject: serverSubject,
+		Success: "The {subject} was added.",
+		Sample:  Given{zoneParam: "corp.example", serverParam: "ns9.corp.example"},
+	},
+	{
+		ID:      "nameServer.delete",
+		Summary: "Removes a name server from those of a zone. Asks for the scope `privileged`, too.",
+		Method:  http.MethodDelete, Path: "/api/DnsNameServer",
+		Scope: identity.DNSDelete, Effect: Delete,
+		Params: []Param{
+			{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},
+			{Name: serverParam, Kind: schema.Target, Required: true, Example: "dc2.corp.example", Doc: serverDoc},
+		},
+		Script:  "Remove-GatewayNameServer",
+		Lane:    ps.DNS,
+		Reply:   Reply{schema.Record, Single},
+		Settle:  Settle{Script: "Confirm-GatewayHost"},
+		Fails:   []schema.Code{schema.NotFound, schema.Conflict, schema.Protected},
+		Undo:    recordsBack,
+		Guard:   Guard{Never: "name servers of a zone have no tags"},
+		Subject: serverSubject,
+		Success: "The {subject} was removed.",
+		Sample:  Given{zoneParam: "corp.example", serverParam: "dc2.corp.example"},
+	},
+}
+
+const (
+	serverSubject = "name server '{NameServer}' of zone '{ZoneName}'"
+	serverDoc     = "The name server. Without any dot it is a name in the zone."
+)
+
+// sameServer returns the name server that a change was about.
+func sameServer(d Done) Given {
+	return Given{zoneParam: d.Texts[zoneParam], serverParam: d.Texts[serverParam]}
+}
+
+// audited returns a parameter whose value the audit has.
+func audited(p Param) Param {
+	p.Audited = true
+	return p
+}
 
 // stampedBefore chooses what dynamic update has not renewed for long.
 var stampedBefore = Param{

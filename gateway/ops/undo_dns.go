@@ -170,6 +170,40 @@ func undoSet(d Done) []Undoing {
 	return d.all("recordSet.put", given)
 }
 
+// recordsBack is the undo of a removal of several records, each announced as an object of its own: they are
+// created again, each with its own row.
+var recordsBack = Undo{Rows: creatingRows(), Loss: stampLost, Calls: func(d Done) []Undoing {
+	var calls []Undoing
+	for _, object := range d.Intent.Objects {
+		records := ImageOf(&object).Records
+		if len(records) != 1 || len(object.Changes) == 0 {
+			continue
+		}
+		if of := records[0]; of.Type == "NS" { // of the zone itself
+			ttl := strconv.FormatInt(of.TTL, 10)
+			given := Given{zoneParam: of.Zone, serverParam: of.Data, ttlParam: ttl}
+			calls = append(calls, Undoing{Row: "nameServer.create", Given: given, Undone: []ps.Intended{object}})
+			continue
+		}
+		if given := recordGiven(records[0]); given != nil {
+			row := rowOfType(records[0].Type) + ".create"
+			calls = append(calls, Undoing{Row: row, Given: given, Undone: []ps.Intended{object}})
+		}
+	}
+	return calls
+}}
+
+// creatingRows returns the rows that create records.
+func creatingRows() []string {
+	rows := []string{"nameServer.create"}
+	for _, t := range schema.RecordTypes {
+		if t.Resource != "" {
+			rows = append(rows, t.Resource+".create")
+		}
+	}
+	return rows
+}
+
 // stampLost says that records that were dynamic come back as static ones.
 func stampLost(d Done) string {
 	for i := range d.Intent.Objects {

@@ -408,6 +408,30 @@ function Test-GatewayNaming {
     $false
 }
 
+# The zones that the server holds records of itself, of those that the caller may see.
+function Get-GatewayHeldZone {
+    [CmdletBinding()]
+    param(
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    Set-GatewayStep -Label 'list zones'
+    foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
+        if ([bool]$zone.IsAutoCreated -or [string]$zone.ZoneName -eq 'TrustAnchors') { continue }
+        if (@('Forwarder', 'Stub') -contains [string]$zone.ZoneType) { continue }
+        if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zone }
+    }
+}
+
+# Warns that the records of a zone are missing, because of an error.
+function Add-GatewayUnreadable {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [object] $Record)
+    $code = Get-GatewayErrorCode -Record $Record
+    $message = "The records of this zone could not be read (error $code); they are missing from the list."
+    Add-GatewayWarning -Code 'zone_unreadable' -Target $ZoneName -Message $message
+}
+
 # The records of one zone, or of all zones that the server holds itself: with Type those of this type in its own form,
 # without it all in the common one; with Name or Data only those with exactly that owner name or these data.
 function Get-GatewayRecordReport {
@@ -424,12 +448,7 @@ function Get-GatewayRecordReport {
     if ($ZoneName) {
         $zones.Add((Find-GatewayZone -ZoneName $ZoneName -ComputerName $ComputerName -AllowedZone $AllowedZone))
     } else {
-        Set-GatewayStep -Label 'list zones'
-        foreach ($zone in @(Get-DnsServerZone -ComputerName $ComputerName)) {
-            if ([bool]$zone.IsAutoCreated -or [string]$zone.ZoneName -eq 'TrustAnchors') { continue }
-            if (@('Forwarder', 'Stub') -contains [string]$zone.ZoneType) { continue }
-            if (Test-GatewayAllowedZone -ZoneName ([string]$zone.ZoneName) -AllowedZone $AllowedZone) { $zones.Add($zone) }
-        }
+        foreach ($zone in @(Get-GatewayHeldZone -AllowedZone $AllowedZone -ComputerName $ComputerName)) { $zones.Add($zone) }
     }
     # The order of the whole list is name, zone, type, data, so all zones are read before the first record is written.
     $zero = [string][char]0
@@ -461,9 +480,7 @@ function Get-GatewayRecordReport {
             }
         } catch {
             if ($ZoneName) { throw }
-            $code = Get-GatewayErrorCode -Record $_
-            $message = "The records of this zone could not be read (error $code); they are missing from the list."
-            Add-GatewayWarning -Code 'zone_unreadable' -Target $zoneText -Message $message
+            Add-GatewayUnreadable -ZoneName $zoneText -Record $_
         }
     }
     $sorted = $found.ToArray()

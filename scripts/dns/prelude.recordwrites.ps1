@@ -218,7 +218,7 @@ function Get-GatewayClearRecord {
     $clear
 }
 
-# Adds a record as it was.
+# Adds a record as it was. NS records are those of the zone itself: others belong to delegations.
 function Restore-GatewayRecord {
     [CmdletBinding()]
     param(
@@ -232,7 +232,12 @@ function Restore-GatewayRecord {
             Type = (Get-GatewayRecordKind -Record $item); Data = @(Get-GatewayRecordField -Record $item)
             TimeToLive = [int]$item.TimeToLive.TotalSeconds; Age = $null -ne $item.Timestamp
         }
-        Add-GatewayTypedRecord @again
+        if ($again.Type -eq 'NS') {
+            $server = @{ NameServer = $again.Data[0]; TimeToLive = $again.TimeToLive; ComputerName = $ComputerName }
+            Add-GatewayNameServer -ZoneName $ZoneName @server
+        } else {
+            Add-GatewayTypedRecord @again
+        }
     }
 }
 

@@ -172,7 +172,8 @@ var nouns = map[string]string{
 	"caa": "CaaRecord", "tlsa": "TlsaRecord", "sshfp": "SshfpRecord", "dname": "DNameRecord",
 	"record": "DnsRecord", "recordSet": "DnsRecordSet", "reverseZone": "DnsReverseZone", "zone": "DnsZone", "lookupZone": "DnsLookupZone",
 	"forwarder": "DnsForwarder", "delegation": "DnsDelegation", "membership": "Membership", "user": "User", "ou": "OU", "caller": "Caller",
-	"search": "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job", "cluster": "Cluster",
+	"nameServer": "DnsNameServer",
+	"search":     "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job", "cluster": "Cluster",
 }
 
 // prefix begins the noun of every function.

@@ -1,0 +1,14 @@
+# Returns whether anything names a host: a record of its name, or one that leads to it.
+[CmdletBinding()]
+param(
+    [Parameter(Mandatory)] [string] $Named,
+    [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+    [Parameter(Mandatory)] [string] $ComputerName
+)
+
+$found = @(Find-GatewayNaming -Name $Named.TrimEnd([char]'.') -AllowedZone $AllowedZone -ComputerName $ComputerName)
+[ordered]@{
+    exists            = [bool]($found.Length -gt 0)
+    guid              = ''
+    distinguishedName = ''
+}

@@ -1,0 +1,210 @@
+# Functions for all that names a host: its own records, and those that lead to it.
+# Loaded after the prelude of records.
+
+# All that names a host, in all zones that the server holds: for each record its zone, its object, the common form of
+# it, its key, and whether it leads to the host. Those that lead to it come first, then no name points to nothing
+# while they go; all in the order of lists.
+function Find-GatewayNaming {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $Type,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $zero = [string][char]0
+    $found = [System.Collections.Generic.List[object]]::new()
+    $keys = [System.Collections.Generic.List[string]]::new()
+    foreach ($zone in @(Get-GatewayHeldZone -AllowedZone $AllowedZone -ComputerName $ComputerName)) {
+        $zoneText = [string]$zone.ZoneName
+        Set-GatewayStep -Label 'list records' -Arg 'Named'
+        try {
+            $records = @(Get-DnsServerResourceRecord -ZoneName $zoneText -ComputerName $ComputerName)
+        } catch {
+            Add-GatewayUnreadable -ZoneName $zoneText -Record $_
+            continue
+        }
+        $reports = @(ConvertTo-GatewayRecord -Record $records -ZoneName $zoneText)
+        for ($i = 0; $i -lt $reports.Length; $i++) {
+            $report = $reports[$i]
+            if (-not (Test-GatewayNaming -Report $report -Name $Name)) { continue }
+            $kind = [string]$report.type
+            if ($null -ne $Type -and $Type.Length -gt 0 -and -not (Test-GatewayListed -Text $kind -List $Type)) { continue }
+            $data = [string[]]@(Get-GatewayRecordField -Record $records[$i])
+            $fqdn = ([string]$report.fqdn).ToLowerInvariant()
+            $leads = -not $fqdn.Equals($Name.ToLowerInvariant())
+            $found.Add(@{
+                    zone = $zone; name = $zoneText; record = $records[$i]; report = $report; type = $kind; data = $data
+                    fqdn = $fqdn; leads = $leads; key = (Get-GatewayRecordKey -Fqdn $fqdn -Type $kind -Data $data)
+                })
+            $order = '1'
+            if ($leads) { $order = '0' }
+            $keys.Add($order + $report.name.ToUpperInvariant() + $zero + $zoneText.ToUpperInvariant() + $zero + $kind + $zero + $report.data.ToUpperInvariant())
+        }
+    }
+    $sorted = $found.ToArray()
+    $order = $keys.ToArray()
+    [System.Array]::Sort([System.Array]$order, [System.Array]$sorted, [System.Collections.IComparer][System.StringComparer]::Ordinal)
+    $sorted
+}
+
+# Why a record stays although it names a host that is removed; '' if it goes. Servers are the name servers that the
+# zone of an NS record keeps, if these may be removed.
+function Get-GatewayStayReason {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [hashtable] $Item, [bool] $Controller = $false, [int] $Servers = 0)
+    if ([string]$Item.zone.ZoneType -ne 'Primary') { return "its zone '$($Item.name)' is not a primary zone of this server" }
+    if ($Item.type -eq 'SOA') { return 'the server writes it itself' }
+    if ($Item.type -eq 'NS' -and $Item.report.name -eq '@') {
+        if (-not $Controller) { return "it makes the host a name server of the zone '$($Item.name)', which DELETE /api/DnsNameServer ends" }
+        if ($Servers -eq 0) { return "it is the last name server of the zone '$($Item.name)': add another one first, with POST /api/DnsNameServer" }
+        return ''
+    }
+    if ($Item.type -eq 'NS') { return 'it is a delegation, which DELETE /api/DnsDelegation removes with its addresses' }
+    if (-not $GatewayRecordTypes[$Item.type].writable) {
+        return 'its type is not written here, so that no undo could bring it back; DELETE /api/DnsRecordSet removes it'
+    }
+    ''
+}
+
+# Refuses a record of a name that the caller may not change: outside the names that it is limited to, or guarded.
+function Assert-GatewayRemovable {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Item,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedName,
+        [Parameter(Mandatory)] [hashtable] $Guards
+    )
+    if (-not (Test-GatewayAllowedName -Name $Item.fqdn -AllowedName $AllowedName)) {
+        $message = "The $($Item.type) record '$($Item.fqdn)' is outside the names that the caller is limited to. Type leaves records out."
+        Stop-Gateway -Code 'limit' -Arg 'Named' -Message $message
+    }
+    $guard = @{ Privileged = [bool]$Guards.Privileged; KnownController = $Guards.KnownController; GuardedName = $Guards.GuardedName }
+    Assert-GatewayName -Name $Item.fqdn -Arg 'Named' @guard
+    if ($GatewayRecordTypes[$Item.type].reverse) { Assert-GatewayReverseTarget -Data $Item.data @guard }
+}
+
+# Returns whether a name in full is one of the names of a limit, or lies below one. Names of challenges belong to the
+# name behind them.
+function Test-GatewayAllowedName {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedName
+    )
+    if ($null -eq $AllowedName -or $AllowedName.Length -eq 0) { return $true }
+    $challenge = '_acme-challenge.'
+    $bare = $Name
+    if ($bare.StartsWith($challenge, [System.StringComparison]::OrdinalIgnoreCase)) { $bare = $bare.Substring($challenge.Length) }
+    foreach ($allowed in $AllowedName) {
+        if (('.' + $bare).EndsWith('.' + $allowed.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) { return $true }
+    }
+    $false
+}
+
+# The NS records of a zone itself.
+function Get-GatewayNameServer {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $ZoneName, [Parameter(Mandatory)] [string] $ComputerName)
+    Set-GatewayStep -Label 'find name servers' -Arg 'ZoneName'
+    Select-GatewayRecord -Record @(Get-GatewayNode -ZoneName $ZoneName -Owner '@' -ComputerName $ComputerName) -Type 'NS'
+}
+
+# Adds a name server to those of a zone, and returns its record.
+function Add-GatewayNameServer {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $ZoneName,
+        [Parameter(Mandatory)] [string] $NameServer,
+        [int] $TimeToLive = -1,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $create = @{
+        ZoneName = $ZoneName; Name = '@'; ComputerName = $ComputerName; NameServer = (Get-GatewayFullTarget -Target $NameServer)
+        PassThru = $true; Confirm = $false
+    }
+    if ($TimeToLive -ge 0) { $create['TimeToLive'] = [timespan]::new([long]$TimeToLive * 10000000) }
+    Add-DnsServerResourceRecord -NS @create
+}
+
+# Refuses to take a host for a controller that is gone: one that exists, and one of a domain whose controllers are not
+# known here.
+function Assert-GatewayGone {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Name,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $known = [string[]]@(foreach ($one in @($KnownController)) { if ($one) { $one.TrimEnd([char]'.') } })
+    if ($known.Length -eq 0) {
+        Stop-Gateway -Code 'unavailable' -Arg 'Named' -Message 'It is not known which domain controllers exist: none can be asked now.'
+    }
+    if ((Test-GatewayAmong -Text $Name -List $known) -or $Name.Equals($ComputerName.TrimEnd([char]'.'), [System.StringComparison]::OrdinalIgnoreCase)) {
+        Stop-Gateway -Code 'protected' -Arg 'Named' -Message "'$Name' is a domain controller that exists. Demote it, or remove its account, first."
+    }
+    $domain = $Name -replace '^[^.]*\.', ''
+    foreach ($one in $known) {
+        if ($domain.Equals(($one -replace '^[^.]*\.', ''), [System.StringComparison]::OrdinalIgnoreCase)) { return }
+    }
+    $message = "'$Name' is no name of this domain, so it is not known whether such a controller exists."
+    Stop-Gateway -Code 'unprocessable' -Arg 'Named' -Message "$message Ask a gateway of its domain, or remove it with DELETE /api/DnsRecord/Host."
+}
+
+# The address records that a controller has left at the names of its domain: those with an address of the host, less
+# the addresses that a controller has which exists. Found is what names the host.
+function Find-GatewayDomainAddress {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Found,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
+        [Parameter(Mandatory)] [string] $ComputerName
+    )
+    $zones = @(Get-GatewayHeldZone -AllowedZone $AllowedZone -ComputerName $ComputerName)
+    $taken = [System.Collections.Generic.List[string]]::new()
+    $names = [System.Collections.Generic.List[string]]::new()
+    foreach ($controller in @($KnownController)) {
+        if (-not $controller) { continue }
+        $domain = $controller.TrimEnd([char]'.') -replace '^[^.]*\.', ''
+        if (-not (Test-GatewayAmong -Text $domain -List $names.ToArray())) { $names.Add($domain) }
+        $zone = Find-GatewayZoneOfName -Name $controller -ComputerName $ComputerName -Zone $zones
+        if ($null -eq $zone) { continue }
+        $text = [string]$zone.ZoneName
+        $owner = Get-GatewayRelativeName -Name ($controller.TrimEnd([char]'.') + '.') -ZoneName $text
+        foreach ($record in @(Get-GatewayNode -ZoneName $text -Owner $owner -ComputerName $ComputerName)) {
+            if ($GatewayRecordTypes[(Get-GatewayRecordKind -Record $record)].address) { $taken.Add(@(Get-GatewayRecordField -Record $record)[0]) }
+        }
+    }
+    foreach ($zone in $zones) {
+        $text = [string]$zone.ZoneName
+        if ($text.StartsWith('_msdcs.', [System.StringComparison]::OrdinalIgnoreCase)) { $names.Add($text.Substring(7)) }
+    }
+    $left = [string[]]@(foreach ($item in $Found) {
+            if ($item.leads -or -not $GatewayRecordTypes[$item.type].address) { continue }
+            if (-not (Test-GatewayAmong -Text $item.data[0] -List $taken.ToArray())) { $item.data[0] }
+        })
+    if ($left.Length -eq 0) { return }
+    $seen = @{}
+    foreach ($domain in $names) {
+        foreach ($full in @($domain, ('gc._msdcs.' + $domain), ('DomainDnsZones.' + $domain), ('ForestDnsZones.' + $domain))) {
+            foreach ($zone in $zones) {
+                $text = [string]$zone.ZoneName
+                $owner = Get-GatewayRelativeName -Name ($full + '.') -ZoneName $text
+                if ($owner -eq '') { continue }
+                foreach ($record in @(Get-GatewayNode -ZoneName $text -Owner $owner -ComputerName $ComputerName)) {
+                    $kind = Get-GatewayRecordKind -Record $record
+                    if (-not $GatewayRecordTypes[$kind].address) { continue }
+                    $data = [string[]]@(Get-GatewayRecordField -Record $record)
+                    if (-not (Test-GatewayAmong -Text $data[0] -List $left)) { continue }
+                    $fqdn = $full.ToLowerInvariant()
+                    $key = Get-GatewayRecordKey -Fqdn $fqdn -Type $kind -Data $data
+                    if ($seen.ContainsKey($text + ' ' + $key)) { continue }
+                    $seen[$text + ' ' + $key] = $true
+                    $report = @(ConvertTo-GatewayRecord -Record @($record) -ZoneName $text)[0]
+                    @{ zone = $zone; name = $text; record = $record; report = $report; type = $kind; data = $data; fqdn = $fqdn; leads = $true; key = $key }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+package odd
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/ps/sandbox"
+	"adgateway/test/systemtest"
+)
+
+// hostCall returns a call about all that names a host.
+func hostCall(method, host, rest string, params map[string]any) systemtest.Call {
+	return systemtest.Call{Method: method, Path: "/api/DnsRecord/Host/" + escaped(host) + rest, Params: params}
+}
+
+// lines returns records in one text each, but for their time stamps.
+func lines(a systemtest.Answer) []string {
+	all := []string{}
+	for _, record := range a.Envelope.Result {
+		if record["type"] == "SOA" { // its serial number counts the changes
+			continue
+		}
+		all = append(all, shown(record).String()+" "+systemtest.Text(record["ttl"]))
+	}
+	return all
+}
+
+// TestAHostIsRemovedInOneChange: the dry run lists what goes, exactly that goes, and one undo brings
+// it back. A record that cannot be brought back stays, and is named; where a value is one that no call
+// creates, the plan says that there is no undo.
+func TestAHostIsRemovedInOneChange(t *testing.T) {
+	s := newSystem(t)
+	for host, c := range map[string]struct {
+		stay int
+		back bool
+	}{
+		"app3.corp.example": {back: true}, "web1.corp.example": {back: true},
+		"münchen.odd.example": {}, `two\032words.odd.example`: {}, "odd.example": {stay: 2},
+	} {
+		t.Run(host, func(t *testing.T) {
+			s := s.In(t)
+			exists := s.Do(hostCall(http.MethodGet, host, "/Exists", nil))
+			require.Equal(t, http.StatusOK, exists.Status, "%s", exists.Body)
+			assert.Equal(t, true, exists.Envelope.Result[0]["exists"])
+			listed := lines(s.Do(hostCall(http.MethodGet, host, "", nil)))
+			before := s.Snapshot()
+			dry := s.Do(hostCall(http.MethodDelete, host, "", map[string]any{"DryRun": true}))
+			require.Equal(t, http.StatusOK, dry.Status, "%s", dry.Body)
+			require.Empty(t, before.Compare(s.Snapshot()))
+			assert.Equal(t, len(listed)-c.stay, strings.Count(string(dry.Body), `"kind":"remove"`), "%s", dry.Body)
+			gone := s.Do(hostCall(http.MethodDelete, host, "", nil))
+			require.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
+			assert.Len(t, gone.Envelope.Result, len(listed)-c.stay)
+			assert.Subset(t, listed, lines(gone))
+			assert.GreaterOrEqual(t, len(gone.Envelope.Warnings), c.stay, "%s", gone.Body)
+			left := lines(s.Do(hostCall(http.MethodGet, host, "", nil)))
+			assert.Len(t, left, c.stay)
+			if !c.back { // names or values that no call creates
+				assert.Contains(t, string(dry.Body), `"state":"open","undo":"none"`)
+				return
+			}
+			assert.Contains(t, string(dry.Body), `"state":"open","undo":"full"`)
+			undone := s.Do(systemtest.UndoOf(gone.Header.Get("X-Change-Id")))
+			require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
+			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
+		})
+	}
+	none := s.Do(hostCall(http.MethodDelete, "nobody.odd.example", "", nil))
+	require.Equal(t, http.StatusOK, none.Status, "%s", none.Body)
+	assert.Empty(t, none.Envelope.Result)
+	exists := s.Do(hostCall(http.MethodGet, "nobody.odd.example", "/Exists", nil))
+	assert.Equal(t, false, exists.Envelope.Result[0]["exists"], "%s", exists.Body)
+}
+
+// TestTheRemovalOfAHostKeepsGuards: of names, zones and numbers.
+func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{}, "limits.bulkDelete=3")
+	before := s.Snapshot()
+	many := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", nil))
+	assert.Equal(t, http.StatusConflict, many.Status, "%s", many.Body)
+	assert.Equal(t, "too_many", many.Envelope.Error.Code)
+	assert.Empty(t, before.Compare(s.Snapshot()))
+	params := map[string]any{"Type": "A,PTR", "DryRun": true}
+	few := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", params))
+	assert.Equal(t, http.StatusOK, few.Status, "%s", few.Body)
+	assert.Equal(t, 2, strings.Count(string(few.Body), `"kind":"remove"`), "%s", few.Body)
+}
+
+// TestWhatIsLeftOfAController goes in one change that one undo takes back, and nothing of a controller that
+// exists goes.
+func TestWhatIsLeftOfAController(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{})
+	const zone, msdcs, gone = "corp.example", "_msdcs.corp.example", "dc9.corp.example"
+	post := func(path string, params map[string]any) {
+		a := s.Do(systemtest.Call{Method: http.MethodPost, Path: path, Params: params})
+		require.Equal(t, http.StatusCreated, a.Status, "%s %s", path, a.Body)
+	}
+	address := func(zone, name, ip string) {
+		post("/api/DnsARecord", map[string]any{"ZoneName": zone, "DNS_HostName": name, "IP_Address": ip})
+	}
+	const ip = "10.0.0.19"
+	address(zone, "dc9", ip)
+	address(zone, "dc9", "10.0.0.10") // which dc1 has, too
+	address(zone, "@", ip)
+	address(zone, "DomainDnsZones", ip)
+	address(msdcs, "gc", ip)
+	post("/api/DnsPtrRecord", map[string]any{"IP_Address": ip, "DNS_TargetName": gone})
+	post("/api/DnsCNameRecord", map[string]any{
+		"ZoneName": msdcs, "DNS_HostName": "5f0e2a44-7d1c-4be0-9a3d-0c1f6f1b9a01", "DNS_HostName_Alias": gone,
+	})
+	for _, name := range []string{"_ldap._tcp", "_kerberos._tcp.Default-First-Site-Name._sites"} {
+		post("/api/DnsSrvRecord", map[string]any{
+			"ZoneName": zone, "DNS_HostName": name, "DNS_TargetName": gone, "Port": 389, "Weight": 100,
+		})
+	}
+	for _, of := range []string{zone, msdcs, "10.in-addr.arpa"} {
+		post("/api/DnsNameServer", map[string]any{"ZoneName": of, "NameServer": gone})
+	}
+	const left = 12
+	path := "/api/DnsRecord/Controller/"
+	before := s.Snapshot()
+	for host, code := range map[string]string{
+		"dc1.corp.example": "protected", "DC2.corp.example.": "protected", "dc9.sub.corp.example": "unprocessable",
+	} {
+		a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path + host})
+		require.NotNil(t, a.Envelope.Error, "%s: %s", host, a.Body)
+		assert.Equal(t, code, string(a.Envelope.Error.Code), "%s: %s", host, a.Body)
+	}
+	call := systemtest.Call{Method: http.MethodDelete, Path: path + gone, Params: map[string]any{"DryRun": true}}
+	dry := s.Do(call)
+	require.Equal(t, http.StatusOK, dry.Status, "%s", dry.Body)
+	assert.Equal(t, left, strings.Count(string(dry.Body), `"kind":"remove"`), "%s", dry.Body)
+	assert.Contains(t, string(dry.Body), `"state":"open","undo":"full"`)
+	require.Empty(t, before.Compare(s.Snapshot()))
+	call.Params = nil
+	a := s.Do(call)
+	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+	assert.Len(t, a.Envelope.Result, left)
+	for _, record := range a.Envelope.Result {
+		text := shown(record).String()
+		assert.True(t, strings.Contains(text, "dc9") || strings.Contains(text, ip), "%s", text)
+	}
+	exists := s.Do(hostCall(http.MethodGet, gone, "/Exists", nil))
+	assert.Equal(t, false, exists.Envelope.Result[0]["exists"], "%s", exists.Body)
+	undone := s.Do(systemtest.UndoOf(a.Header.Get("X-Change-Id")))
+	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
+	call.Params = map[string]any{"DryRun": true}
+	again := s.Do(call)
+	assert.Equal(t, left, strings.Count(string(again.Body), `"kind":"remove"`), "%s", again.Body)
+	for _, server := range []string{"dc9", "dc2", "dc1"} {
+		params := map[string]any{"ZoneName": zone, "NameServer": server + ".corp.example"}
+		a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsNameServer", Params: params})
+		if server != "dc1" {
+			assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
+			continue
+		}
+		require.Equal(t, http.StatusConflict, a.Status, "the last one: %s", a.Body)
+		assert.Equal(t, "protected", string(a.Envelope.Error.Code))
+	}
+}
