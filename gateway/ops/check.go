@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -102,7 +103,7 @@ func (c *checker) operation(op *Operation) {
 	if op.Effect < Read || op.Effect > Rename {
 		fault("has no effect")
 	}
-	if op.Effect.Writes() == (op.Method == "GET") && (op.Protocol == nil || op.Effect.Writes()) {
+	if op.Effect.Writes() == (op.Method == "GET") && (op.Protocol == nil || op.Effect.Writes()) && !op.Reveals {
 		fault("has effect %s but method %s", op.Effect, op.Method)
 	}
 	if op.Effect.Writes() && op.Success == "" {
@@ -133,6 +134,7 @@ func (c *checker) operation(op *Operation) {
 	c.sample(op, fault)
 	c.script(op, fault)
 	c.settle(op, fault)
+	reveals(op, fault)
 }
 
 var segment = regexp.MustCompile(`\{[^}]*\}`)
@@ -330,6 +332,37 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		case given && declared.Type != typ:
 			fault("the script's %s is %s, not %s", declared.Name, declared.Type, typ)
 		}
+	}
+}
+
+// reveals checks a row that shows a secret, and that no other one does.
+func reveals(op *Operation, fault func(string, ...any)) {
+	secret := op.Reply.Shape != nil && len(schema.Secrets(op.Reply.Shape)) > 0
+	if !op.Reveals {
+		if secret {
+			fault("answers with a secret, but does not say that it reveals one")
+		}
+		if op.Scope == identity.LapsReveal || op.Scope == identity.RecoveryReveal {
+			fault("has the scope %s, but reveals nothing", op.Scope)
+		}
+		return
+	}
+	why := op.Param(ReasonName)
+	switch {
+	case !secret:
+		fault("reveals, but its record has no secret")
+	case op.Reply.Mark != Single || op.Reply.Shape.Tag != nil:
+		fault("reveals more than one record, or one with an entity tag")
+	}
+	switch {
+	case op.Effect != Read || op.Method != http.MethodPost || op.Also != "" || op.Local || op.Script == "":
+		fault("reveals, but is no read by a script that is sent with POST alone")
+	case !op.Scope.Apart() || len(op.Or) > 0:
+		fault("reveals, but needs no scope that has to be given by its name")
+	case why == nil || why.Kind != schema.Reason || !why.Required || !why.Identifies():
+		fault("reveals, but asks for no %s", ReasonName)
+	case slices.ContainsFunc(op.Params, func(p Param) bool { return schema.ChoosesFields(p.Kind) }):
+		fault("reveals, but the record can be shortened")
 	}
 }
 

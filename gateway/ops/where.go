@@ -19,12 +19,13 @@ func (w Where) String() string {
 }
 
 // Where returns where a call of the operation runs, given its raw query: nothing else of a call
-// has been read then. Changes, dry runs included, and reads of what gateways keep themselves
-// run on the leader. Reads of the directory and of DNS run here, and so does what is as good
-// from any gateway. A query that cannot be parsed is for whoever refuses it.
+// has been read then. Changes, dry runs included, what reveals secrets, which is counted for
+// all gateways, and reads of what gateways keep themselves run on the leader. Reads of the directory
+// and of DNS run here, and so does what is as good from any gateway. A query that cannot be parsed is
+// for whoever refuses it.
 func (op *Operation) Where(query string) Where {
 	switch {
-	case op.Effect.Writes():
+	case op.Effect.Writes(), op.Reveals:
 		return Leader
 	case !op.Local || op.Here:
 		return Here
