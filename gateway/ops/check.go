@@ -60,6 +60,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	for _, op := range table {
 		c.operation(op)
 		c.needs(op, table)
+		c.beside(op, table)
 		c.guards(op, table, func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) })
 	}
 	c.undos(table)
@@ -259,6 +260,29 @@ func (c *checker) needs(op *Operation, table []*Operation) {
 	_, problems := row.Bind(op.Needs.Given)
 	for _, p := range problems {
 		c.fault("operation %s: its sample needs a call that is refused: %s %s", op.ID, p.Field, p.Message)
+	}
+}
+
+// beside checks that the row which completes a record has records that fit in it.
+func (c *checker) beside(op *Operation, table []*Operation) {
+	of := op.Beside
+	if of.Row == "" {
+		return
+	}
+	fault := func(why string) { c.fault("operation %s: the row beside it, %s, %s", op.ID, of.Row, why) }
+	row := Find(table, of.Row)
+	switch {
+	case row == nil || row.Effect != Read || row.Local || row.Reveals || row.Reply.Mark != List:
+		fault("is no list that a script reads")
+		return
+	case op.Effect != Read || op.Local || op.Reply.Mark != Single:
+		fault("completes what is no single record that a script reads")
+	case of.Code == "" || of.Unasked == "" || of.Given == nil:
+		fault("lacks what is said when it fails, or its parameters")
+	}
+	at := slices.IndexFunc(op.Reply.Shape.Fields, func(f schema.Field) bool { return f.Name == of.Member })
+	if at < 0 || !op.Reply.Shape.Fields[at].Null || op.Reply.Shape.Fields[at].Type != schema.ObjectListField {
+		fault("completes a member that is no list of objects which may be null")
 	}
 }
 

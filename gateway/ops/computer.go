@@ -300,7 +300,7 @@ var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
 // recoveryRows are about the BitLocker keys of computers.
 var recoveryRows = []*Operation{
 	{
-		ID: "computer.recoveryKeys", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",
+		ID: "computer.recoveryKey", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/RecoveryKeys",
 		Scope: identity.RecoveryList, Effect: Read,
 		Params:  []Param{existingComputer("ADComputersName")},

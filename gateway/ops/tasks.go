@@ -297,7 +297,7 @@ func protectedTarget(p Param) Param {
 // lockoutRows are about where accounts were locked out.
 var lockoutRows = []*Operation{
 	{
-		ID: "user.lockouts", Summary: "Shows when and from where a user was locked out.",
+		ID: "user.lockout", Summary: "Shows when and from where a user was locked out.",
 		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Lockouts",
 		Scope: identity.UserLockouts, Effect: Read,
 		Params: []Param{
@@ -319,7 +319,7 @@ const lockoutLimit = 10 * time.Second
 
 // lockedOutFrom adds to the state of an account that is locked out where that was done.
 var lockedOutFrom = Beside{
-	Row: "user.lockouts", Member: "lockouts", Code: "lockouts_unknown",
+	Row: "user.lockout", Member: "lockouts", Code: "lockouts_unknown",
 	Unasked: "Where the account was locked out is not known",
 	Given:   func(b *Bound) Given { return Given{usernameName: b.Text(usernameName), "Hours": "168"} },
 }

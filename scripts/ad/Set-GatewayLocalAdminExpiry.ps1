@@ -26,9 +26,9 @@ $new = $ExpiresAt
 $ticks = $ExpiresAtTicks
 if (-not $ExpiresAt) {
     $now = ([datetime](Get-ADRootDSE -Server $Server).currentTime).ToUniversalTime()
-    $new = $now.ToString($GatewayDateFormat, $GatewayInvariant)
     $first = [long]0 # of file times
     $ticks = [string]([long]($now - [DateTime]::FromFileTimeUtc($first)).TotalSeconds * 10000000)
+    $new = [string](Get-GatewayFileTime -Value $ticks)
 }
 
 # Announce.

@@ -1,15 +1,22 @@
 package story
 
 import (
+	"encoding/json"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/authn"
+	"adgateway/gateway/identity"
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/session"
 	"adgateway/test/systemtest"
 )
 
@@ -153,6 +160,73 @@ func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 		assert.Equal(t, "111111-222222-333333-444444-555555-666666-777777-888888", s.Record(a)["recoveryPassword"])
 	}
 	s.Rejects(revealingKey("PC02", recoveryID), http.StatusNotFound, "not_found")
+}
+
+// TestTheAuditHasWhoAsksBeforeTheSecretIsRead: with an audit log that leaves out reads.
+func TestTheAuditHasWhoAsksBeforeTheSecretIsRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "audit.jsonl")
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+file, "audit.reads=false")
+	require.Equal(t, http.StatusOK, s.Do(revealing("PC01")).Status)
+	s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied")
+	s.Rejects(posting("/api/Computers/PC01/LocalAdmin/Reveal", nil), http.StatusBadRequest, "invalid_request")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var events []string
+	for line := range strings.Lines(string(text)) {
+		var one struct {
+			Event, Operation, Outcome, Code string
+			Parameters                      map[string]string
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &one))
+		if one.Operation != "computer.revealLocalAdmin" {
+			continue
+		}
+		events = append(events, one.Event+" "+one.Code)
+		if one.Event == "intent" {
+			assert.Equal(t, because, one.Parameters["Reason"])
+			assert.Regexp(t, "PC0[14]", one.Parameters["ADComputerName"])
+		}
+	}
+	want := []string{"intent ", "outcome ", "intent ", "outcome directory_denied", "refused invalid_request"}
+	assert.Equal(t, want, events)
+	assert.NotContains(t, string(text), "Sandbox-Local")
+}
+
+// TestFewSecretsAnHour: those that were shown count, also after a restart; the log names who has seen
+// many.
+func TestFewSecretsAnHour(t *testing.T) {
+	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
+	require.NoError(t, err)
+	most := 4
+	settings := []string{"store.file=" + filepath.Join(t.TempDir(), "state.db")}
+	start := func(t *testing.T) *systemtest.System {
+		return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
+			static := authn.NewStatic(authn.Header{})
+			caller := &identity.Principal{ID: "desk", Name: "desk", Kind: identity.KindToken, Scopes: identity.Everything()}
+			caller.Quota = &identity.Quota{RevealsPerHour: &most}
+			require.NoError(t, static.AddToken(systemtest.AllToken, caller))
+			o.Auth = static
+		}, settings...)
+	}
+	many := `"event":"many_reveals"`
+	t.Run("first", func(t *testing.T) {
+		s := start(t)
+		s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied") // shows nothing
+		s.Rejects(revealing("PC99"), http.StatusNotFound, "not_found")
+		require.Equal(t, http.StatusOK, s.Do(revealing("PC01")).Status)
+		assert.NotContains(t, s.Log.String(), many)
+		require.Equal(t, http.StatusOK, s.Do(revealing("PC02")).Status)
+		assert.Equal(t, 1, strings.Count(s.Log.String(), many), "half of them")
+		require.Equal(t, http.StatusOK, s.Do(revealingKey("PC01", recoveryID)).Status)
+	})
+	s := start(t)
+	require.Equal(t, http.StatusOK, s.Do(revealing("PC03")).Status)
+	assert.Equal(t, 1, strings.Count(s.Log.String(), many), "all of them")
+	a := s.Rejects(revealing("PC01"), http.StatusTooManyRequests, "rate_limited")
+	assert.Contains(t, string(a.Body), "may reveal 4 secrets of computers an hour and has 0 left")
+	assert.NotEmpty(t, a.Header.Get("Retry-After"))
+	managed := s.Record(s.Get("/api/Computers/PC01/LocalAdmin"))
+	assert.Equal(t, "windows", managed["kind"], "other calls go on")
 }
 
 // TestASecretIsNowhereButInItsAnswer: not in the log, the history, lists, or what the gateway keeps.

@@ -183,7 +183,7 @@ var verbs = map[string]string{
 	"get": "Get", "list": "Get", "show": "Get", "find": "Find", "create": "New", "change": "Set", "update": "Set", "put": "Set", "set": "Set",
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",
 	"unlock": "Unlock", "reset": "Reset", "add": "Add", "copy": "Copy", "restore": "Restore", "undo": "Undo",
-	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart",
+	"reveal": "Show", "expire": "Reset", "start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart",
 }
 
 // odd are the nouns of operations whose id gives none that is singular.
