@@ -34,7 +34,8 @@ func TestSealedValuesAreWhatTheyStandFor(t *testing.T) {
 	}
 	got, err := Reveal(shape, json.RawMessage(`[{"open":"","list":[{"a":"!0","b":"!0"}]}]`), keptSecrets)
 	require.NoError(t, err)
-	assert.Equal(t, `[{"open":"","list":[{"b":"plain \"and\" über","a":"!0"}]}]`, string(got), "in the order of the fields")
+	ordered := `[{"open":"","list":[{"b":"plain \"and\" über","a":"!0"}]}]`
+	assert.Equal(t, ordered, string(got), "in the order of the fields")
 }
 
 // TestWhatIsNotSealedIsRefused, and no error has a value.

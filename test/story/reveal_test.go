@@ -202,8 +202,10 @@ func TestFewSecretsAnHour(t *testing.T) {
 	start := func(t *testing.T) *systemtest.System {
 		return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) {
 			static := authn.NewStatic(authn.Header{})
-			caller := &identity.Principal{ID: "desk", Name: "desk", Kind: identity.KindToken, Scopes: identity.Everything()}
-			caller.Quota = &identity.Quota{RevealsPerHour: &most}
+			caller := &identity.Principal{
+				ID: "desk", Name: "desk", Kind: identity.KindToken, Scopes: identity.Everything(),
+				Quota: &identity.Quota{RevealsPerHour: &most},
+			}
 			require.NoError(t, static.AddToken(systemtest.AllToken, caller))
 			o.Auth = static
 		}, settings...)
