@@ -27,7 +27,12 @@ type meters struct {
 	jobsEnded    *prometheus.CounterVec
 	jobItems     *prometheus.CounterVec
 	unremembered prometheus.Counter
+	reveals      *prometheus.CounterVec
+	manyReveals  prometheus.Counter
 }
+
+// sandboxEngine is the engine whose secrets are made up.
+const sandboxEngine = "sandbox"
 
 func newMeters() *meters {
 	m := &meters{
@@ -52,6 +57,19 @@ func newMeters() *meters {
 			Help: "Changes that could not be recorded in the history; the audit has them.",
 		}),
 	}
+	m.reveals = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "adgateway_reveals_total",
+		Help: "Passwords of local administrators and recovery keys that were asked for, by outcome: " +
+			"shown or failed; the audit names who and why.",
+	}, []string{"outcome"})
+	m.manyReveals = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "adgateway_reveals_many_total",
+		Help: "Times that one caller had seen half of the secrets that it may see in an hour, or all; " +
+			"the log names it.",
+	})
+	for _, outcome := range []string{"shown", "failed"} {
+		m.reveals.WithLabelValues(outcome)
+	}
 	for _, state := range []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled} {
 		m.jobsEnded.WithLabelValues(string(state))
 	}
@@ -72,7 +90,9 @@ func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
 		Name: "adgateway_event_streams",
 		Help: "Streams of events that are open.",
 	}, func() float64 { return float64(of.Open()) })
-	for _, collector := range []prometheus.Collector{streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered} {
+	for _, collector := range []prometheus.Collector{
+		streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered, m.reveals, m.manyReveals,
+	} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
 		}
@@ -136,6 +156,14 @@ func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
 		return fmt.Errorf("gateway: metrics: %w", err)
 	}
 	return nil
+}
+
+// revealed counts a run of a row that reveals.
+func (m *meters) revealed(outcome string, many bool) {
+	m.reveals.WithLabelValues(outcome).Inc()
+	if many {
+		m.manyReveals.Inc()
+	}
 }
 
 // answered counts an answered request for an operation.

@@ -243,6 +243,7 @@ func New(options Options) (*Server, error) {
 		Table:  call.NewTable(options.Operations, options.Scripts),
 		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
 		Guarded:     options.Guarded,
+		Reveals:     call.Reveals{Unaudited: options.Engine == sandboxEngine, Ended: s.meters.revealed},
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
 		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}

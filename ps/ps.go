@@ -133,6 +133,10 @@ type Result struct {
 	// went on with the others. Effect says whether any succeeded.
 	Failures []Failure `json:"failures"`
 
+	// Secrets are what the records of a script that reveals refer to by their numbers. They come beside
+	// the records, and never as a part of JSON.
+	Secrets []Value `json:"-"`
+
 	Steps  []Step `json:"-"` // step frames, in order
 	Server string `json:"-"` // domain controller or DNS server that was used
 }

@@ -87,7 +87,7 @@ func (l *library) callFaults(t *text) []Fault {
 // commandNames lists every known command, sorted.
 func (l *library) commandNames() []string {
 	names := slices.Clone(l.options.Commands)
-	for _, module := range []string{cmdlets.ActiveDirectory, cmdlets.DnsServer} {
+	for _, module := range cmdlets.Modules() {
 		for _, cmdlet := range cmdlets.Module(module) {
 			names = append(names, cmdlet.Name)
 		}

@@ -23,6 +23,7 @@ $GatewayDomains = @{}
 
 $script:GatewayLine = ''
 $script:GatewaySecrets = @()
+$script:GatewayRevealed = [System.Collections.Generic.List[object]]::new()
 $script:GatewayId = '?'
 $script:GatewayHeld = ''
 $script:GatewayStep = ''
@@ -195,6 +196,35 @@ function Undo-GatewayStep {
     }
 }
 
+# Keeps a secret for the answer, and returns what stands for it in a record. Text is no parameter: it would be logged.
+function Add-GatewaySecret {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [securestring] $Secret)
+    $script:GatewayRevealed.Add($Secret)
+    '!' + [string]($script:GatewayRevealed.Count - 1)
+}
+
+# Writes the secrets that records refer to in a frame of their own: each in base64, with blanks between them. Only
+# methods see them in clear, because parameters of commands are logged.
+function Write-GatewaySecret {
+    [CmdletBinding()]
+    param()
+    $packed = ''
+    foreach ($secret in $script:GatewayRevealed) {
+        $plain = $GatewayUtf8.GetBytes([System.Net.NetworkCredential]::new('', $secret).Password)
+        $packed = [string]::Concat($packed, ' ', [Convert]::ToBase64String($plain), '')
+    }
+    $packed = $packed.Substring(1)
+    $id = $script:GatewayId
+    $size = $packed.Length
+    $head = "$GatewayFrameStart$id secrets $size$GatewayLineFeed"
+    $text = [string]::Concat($script:GatewayHeld, $head, $packed, $GatewayLineFeed)
+    $script:GatewayHeld = ''
+    $frames = $GatewayUtf8.GetBytes($text)
+    $GatewayStdout.Write($frames, 0, $frames.Length)
+    $GatewayStdout.Flush()
+}
+
 # Runs the request in $script:GatewayLine: '#' base64 JSON, then a space and base64 for each secret.
 # A script emits records (ordered dictionaries of cast values); everything else goes through the state below.
 function Invoke-GatewayRequest {
@@ -210,6 +240,7 @@ function Invoke-GatewayRequest {
     $script:GatewayDetail = @()
     $script:GatewayAllowed = @{}
     $script:GatewayCounts = @{}
+    $script:GatewayRevealed.Clear()
     $script:GatewayIntents.Clear()
     $script:GatewayUndo.Clear()
     $script:GatewayWarnings.Clear()
@@ -243,6 +274,7 @@ function Invoke-GatewayRequest {
         if ($batch.Count -gt 0) {
             Write-GatewayFrame -Id $id -Kind 'records' -Payload (ConvertTo-Json -InputObject $batch.ToArray() -Compress -Depth 4) -Hold
         }
+        if ($script:GatewayRevealed.Count -gt 0) { Write-GatewaySecret }
         $end = [ordered]@{
             effect   = $script:GatewayEffect
             warnings = $script:GatewayWarnings.ToArray()
@@ -272,6 +304,7 @@ function Invoke-GatewayRequest {
         Write-GatewayFrame -Id $id -Kind 'error' -Payload (ConvertTo-Json -InputObject $info -Compress -Depth 4)
     } finally {
         $script:GatewaySecrets = @()
+        $script:GatewayRevealed.Clear()
         $script:GatewayUndo.Clear()
         $Error.Clear()
     }

@@ -11,7 +11,8 @@ import (
 // filtersEscaped: an LDAP filter (-LDAPFilter of a cmdlet, or the parameter
 // Filter of a function) is built only from
 //   - string literals and numbers, joined by +, -f, -join or inside "...";
-//   - what Get-GatewayLdapEscaped, Get-GatewayGuidEscaped and Get-GatewayOctetsEscaped return;
+//   - what Get-GatewayLdapEscaped, Get-GatewayGuidEscaped, Get-GatewayOctetsEscaped and
+//     Get-GatewayKeyIdEscaped return;
 //   - what Resolve-GatewayFilter returns: the filter that the gateway has built;
 //   - values cast to a number type;
 //   - a function's own parameter Filter, which its callers are checked for;
@@ -76,7 +77,7 @@ type filters struct {
 	asked     map[string]bool // variables being followed: a loop of them adds nothing
 }
 
-var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped", "resolve-gatewayfilter"}
+var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped", "get-gatewaykeyidescaped", "resolve-gatewayfilter"}
 
 // clean reports whether a value, or all that a statement puts out, is safe in a filter.
 func (f *filters) clean(n syntax.Node) bool {

@@ -207,8 +207,8 @@ var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|
 
 // secretsKept: a parameter named like a secret is a securestring, or a switch that
 // concerns one; a securestring is only passed to parameters of its own type or
-// compared with $null, and never converted to text. Only the request loop creates
-// them.
+// compared with $null, and never converted to text. Only secretKeepers create them, or
+// make text of them.
 func secretsKept(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
@@ -238,14 +238,14 @@ func secretsKept(_ *library, t *text) []error {
 					}
 				}
 			case *syntax.TypeName:
-				if slices.Contains(secretTypes, bareType(n.Name)) && s.function != "Invoke-GatewayRequest" {
+				if slices.Contains(secretTypes, bareType(n.Name)) && !slices.Contains(secretKeepers, s.function) {
 					faults = append(faults, placed(t, n, "[%s] turns secrets into text or text into secrets", n.Name))
 				}
 			}
 		})
 		s.walk(func(n syntax.Node) {
 			v, ok := n.(*syntax.Variable)
-			if !ok || allowed[v] {
+			if !ok || allowed[v] || slices.Contains(secretKeepers, s.function) {
 				return
 			}
 			param := s.params[strings.ToLower(v.Name)]
@@ -255,6 +255,11 @@ func secretsKept(_ *library, t *text) []error {
 		})
 	}
 	return faults
+}
+
+// secretKeepers are the functions between which secrets pass without being a parameter in clear.
+var secretKeepers = []string{
+	"Invoke-GatewayRequest", "Add-GatewaySecret", "Write-GatewaySecret", "Add-GatewayStoredSecret",
 }
 
 var secretTypes = []string{

@@ -127,7 +127,7 @@ func shownValue(value any) string {
 
 // Audited reports whether the audit has lines about calls of a row.
 func (s *Service) Audited(op *ops.Operation) bool {
-	return s.Audit != nil && op != nil && (op.Effect.Writes() || s.Audit.Reads())
+	return s.Audit != nil && op != nil && (op.Effect.Writes() || op.Reveals || s.Audit.Reads())
 }
 
 // recordable returns the error of a call that could not be recorded, so that it is not run. It is

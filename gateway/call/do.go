@@ -1,6 +1,7 @@
 package call
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/quota"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 
@@ -145,8 +147,8 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 	c := r.Collector(ctx, r.call, r.to, r.begun)
 	if r.call.Op.Protocol != nil && (r.call.Op.Script == "" || r.call.Bound.Idle()) {
 		r.end.result = &ps.Result{Effect: ps.EffectNone}
-	} else {
-		r.run(ctx, c)
+	} else if err = r.run(ctx, c); err != nil {
+		return answer, err
 	}
 	switch {
 	case r.end.runErr != nil:
@@ -166,17 +168,32 @@ func (r *reading) make(ctx context.Context) (answer Answer, err error) {
 	return answer, err
 }
 
-// run runs the script.
-func (r *reading) run(ctx context.Context, c *Collector) {
+// run runs the script. An error means that it was not run.
+func (r *reading) run(ctx context.Context, c *Collector) error {
+	op, req, h := r.call.Op, r.Request(c, r.policy, unlimited{}), &held{}
+	if op.Reveals || op.Beside.Row != "" {
+		req.Records = h.take
+	}
+	if op.Reveals {
+		spending, err := r.mayReveal(ctx)
+		if err != nil {
+			return err
+		}
+		defer r.revealed(spending)
+	}
 	r.end.started = true
-	ctx, cancel := limitRead(ctx, r.call.Op)
+	ctx, cancel := limitRead(ctx, op)
 	defer cancel()
-	r.end.result, r.end.runErr = r.Runner.Run(ctx, r.Request(c, r.policy, unlimited{}))
+	r.end.result, r.end.runErr = r.Runner.Run(ctx, req)
+	if r.end.runErr == nil {
+		r.complete(ctx, c, h)
+	}
+	return nil
 }
 
 // begun records that the records of a long list are about to be sent.
 func (r *reading) begun() error {
-	if !r.Audited(r.call.Op) {
+	if !r.Audited(r.call.Op) || r.end.intent != nil {
 		return nil
 	}
 	intent, err := r.Audit.Intent(r.call.AuditCall())
@@ -264,4 +281,145 @@ func (s *Service) recordRead(a Accepted, end readEnd) {
 	if err != nil {
 		s.Log.WithError(err).WithField("request_id", a.ID).Error("audit line not written")
 	}
+}
+
+// A row that reveals reads like others, with three more steps: what the caller may see in an hour is
+// spent, and the audit has the intent, before the script runs; and the secrets, which come beside the
+// records, are put into them at the end. Nothing but the answer has them.
+
+// ManyReveals is the event of a caller that has seen half of what it may see in an hour, or all.
+const ManyReveals = "many_reveals"
+
+// mayReveal spends one of what the caller may see in an hour, and records that it is about to.
+func (r *reading) mayReveal(ctx context.Context) (*quota.Spending, error) {
+	if r.Audit == nil && !r.Reveals.Unaudited {
+		failed := problem.New(schema.Unavailable, "Passwords and recovery keys are shown only where the audit log "+
+			"records who sees them, and it is switched off. An administrator must set audit.file.")
+		failed.RetryAfter = problem.StoreRetry
+		return nil, failed
+	}
+	spending, err := r.Ledger.Reserve(ctx, r.call.Principal, r.call.Bound, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err = spending.Keep(ctx); err == nil {
+		err = r.begun()
+	}
+	if err != nil {
+		r.unspent(spending.Release(false))
+		return nil, err
+	}
+	return spending, nil
+}
+
+// revealed counts how a run that was to reveal has ended. A secret that may have been shown counts.
+func (r *reading) revealed(spending *quota.Spending) {
+	r.unspent(spending.Settle(r.end.result, r.end.runErr, false))
+	outcome := "shown"
+	if r.end.runErr != nil {
+		outcome = "failed"
+	}
+	many := false
+	if used, limit := spending.Used(identity.Reveal); r.end.runErr == nil && limit > 0 {
+		many = used == (limit+1)/2 || used == limit
+	}
+	if r.Reveals.Ended != nil {
+		r.Reveals.Ended(outcome, many)
+	}
+	if many {
+		used, limit := spending.Used(identity.Reveal)
+		who := r.call.Principal.Who()
+		r.Log.WithFields(logrus.Fields{
+			"event": ManyReveals, "request_id": r.call.ID, "operation": r.call.Op.ID,
+			"caller": who.Name, "kind": who.Kind, "id": who.ID, "revealed": used, "limit": limit,
+		}).Warn("one caller has seen many secrets of computers within an hour")
+	}
+}
+
+// unspent logs that what was spent could not be corrected.
+func (r *reading) unspent(err error) {
+	if err != nil {
+		r.Log.WithError(err).WithField("request_id", r.call.ID).
+			Error("what a call has spent of the hourly limits of its credential could not be corrected")
+	}
+}
+
+// held are the records of a run that are completed once it has ended.
+type held struct{ batches []json.RawMessage }
+
+func (h *held) take(batch json.RawMessage) error {
+	h.batches = append(h.batches, batch)
+	return nil
+}
+
+// complete gives the records of a run that has succeeded to the collector: with the secrets, or with
+// what the row beside says.
+func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
+	for _, batch := range h.batches {
+		var err error
+		switch {
+		case r.call.Op.Reveals:
+			batch, err = schema.Reveal(r.call.Op.Reply.Shape, batch, r.end.result.Secrets)
+		case r.call.Op.Beside.Row != "":
+			batch, err = r.beside(ctx, batch)
+		}
+		if err == nil {
+			err = c.Take(batch)
+		}
+		if err != nil && c.err == nil {
+			c.err = err
+		}
+	}
+}
+
+// beside completes a record that leaves a member null for another row: with its records, by a run of
+// its own, whose failure is a warning.
+func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMessage, error) {
+	of := r.call.Op.Beside
+	var records []map[string]json.RawMessage
+	if json.Unmarshal(batch, &records) != nil {
+		return nil, ps.ErrInvalidRecords
+	}
+	for _, record := range records {
+		if string(record[of.Member]) != "null" {
+			continue
+		}
+		found, warnings := r.runBeside(ctx, ops.Find(r.Rows, of.Row))
+		r.end.result.Warnings = append(r.end.result.Warnings, warnings...)
+		if found != nil {
+			record[of.Member] = schema.JSON(found)
+		}
+	}
+	return schema.JSON(records), nil
+}
+
+// runBeside runs the script of a row about the target of this call. Nil records: it could not be asked.
+func (r *reading) runBeside(ctx context.Context, op *ops.Operation) ([]json.RawMessage, []ps.Warning) {
+	of := r.call.Op.Beside
+	unasked := func(code, why string) []ps.Warning {
+		return []ps.Warning{{Code: code, Target: of.Member, Message: of.Unasked + why}}
+	}
+	if !r.call.Principal.Has(op.Scope) {
+		return nil, unasked("scope_missing", ": that needs the scope '"+string(op.Scope)+"'.")
+	}
+	bound, problems := op.Bind(of.Given(r.call.Bound))
+	if len(problems) > 0 {
+		return nil, unasked(of.Code, ".")
+	}
+	other := r.call
+	other.Op, other.Bound, other.Fields = op, bound, bound.Fields
+	req := r.Request(newCollector(other, Collecting{}), r.policy, unlimited{})
+	var records []json.RawMessage
+	req.Records = ps.Collect(&records)
+	result, err := r.Runner.Run(ctx, req)
+	if err != nil {
+		failed := problem.Of(Failure(op, bound, err))
+		r.Log.WithError(err).WithFields(logrus.Fields{"request_id": r.call.ID, "operation": op.ID}).
+			Warn("what belongs to an answer could not be read")
+		return nil, unasked(of.Code, ": "+cmp.Or(failed.Message, string(failed.Code)))
+	}
+	if records == nil {
+		records = []json.RawMessage{}
+	}
+	return records, result.Warnings
 }

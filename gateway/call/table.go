@@ -67,13 +67,22 @@ type Policy struct {
 	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
 }
 
+// Reveals is about calls that reveal secrets.
+type Reveals struct {
+	Unaudited bool // they are made although nothing records them: the secrets are made up
+	// Ended is told how each has ended, "shown" or "failed", and whether its caller has now seen many.
+	// Nil: nobody wants to know.
+	Ended func(outcome string, many bool)
+}
+
 // A Service has what calls are made with. It is safe for concurrent use, and is not changed once
 // it is used.
 type Service struct {
 	Table
 	Runner      ps.Runner
 	Log         *logrus.Logger
-	Audit       *audit.Log            // nil: nothing is recorded
+	Audit       *audit.Log // nil: nothing is recorded
+	Reveals     Reveals
 	Kept        *store.Sealed         // what changes are recorded in; nil: nothing is kept
 	Guarded     func() privileged.Set // what gives rights now, besides what the policy names; nil: nothing does
 	StreamAbove int                   // bytes of a list, beyond which a Sink takes it while its script runs

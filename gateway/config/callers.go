@@ -23,9 +23,10 @@ func signInRoles(field func(*Settings) *[]Role) value {
 			"deletionsPerHour":      intoNumber(&r.Quota.DeletionsPerHour),
 			"passwordResetsPerHour": intoNumber(&r.Quota.PasswordResetsPerHour),
 			"changesPerHour":        intoNumber(&r.Quota.ChangesPerHour),
+			"revealsPerHour":        intoNumber(&r.Quota.RevealsPerHour),
 		}
 	}, []string{"group", "scopes"}, "a list of roles with group, scopes, and perhaps name, limits, rate, concurrency, " +
-		"deletionsPerHour, passwordResetsPerHour and changesPerHour"}
+		"deletionsPerHour, passwordResetsPerHour, changesPerHour and revealsPerHour"}
 }
 
 func siteAttributes(field func(*Settings) *[]attributes.Site) value {

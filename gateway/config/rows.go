@@ -156,6 +156,8 @@ func authRows() []Row {
 			numberOrNone(func(s *Settings) **int { return &s.Auth.PasswordResetsPerHour }, 0, 1000000)},
 		{"auth.changesPerHour", "none", "Objects that each of them without a limit of its own may disable, rename, move or take out of groups per hour; moving or renaming an OU counts what lies below it.",
 			numberOrNone(func(s *Settings) **int { return &s.Auth.ChangesPerHour }, 0, 1000000)},
+		{"auth.revealsPerHour", "10", "Passwords of local administrators and BitLocker keys that each of them without a limit of its own may see per hour.",
+			number(func(s *Settings) *int { return &s.Auth.RevealsPerHour }, 0, 1000000)},
 	}
 }
 
@@ -222,7 +224,7 @@ func signInRows() []Row {
 			text(func(s *Settings) *string { return &s.SignIn.Keytab })},
 		{"signIn.bindings", BindingsRequired, "Whether a ticket must be made for the TLS connection that it comes by (channel bindings): required; ifSent, for clients that cannot; off, if TLS ends at a proxy.",
 			choice(func(s *Settings) *string { return &s.SignIn.Bindings }, BindingsRequired, BindingsIfSent, SwitchOff)},
-		{"signIn.roles", "[]", "What people may do there, by group (DOMAIN\\name or SID): scopes, and limits as tokens have them: limits, rate, concurrency, deletionsPerHour, passwordResetsPerHour, changesPerHour. Of several roles each action must be allowed by one whole; what a person does counts for all of them.",
+		{"signIn.roles", "[]", "What people may do there, by group (DOMAIN\\name or SID): scopes, and limits as tokens have them: limits, rate, concurrency, deletionsPerHour, passwordResetsPerHour, changesPerHour, revealsPerHour. Of several roles each action must be allowed by one whole; what a person does counts for all of them.",
 			signInRoles(func(s *Settings) *[]Role { return &s.SignIn.Roles })},
 		{"signIn.domains", "[]", "Names of domains, NetBIOS names and UPN suffixes, whose accounts may sign in; if empty, the domain of this computer.",
 			zones(func(s *Settings) *[]string { return &s.SignIn.Domains })},

@@ -122,6 +122,7 @@ type Auth struct {
 	DeletionsPerHour      *int
 	PasswordResetsPerHour *int
 	ChangesPerHour        *int
+	RevealsPerHour        int
 }
 
 // PowerShell configures the PowerShell that runs the scripts.
@@ -285,6 +286,7 @@ type Quota struct {
 	DeletionsPerHour      *int
 	PasswordResetsPerHour *int
 	ChangesPerHour        *int
+	RevealsPerHour        *int
 }
 
 // Plans configures plans of changes that dry runs make.

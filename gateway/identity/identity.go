@@ -60,7 +60,8 @@ func (p *Principal) String() string {
 	return fmt.Sprintf("%s '%s'", cmp.Or(p.Kind, "credential"), p.Name)
 }
 
-// Has reports whether the principal has the scope, directly or through [All].
+// Has reports whether the principal has the scope, directly or through [All], which does not imply
+// those that are [Scope.Apart].
 func (p *Principal) Has(scope Scope) bool {
-	return slices.Contains(p.Scopes, scope) || slices.Contains(p.Scopes, All)
+	return slices.Contains(p.Scopes, scope) || !scope.Apart() && slices.Contains(p.Scopes, All)
 }

@@ -12,9 +12,12 @@ func TestWhatAPrincipalHas(t *testing.T) {
 	assert.False(t, p.Has(DNSRead), "a write scope does not imply the read scope")
 	assert.False(t, p.Has(Privileged))
 	all := &Principal{Scopes: []Scope{All}}
+	every := &Principal{Scopes: Everything()}
 	for _, scope := range Scopes() {
-		assert.True(t, all.Has(scope), scope)
+		assert.Equal(t, !scope.Apart(), all.Has(scope), scope)
+		assert.True(t, every.Has(scope), scope)
 	}
+	assert.Equal(t, []Scope{All, LapsReveal, LapsExpire, RecoveryList, RecoveryReveal}, every.Scopes)
 }
 
 func TestIDs(t *testing.T) {

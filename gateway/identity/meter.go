@@ -48,6 +48,8 @@ func (m *meter) with(q Quota) *gauge {
 	g.perHour[Deletion] = q.DeletionsPerHour
 	g.perHour[PasswordReset] = q.PasswordResetsPerHour
 	g.perHour[Change] = q.ChangesPerHour
+	reveals := numberOr(q.RevealsPerHour, DefaultReveals)
+	g.perHour[Reveal] = &reveals
 	return g
 }
 
@@ -281,6 +283,22 @@ func (s *Spending) Limit() (limit int, limited bool) {
 		return *of, true
 	}
 	return 0, false
+}
+
+// Used returns how many the principal has spent or reserved in the last hour, and how many it may; both
+// are 0 if there is no limit.
+func (s *Spending) Used() (used, limit int) {
+	m := s.principal.gauge
+	if m == nil {
+		return 0, 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := m.perHour[s.kind]
+	if of == nil {
+		return 0, 0
+	}
+	return *of - m.spent[s.kind].left(*of, m.now()), *of
 }
 
 // Impact returns what it is.

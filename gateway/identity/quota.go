@@ -19,6 +19,7 @@ type Quota struct {
 	DeletionsPerHour      *int `json:"deletionsPerHour,omitempty"`
 	PasswordResetsPerHour *int `json:"passwordResetsPerHour,omitempty"`
 	ChangesPerHour        *int `json:"changesPerHour,omitempty"` // objects disabled, renamed or moved, and memberships ended
+	RevealsPerHour        *int `json:"revealsPerHour,omitempty"` // passwords and recovery keys; DefaultReveals if no default says otherwise
 }
 
 // Rate is a number of requests per second, minute or hour, such as "10/s", "600/m"
@@ -55,7 +56,7 @@ func (q *Quota) Check() error {
 		number *int
 	}{
 		{"requests at once", q.Concurrency}, {"deletions per hour", q.DeletionsPerHour}, {"password resets per hour", q.PasswordResetsPerHour},
-		{"changes per hour", q.ChangesPerHour},
+		{"changes per hour", q.ChangesPerHour}, {"reveals per hour", q.RevealsPerHour},
 	} {
 		if n.number != nil && (*n.number < 0 || *n.number > maxPerHour) {
 			faults = append(faults, fmt.Errorf("%d is not a number of %s: write 0 to %d", *n.number, n.what, maxPerHour))
@@ -65,6 +66,9 @@ func (q *Quota) Check() error {
 }
 
 const maxPerHour = 1000000
+
+// DefaultReveals is how many secrets a caller may see per hour that no quota gives another number.
+const DefaultReveals = 10
 
 // over completes the quota with defaults.
 func (q *Quota) over(defaults Quota) Quota {
@@ -77,7 +81,7 @@ func (q *Quota) over(defaults Quota) Quota {
 	}
 	for own, standard := range map[**int]*int{
 		&full.Concurrency: defaults.Concurrency, &full.DeletionsPerHour: defaults.DeletionsPerHour, &full.PasswordResetsPerHour: defaults.PasswordResetsPerHour,
-		&full.ChangesPerHour: defaults.ChangesPerHour,
+		&full.ChangesPerHour: defaults.ChangesPerHour, &full.RevealsPerHour: defaults.RevealsPerHour,
 	} {
 		if *own == nil {
 			*own = standard
@@ -94,13 +98,14 @@ const (
 	Deletion Impact = iota
 	PasswordReset
 	Change // disabling, renaming, moving, ending a membership
+	Reveal // showing a password of a computer or a recovery key
 	impacts
 )
 
 // String returns the name that a ledger keeps the impact under.
 func (i Impact) String() string { return impactNames[i] }
 
-var impactNames = [impacts]string{"deletion", "passwordReset", "change"}
+var impactNames = [impacts]string{"deletion", "passwordReset", "change", "reveal"}
 
 // ImpactNamed returns the impact whose String is name, and whether there is one.
 func ImpactNamed(name string) (of Impact, known bool) {
@@ -112,5 +117,6 @@ func ImpactNamed(name string) (of Impact, known bool) {
 var verbs = [impacts]struct{ limit, may, one, many string }{
 	Deletion:      {"deletionsPerHour", "remove", "object", "objects"},
 	PasswordReset: {"passwordResetsPerHour", "reset", "password", "passwords"},
+	Reveal:        {"revealsPerHour", "reveal", "secret of computers", "secrets of computers"},
 	Change:        {"changesPerHour", "disable, rename, move or take out of groups", "object", "objects"},
 }

@@ -5,7 +5,8 @@ import "strings"
 // Scope is a right of an account. Every operation requires one.
 type Scope string
 
-// The scopes. A write scope does not imply the read scope; [All] implies every scope.
+// The scopes. A write scope does not imply the read scope; [All] implies every scope that is not
+// [Scope.Apart].
 const (
 	DNSRead            Scope = "dns:read"
 	DNSWrite           Scope = "dns:write"
@@ -16,6 +17,7 @@ const (
 	UserPassword       Scope = "user:password"
 	UserDelete         Scope = "user:delete"
 	UserDeleteTree     Scope = "user:delete-tree"
+	UserLockouts       Scope = "user:lockouts"
 	GroupRead          Scope = "group:read"
 	GroupWrite         Scope = "group:write"
 	GroupDelete        Scope = "group:delete"
@@ -30,6 +32,10 @@ const (
 	ComputerDelete     Scope = "computer:delete"
 	ComputerDeleteTree Scope = "computer:delete-tree"
 	ComputerBulkDelete Scope = "computer:bulk-delete"
+	LapsReveal         Scope = "laps:reveal"
+	LapsExpire         Scope = "laps:expire"
+	RecoveryList       Scope = "recovery:list"
+	RecoveryReveal     Scope = "recovery:reveal"
 	BinRead            Scope = "bin:read"
 	BinRestore         Scope = "bin:restore"
 	ChangeRead         Scope = "change:read"
@@ -49,13 +55,35 @@ const (
 func Scopes() []Scope {
 	return []Scope{
 		DNSRead, DNSWrite, DNSDelete, DNSAcme,
-		UserRead, UserWrite, UserPassword, UserDelete, UserDeleteTree,
+		UserRead, UserWrite, UserPassword, UserDelete, UserDeleteTree, UserLockouts,
 		GroupRead, GroupWrite, GroupDelete,
 		MemberRead, MemberWrite,
 		OURead, OUWrite, OUDelete, OUDeleteTree,
 		ComputerRead, ComputerWrite, ComputerDelete, ComputerDeleteTree, ComputerBulkDelete,
+		LapsReveal, LapsExpire, RecoveryList, RecoveryReveal,
 		BinRead, BinRestore, ChangeRead, ChangeUndo, JobRead, JobSubmit, OpsRead, Privileged, All,
 	}
+}
+
+// Apart reports whether [All] does not imply the scope, so that it must be given by its name: what it
+// reveals gives rights outside the directory.
+func (s Scope) Apart() bool {
+	switch s {
+	case LapsReveal, LapsExpire, RecoveryList, RecoveryReveal:
+		return true
+	}
+	return false
+}
+
+// Everything returns [All] with the scopes that it does not imply.
+func Everything() []Scope {
+	every := []Scope{All}
+	for _, scope := range Scopes() {
+		if scope.Apart() {
+			every = append(every, scope)
+		}
+	}
+	return every
 }
 
 // Deletes reports whether the scope permits removing objects, and whether one

@@ -318,5 +318,8 @@ func (b *Bound) Impacts() []Impact {
 	if change {
 		impacts = append(impacts, Impact{Kind: identity.Change})
 	}
+	if b.Op.Reveals {
+		impacts = append(impacts, Impact{Kind: identity.Reveal})
+	}
 	return impacts
 }

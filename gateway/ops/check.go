@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,6 +61,7 @@ func Check(table []*Operation, scripts []ps.Script) []error {
 	for _, op := range table {
 		c.operation(op)
 		c.needs(op, table)
+		c.beside(op, table)
 		c.guards(op, table, func(format string, args ...any) { c.fault("operation "+op.ID+": "+format, args...) })
 	}
 	c.undos(table)
@@ -103,7 +105,7 @@ func (c *checker) operation(op *Operation) {
 	if op.Effect < Read || op.Effect > Rename {
 		fault("has no effect")
 	}
-	if op.Effect.Writes() == (op.Method == "GET") && (op.Protocol == nil || op.Effect.Writes()) {
+	if op.Effect.Writes() == (op.Method == "GET") && (op.Protocol == nil || op.Effect.Writes()) && !op.Reveals {
 		fault("has effect %s but method %s", op.Effect, op.Method)
 	}
 	if op.Effect.Writes() && op.Success == "" {
@@ -134,6 +136,7 @@ func (c *checker) operation(op *Operation) {
 	c.sample(op, fault)
 	c.script(op, fault)
 	c.settle(op, fault)
+	reveals(op, fault)
 }
 
 var segment = regexp.MustCompile(`\{[^}]*\}`)
@@ -261,6 +264,29 @@ func (c *checker) needs(op *Operation, table []*Operation) {
 	}
 }
 
+// beside checks that the row which completes a record has records that fit in it.
+func (c *checker) beside(op *Operation, table []*Operation) {
+	of := op.Beside
+	if of.Row == "" {
+		return
+	}
+	fault := func(why string) { c.fault("operation %s: the row beside it, %s, %s", op.ID, of.Row, why) }
+	row := Find(table, of.Row)
+	switch {
+	case row == nil || row.Effect != Read || row.Local || row.Reveals || row.Reply.Mark != List:
+		fault("is no list that a script reads")
+		return
+	case op.Effect != Read || op.Local || op.Reply.Mark != Single:
+		fault("completes what is no single record that a script reads")
+	case of.Code == "" || of.Unasked == "" || of.Given == nil:
+		fault("lacks what is said when it fails, or its parameters")
+	}
+	at := slices.IndexFunc(op.Reply.Shape.Fields, func(f schema.Field) bool { return f.Name == of.Member })
+	if at < 0 || !op.Reply.Shape.Fields[at].Null || op.Reply.Shape.Fields[at].Type != schema.ObjectListField {
+		fault("completes a member that is no list of objects which may be null")
+	}
+}
+
 func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	script, known := c.scripts[op.Script]
 	if op.Script == "" && (op.Protocol != nil || op.Local) {
@@ -331,6 +357,37 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 		case given && declared.Type != typ:
 			fault("the script's %s is %s, not %s", declared.Name, declared.Type, typ)
 		}
+	}
+}
+
+// reveals checks a row that shows a secret, and that no other one does.
+func reveals(op *Operation, fault func(string, ...any)) {
+	secret := op.Reply.Shape != nil && len(schema.Secrets(op.Reply.Shape)) > 0
+	if !op.Reveals {
+		if secret {
+			fault("answers with a secret, but does not say that it reveals one")
+		}
+		if op.Scope == identity.LapsReveal || op.Scope == identity.RecoveryReveal {
+			fault("has the scope %s, but reveals nothing", op.Scope)
+		}
+		return
+	}
+	why := op.Param(ReasonName)
+	switch {
+	case !secret:
+		fault("reveals, but its record has no secret")
+	case op.Reply.Mark != Single || op.Reply.Shape.Tag != nil:
+		fault("reveals more than one record, or one with an entity tag")
+	}
+	switch {
+	case op.Effect != Read || op.Method != http.MethodPost || op.Also != "" || op.Local || op.Script == "":
+		fault("reveals, but is no read by a script that is sent with POST alone")
+	case !op.Scope.Apart() || len(op.Or) > 0:
+		fault("reveals, but needs no scope that has to be given by its name")
+	case why == nil || why.Kind != schema.Reason || !why.Required || !why.Identifies():
+		fault("reveals, but asks for no %s", ReasonName)
+	case slices.ContainsFunc(op.Params, func(p Param) bool { return schema.ChoosesFields(p.Kind) }):
+		fault("reveals, but the record can be shortened")
 	}
 }
 

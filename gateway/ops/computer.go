@@ -221,3 +221,124 @@ var patternOrOU = Rule{
 		return []schema.FieldError{{Field: wildCard, Code: schema.InvalidRequest, Message: "must say more than * where no OUPath below the domain root is given"}}
 	},
 }
+
+// ReasonName is the parameter that says why a caller wants to see a secret.
+const ReasonName = "Reason"
+
+var reason = Param{
+	Name: ReasonName, Kind: schema.Reason, Required: true, Unsent: true, Doc: "Why, for the audit log.",
+}
+
+const (
+	keyIDParam   = "KeyId"
+	expiresParam = "ExpiresAt"
+	localAdmin   = "local administrator of the computer '{ADComputerName}'"
+)
+
+// localAdminRows are about the password of the local administrator of a computer that LAPS keeps.
+var localAdminRows = []*Operation{
+	{
+		ID: "computer.localAdmin", Summary: "Shows whether LAPS keeps the password of a computer's local administrator, and when it expires.",
+		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/LocalAdmin",
+		Scope: identity.ComputerRead, Effect: Read,
+		Params:  []Param{existingComputer("ADComputersName")},
+		Script:  "Get-GatewayLocalAdmin",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.LocalAdmin, Single},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: localAdmin,
+		Sample:  Given{"ADComputerName": "PC01"},
+	},
+	{
+		ID: "computer.revealLocalAdmin", Summary: "Shows the password of a computer's local administrator that LAPS keeps.",
+		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Reveal",
+		Scope: identity.LapsReveal, Effect: Read, Reveals: true,
+		Params: []Param{
+			existingComputer(computerName), reason,
+			{Name: "History", Kind: schema.Bool, Default: "false", Audited: true, Doc: "The earlier passwords, too, where they are kept."},
+		},
+		Script:  "Get-GatewayLocalAdminPassword",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.LocalAdminSecret, Single},
+		Fails:   []schema.Code{schema.DirectoryDenied, schema.NotFound, schema.Unprocessable},
+		Subject: localAdmin,
+		Success: "Here is the password of the {subject}. The audit log has who asked for it, and why.",
+		Sample:  Given{"ADComputerName": "PC01", ReasonName: "INC-4711: no network at this computer"},
+	},
+	{
+		ID: "computer.expireLocalAdmin", Summary: "Lets a computer set another password for its local administrator, by the expiry of the present one.",
+		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Expire",
+		Scope: identity.LapsExpire, Effect: Update,
+		Params: []Param{
+			existingComputer(computerName),
+			{Name: expiresParam, Kind: schema.ExpiresAt, Doc: "When the password expires; now when absent."},
+		},
+		Script:    "Set-GatewayLocalAdminExpiry",
+		Lane:      ps.Directory,
+		Reply:     Reply{schema.LocalAdmin, Single},
+		Settle:    Settle{Script: "Confirm-GatewayLocalAdmin"},
+		Fails:     []schema.Code{schema.NotFound, schema.Unprocessable},
+		Undo:      expiryBack,
+		Guard:     Guard{Never: "the computer itself writes what it is about"},
+		Subject:   localAdmin,
+		Success:   "The password of the {subject} has another expiry. Once it has expired, the computer sets another one within about an hour of being online.",
+		Unchanged: "The password of the {subject} has this expiry already; nothing was changed.",
+		Sample:    Given{"ADComputerName": "PC01"},
+	},
+}
+
+// expiryBack is the undo of an expiry, by the row itself. A password that the computer has set meanwhile
+// stays.
+var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
+	given := Given{computerName: d.object().GUID}
+	for _, c := range d.object().Changes {
+		given[expiresParam] = c.Before
+	}
+	return given
+})
+
+// recoveryRows are about the BitLocker keys of computers.
+var recoveryRows = []*Operation{
+	{
+		ID: "computer.recoveryKey", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",
+		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/RecoveryKeys",
+		Scope: identity.RecoveryList, Effect: Read,
+		Params:  []Param{existingComputer("ADComputersName")},
+		Script:  "Get-GatewayRecoveryKeyList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.RecoveryKey, List},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Subject: computerSubject,
+		Sample:  Given{"ADComputerName": "PC01"},
+	},
+	{
+		ID: "computer.findRecoveryKey", Summary: "Finds BitLocker keys by what the screen shows of their ids, without the keys themselves.",
+		Method: http.MethodGet, Path: "/api/RecoveryKeys",
+		Scope: identity.RecoveryList, Effect: Read,
+		Params: []Param{
+			{Name: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Doc: "The first eight digits of the key id, which the screen shows, or all of it."},
+		},
+		Script:  "Get-GatewayRecoveryKeyList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.RecoveryKey, List},
+		Subject: "key id '{KeyId}'",
+		Sample:  Given{keyIDParam: "7f6b1d5c"},
+	},
+	{
+		ID: "computer.revealRecoveryKey", Summary: "Shows a BitLocker key of a computer.",
+		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/RecoveryKeys/{KeyId}/Reveal",
+		Scope: identity.RecoveryReveal, Effect: Read, Reveals: true,
+		Params: []Param{
+			existingComputer(computerName),
+			{Name: keyIDParam, Path: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Example: "7f6b1d5c-3a1e-4c0b-9e57-1c2d3e4f5a6b", Doc: "The key id, or its first eight digits."},
+			reason,
+		},
+		Script:  "Get-GatewayRecoveryKey",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.RecoveryKeySecret, Single},
+		Fails:   []schema.Code{schema.DirectoryDenied, schema.NotFound, schema.Ambiguous},
+		Subject: "BitLocker key '{KeyId}' of the computer '{ADComputerName}'",
+		Success: "Here is the {subject}. The audit log has who asked for it, and why.",
+		Sample:  Given{"ADComputerName": "PC01", keyIDParam: "7f6b1d5c-3a1e-4c0b-9e57-1c2d3e4f5a6b", ReasonName: "INC-4712: asks for the key after an update"},
+	},
+}

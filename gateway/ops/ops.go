@@ -37,6 +37,12 @@ type Operation struct {
 	Settle Settle        // how a write that was cut off is settled; zero for reads
 	Fails  []schema.Code // domain failures, besides the faults of the request itself
 
+	// Reveals reports that the answer has a secret of the directory. Such a read is a POST, which nothing
+	// repeats or keeps, with a scope that [identity.All] does not imply and a [ReasonName]. It counts
+	// against the caller's hourly limit, and the audit has its intent before the script runs.
+	Reveals bool
+	// Beside is another row that completes the record. Zero: none does.
+	Beside Beside
 	// Disrupts reports that the operation counts against the caller's hourly limit of
 	// changes: it disables, renames, moves, ends a membership, or redirects or opens
 	// a part of DNS.
@@ -93,6 +99,16 @@ type Operation struct {
 	Partly string
 	// Unchanged is the sentence when the script had nothing to change.
 	Unchanged string
+}
+
+// Beside is a row about the same target whose records are a member of another row's record: where that has
+// null, the script of the row runs, too, within its own limit. Its failure is a warning.
+type Beside struct {
+	Row     string // id; empty: there is none
+	Member  string // a list of objects
+	Code    string // of the warning
+	Unasked string // sentence without a full stop: what is not known then
+	Given   func(*Bound) Given
 }
 
 // Step is a call of a row.
@@ -235,7 +251,7 @@ func Find(table []*Operation, id string) *Operation {
 }
 
 var table = tagged(undoable(slices.Concat(
-	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, taskRows, staleRows, binRows)),
+	previewable(slices.Concat(recordRows(), recordSetRows, reverseZoneRows, zoneRows, forwarderRows, delegationRows, membershipRows, membersRows, userRows, ouRows, groupRows, computerRows, localAdminRows, recoveryRows, taskRows, lockoutRows, staleRows, binRows)),
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 

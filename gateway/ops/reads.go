@@ -13,5 +13,8 @@ func (op *Operation) ReadScope() identity.Scope {
 	if !op.Effect.Writes() || !found {
 		return op.Scope
 	}
+	if op.Scope == identity.LapsExpire {
+		return identity.ComputerRead // it is about a computer
+	}
 	return identity.Scope(resource + ":read")
 }

@@ -22,6 +22,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 func TestTheRowsAreAsListed(t *testing.T) {
 	names := map[identity.Impact]string{
 		identity.Deletion: "deletion", identity.PasswordReset: "reset", identity.Change: "change",
+		identity.Reveal: "reveal",
 	}
 	var got strings.Builder
 	for _, op := range Table() {

@@ -51,6 +51,7 @@ var taskRows = []*Operation{
 		Scope: identity.UserRead, Effect: Read,
 		Params:  []Param{existingUser},
 		Script:  "Get-GatewayLogonState",
+		Beside:  lockedOutFrom,
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.LogonState, Single},
 		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
@@ -291,4 +292,34 @@ var primaryGroup = Param{
 func protectedTarget(p Param) Param {
 	p.Arg = "Identity"
 	return p
+}
+
+// lockoutRows are about where accounts were locked out.
+var lockoutRows = []*Operation{
+	{
+		ID: "user.lockout", Summary: "Shows when and from where a user was locked out.",
+		Method: http.MethodGet, Path: "/api/ADUser/{UserName}/Lockouts",
+		Scope: identity.UserLockouts, Effect: Read,
+		Params: []Param{
+			existingUser,
+			{Name: "Hours", Kind: schema.Number("How far back.", 1, 168), Default: "24"},
+		},
+		Script:  "Get-GatewayLockoutList",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.Lockout, List},
+		Fails:   []schema.Code{schema.NotFound, schema.Ambiguous},
+		Timeout: lockoutLimit,
+		Subject: userSubject,
+		Sample:  Given{"Username": "locked.out"},
+	},
+}
+
+// lockoutLimit is how long the log of a domain controller may be searched.
+const lockoutLimit = 10 * time.Second
+
+// lockedOutFrom adds to the state of an account that is locked out where that was done.
+var lockedOutFrom = Beside{
+	Row: "user.lockout", Member: "lockouts", Code: "lockouts_unknown",
+	Unasked: "Where the account was locked out is not known",
+	Given:   func(b *Bound) Given { return Given{usernameName: b.Text(usernameName), "Hours": "168"} },
 }

@@ -19,12 +19,13 @@ func (w Where) String() string {
 }
 
 // Where returns where a call of the operation runs, given its raw query: nothing else of a call has
-// been read then. Changes, dry runs included, and reads of what gateways keep themselves run on the
-// leader. Reads of the directory and of DNS run here, and so do rows that any gateway answers
-// alike. A query that cannot be parsed runs here, and is refused later.
+// been read then. Changes, dry runs included, reveals, which are counted for all gateways, and reads
+// of what gateways keep themselves run on the leader. Reads of the directory and of DNS run here, and
+// so do rows that any gateway answers alike. A query that cannot be parsed runs here, and is refused
+// later.
 func (op *Operation) Where(query string) Where {
 	switch {
-	case op.Effect.Writes():
+	case op.Effect.Writes(), op.Reveals:
 		return Leader
 	case !op.Local || op.Here:
 		return Here

@@ -220,6 +220,38 @@ func (p *Part) Begin(tx *store.Tx, _ *write.Attempt) error { return p.kept.make(
 // Begun implements [write.Participant].
 func (p *Part) Begun() { p.of.kept = p.kept }
 
+// Keep stores what was reserved, of a run that is no change. [Spending.Settle] or [Spending.Release]
+// corrects it.
+func (s *Spending) Keep(ctx context.Context) error {
+	if !s.Kept() {
+		return nil
+	}
+	kept := s.ledger.prepare(s.amounts((*identity.Spending).Held))
+	err := s.ledger.store.Update(ctx, func(tx *store.Tx) error { return kept.make(tx, s.limits()) })
+	switch {
+	case err == nil:
+		s.kept = kept
+		return nil
+	case errors.Is(err, ErrSpent):
+		return s.Overspent(ctx)
+	}
+	return Unavailable(err)
+}
+
+// Used returns how much of an impact the caller has spent or reserved in the last hour, and its limit;
+// 0: the call spends none.
+func (s *Spending) Used(kind identity.Impact) (used, limit int) {
+	if s == nil {
+		return 0, 0
+	}
+	for _, one := range s.reserved {
+		if one.Impact() == kind {
+			return one.Used()
+		}
+	}
+	return 0, 0
+}
+
 // Settle counts what a run did, which has ended with a result or with an error. Only the first call
 // has an effect. If the record of the change is open and notes what was reserved, both must be
 // corrected together by [Spending.Done]: else a gateway that dies in between would leave a record
@@ -322,7 +354,7 @@ func affected(kind identity.Impact, op *ops.Operation, result *ps.Result, err er
 		return destroyedBy(ps.AsError(err))
 	}
 	switch kind {
-	case identity.PasswordReset:
+	case identity.PasswordReset, identity.Reveal:
 		return 1
 	case identity.Change:
 		if result.Effect == ps.EffectNone {

@@ -56,6 +56,10 @@ type Field struct {
 
 	Optional bool // the gateway leaves it out where it does not apply; scripts never do
 
+	// Secret marks a value that must be nowhere but in the answer that reveals it, and Sealed one that a
+	// script emits as [Reveal] takes it.
+	Secret, Sealed bool
+
 	Of []Field // of the objects in an ObjectField or ObjectListField, in declared order
 
 	Packed *Packed // member that holds several fields, this one among them; nil: its own member

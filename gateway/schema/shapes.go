@@ -265,6 +265,15 @@ var (
 		{Name: "lockoutEnds", Type: TimeField, Null: true, Doc: "null: not locked out, or until it is unlocked"},
 		{Name: "policy", Doc: "name of the password policy"},
 		{Name: "source", Enum: PolicySources},
+		{Name: "lockouts", Type: ObjectListField, Null: true, Of: Lockout.Fields, Doc: "where an account that is locked out was locked; null if nobody could be asked, see the warnings"},
+	}}
+
+	Lockout = &Shape{Name: "Lockout", Fields: []Field{
+		{Name: "time", Type: TimeField, Null: true},
+		{Name: "kind", Enum: []string{"lockout", "badPassword"}, Doc: "lockout: an event of the log; badPassword: what a domain controller counts, where the log cannot be read"},
+		{Name: "source", Null: true, Doc: "the computer from which the wrong passwords came; null if the controller does not know it"},
+		{Name: "controller", Doc: "the domain controller that says so"},
+		{Name: "count", Type: NumberField, Null: true, Doc: "wrong passwords that the controller counts; null for an event"},
 	}}
 
 	PasswordPolicy = &Shape{Name: "PasswordPolicy", Fields: []Field{

@@ -37,11 +37,16 @@ package cmdlets
 
 import "strings"
 
-// Names of the two modules.
+// Names of the modules. Of the last two only what scripts use is declared.
 const (
 	ActiveDirectory = "ActiveDirectory"
 	DnsServer       = "DnsServer"
+	LAPS            = "LAPS"
+	Diagnostics     = "Microsoft.PowerShell.Diagnostics"
 )
+
+// Modules returns the names of the modules.
+func Modules() []string { return []string{ActiveDirectory, DnsServer, LAPS, Diagnostics} }
 
 // AllSets is PowerShell's name for the only set of a command without named sets.
 const AllSets = "__AllParameterSets"
@@ -52,7 +57,7 @@ var Docsets = []string{"2016", "2019", "2022", "2025"}
 // Cmdlet is one cmdlet. It is shared by all callers and must not be modified.
 type Cmdlet struct {
 	Name   string // "Get-ADUser"
-	Module string // [ActiveDirectory] or [DnsServer]
+	Module string // one of [Modules]
 
 	// DefaultSet is the set used if the arguments fit several; the only set if
 	// there is one, empty if the documentation marks none.

@@ -90,7 +90,10 @@ func readContract(t *testing.T, file string) contract {
 
 func TestDataIsCurrent(t *testing.T) {
 	ad, dns := readContract(t, "activedirectory.json"), readContract(t, "dnsserver.json")
+	laps, diagnostics := readContract(t, "laps.json"), readContract(t, "diagnostics.json")
 	files := map[string][]byte{
+		"laps.ndjson":            cmdletLines(t, laps),
+		"diagnostics.ndjson":     cmdletLines(t, diagnostics),
 		"activedirectory.ndjson": cmdletLines(t, ad),
 		"dnsserver.ndjson":       cmdletLines(t, dns),
 		"objectmodel.ndjson":     modelLines(t, ad),
@@ -275,7 +278,7 @@ func codes(p docParam) []int64 {
 func shortType(s string) string { return s[strings.LastIndexByte(s, '.')+1:] }
 
 func TestEveryCmdletIsReadAsTheContractSaysIt(t *testing.T) {
-	for _, file := range []string{"activedirectory.json", "dnsserver.json"} {
+	for _, file := range []string{"activedirectory.json", "dnsserver.json", "laps.json", "diagnostics.json"} {
 		doc := readContract(t, file)
 		for name, d := range doc.Cmdlets {
 			c, ok := Lookup(strings.ToUpper(name))

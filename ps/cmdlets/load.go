@@ -14,6 +14,12 @@ var activeDirectoryData string
 //go:embed data/dnsserver.ndjson
 var dnsServerData string
 
+//go:embed data/laps.ndjson
+var lapsData string
+
+//go:embed data/diagnostics.ndjson
+var diagnosticsData string
+
 //go:embed data/objectmodel.ndjson
 var objectModelData string
 
@@ -39,6 +45,8 @@ var load = sync.OnceValue(func() *index {
 	x := &index{byName: make(map[string]*entry, 300)}
 	x.add(ActiveDirectory, activeDirectoryData)
 	x.add(DnsServer, dnsServerData)
+	x.add(LAPS, lapsData)
+	x.add(Diagnostics, diagnosticsData)
 	return x
 })
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"adgateway/ps/sandbox/adcmd"
@@ -18,6 +19,7 @@ import (
 	"adgateway/ps/sandbox/engine"
 	"adgateway/ps/sandbox/internal/data"
 	"adgateway/ps/sandbox/internal/ldif"
+	"adgateway/ps/sandbox/wincmd"
 	"adgateway/ps/sandbox/zones"
 )
 
@@ -66,10 +68,14 @@ type World struct {
 	Directory *directory.Domain
 	DNS       *zones.Store
 
+	// Events is the log of lockouts.
+	Events wincmd.Log
+
 	// Network is what lies between the callers and the controllers.
 	Network Network
 
 	modules []*engine.Module // modules on the stores
+	noLAPS  atomic.Bool
 	culture string
 	engine  *engine.Engine
 }
@@ -106,11 +112,17 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 // ModulesOf returns modules for the sessions of one account, whose connections the
 // directory counts together. The clock of the domain is later by skew for them.
 func (w *World) ModulesOf(account string, skew time.Duration) []*engine.Module {
-	return []*engine.Module{
+	modules := []*engine.Module{
 		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: w.culture, Account: account, Skew: skew, Gate: w.gate}),
 		dnscmd.Module(dnscmd.Options{Store: w.DNS, Culture: w.culture, Gate: w.gate}),
 	}
+	return append(modules, wincmd.Modules(wincmd.Options{
+		Domain: w.Directory, Log: &w.Events, Account: account, Gate: w.gate, NoLAPS: w.noLAPS.Load,
+	})...)
 }
+
+// SetLAPS says whether the hosts of the sessions have the module LAPS, as they do at first.
+func (w *World) SetLAPS(installed bool) { w.noLAPS.Store(!installed) }
 
 // engineOptions returns the options of every engine of the sandbox.
 func engineOptions(culture string, modules []*engine.Module) engine.Options {
@@ -129,7 +141,7 @@ func (w *World) Modules() (modules []*engine.Module, culture string) { return w.
 
 // Declarations returns the same modules without stores and command bodies.
 func Declarations() []*engine.Module {
-	return []*engine.Module{adcmd.Declaration(), dnscmd.Declaration()}
+	return append([]*engine.Module{adcmd.Declaration(), dnscmd.Declaration()}, wincmd.Declarations()...)
 }
 
 // Starter returns a Starter of simulated PowerShell processes on this world.
@@ -152,7 +164,7 @@ const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	options := directory.Options{Seed: o.Seed, Clock: o.Clock, ReplicationLag: o.ReplicationLag, RecycleBin: !o.NoRecycleBin,
-		Replicas: o.Replicas, OnWrite: o.Writes.directory()}
+		Replicas: o.Replicas, OnWrite: o.Writes.directory(), OnLockout: w.Events.Add}
 	open := directory.BuiltIn
 	if o.Empty {
 		open = directory.Open

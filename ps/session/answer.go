@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ type answer struct {
 
 	intent  *ps.Intent // nil unless the process was allowed to go on
 	steps   []ps.Step
+	secrets []ps.Value
 	ready   *Ready
 	result  *ps.Result
 	failure *ps.Error
@@ -70,6 +72,14 @@ func (a *answer) take(f frame) error {
 		if a.refused = a.records(f.payload); errors.Is(a.refused, ps.ErrInvalidRecords) {
 			return a.refused
 		}
+	case frameSecrets:
+		for packed := range bytes.SplitSeq(f.payload, []byte{' '}) {
+			secret, err := base64.StdEncoding.DecodeString(string(packed))
+			if err != nil {
+				return errors.New("secrets frame is not base64")
+			}
+			a.secrets = append(a.secrets, ps.Secret(string(secret)))
+		}
 	case frameEnd:
 		result := &ps.Result{}
 		if err := decode(f, result); err != nil {
@@ -83,7 +93,7 @@ func (a *answer) take(f frame) error {
 		for i := range result.Failures {
 			result.Failures[i].Error.Kind = ps.KindScript
 		}
-		result.Steps = a.steps
+		result.Steps, result.Secrets = a.steps, a.secrets
 		a.result = result
 	case frameError:
 		failure := &ps.Error{}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -130,4 +131,22 @@ func FuzzAnswer(f *testing.F) {
 		}
 		require.Equal(t, frameKind(kind).last(), a.done())
 	})
+}
+
+// TestSecretsComeBesideTheRecords: each in base64, with blanks between them, and nothing prints them.
+func TestSecretsComeBesideTheRecords(t *testing.T) {
+	a := &answer{}
+	require.NoError(t, a.take(frame{kind: frameSecrets, payload: []byte("aHVudGVyMg== w7xiZXI=")}))
+	require.NoError(t, a.take(frame{kind: frameEnd, payload: []byte(`{"effect":"none"}`)}))
+	require.Len(t, a.result.Secrets, 2)
+	assert.Equal(t, "hunter2", a.result.Secrets[0].Reveal())
+	assert.Equal(t, "über", a.result.Secrets[1].Reveal())
+	text, err := json.Marshal(a.result)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "hunter2")
+	assert.NotContains(t, fmt.Sprintf("%v %+v %#v", a.result, a.result, a.result.Secrets), "hunter2")
+
+	err = (&answer{}).take(frame{kind: frameSecrets, payload: []byte("hunter2!")})
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), "hunter2")
 }

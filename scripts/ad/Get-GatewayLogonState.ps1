@@ -41,6 +41,7 @@ if ($over) {
     $blocked = $true
 }
 $lockoutEnds = ''
+$lockouts = @()
 if ($null -eq $computed) {
     $verdicts.Add((New-GatewayVerdict -Code 'unknown' -Text 'Whether the account is locked out cannot be read.'))
 } elseif (([long]$computed -band 0x10) -ne 0) {
@@ -52,6 +53,7 @@ if ($null -eq $computed) {
     }
     $text = 'The account is locked out after wrong passwords, until it is unlocked.'
     if ($lockoutEnds -ne '') { $text = 'The account is locked out after wrong passwords.' }
+    $lockouts = $null # the gateway asks for them
     $verdicts.Add((New-GatewayVerdict -Code 'locked' -Since $since -Until $lockoutEnds -Text $text))
     $blocked = $true
 }
@@ -92,4 +94,5 @@ if ($verdicts.Count -eq 0) { $verdicts.Add((New-GatewayVerdict -Code 'ok' -Text 
     lockoutEnds     = [string]$lockoutEnds
     policy          = [string]$policy['name']
     source          = [string]$policy['source']
+    lockouts        = $lockouts
 }

@@ -86,3 +86,46 @@ function New-GatewayVerdict {
     if ($Until -ne '') { $verdict['until'] = [string]$Until }
     $verdict
 }
+
+# One record about where a user was locked out, or used wrong passwords.
+function New-GatewayLockout {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('lockout', 'badPassword')] [string] $Kind,
+        [string] $Time = '',
+        [string] $Source = '',
+        [Parameter(Mandatory)] [string] $Controller,
+        [int] $Count = 0
+    )
+    $record = [ordered]@{ time = $null; kind = [string]$Kind; source = $null; controller = [string]$Controller; count = $null }
+    if ($Time -ne '') { $record['time'] = [string]$Time }
+    if ($Source -ne '') { $record['source'] = [string]$Source }
+    if ($Kind -eq 'badPassword') { $record['count'] = [int]$Count }
+    $record
+}
+
+# The lockouts of an account in the last hours by the log of the PDC emulator, the newest first: event 4740, whose second
+# value is the computer that the wrong passwords came from (facts S43). $null, with a warning, if the log cannot be read.
+function Get-GatewayLockoutEvent {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Sid, [Parameter(Mandatory)] [int] $Hours, [Parameter(Mandatory)] [string] $Pdc)
+    Set-GatewayStep -Label 'read event log'
+    $age = [string]([long]$Hours * 3600000)
+    $xpath = "*[System[EventID=4740 and TimeCreated[timediff(@SystemTime) <= $age]] and EventData[Data[@Name='TargetSid']='$Sid']]"
+    $records = [System.Collections.Generic.List[object]]::new()
+    try {
+        foreach ($entry in @(Get-WinEvent -ComputerName $Pdc -LogName 'Security' -FilterXPath $xpath -MaxEvents 100)) {
+            $time = ([datetime]$entry.TimeCreated).ToUniversalTime().ToString($GatewayDateFormat, $GatewayInvariant)
+            $records.Add((New-GatewayLockout -Kind 'lockout' -Time $time -Source ([string]$entry.Properties[1].Value) -Controller $Pdc))
+        }
+    } catch {
+        # That no event matches is an error, too (facts S44).
+        if (-not ([string]$_.FullyQualifiedErrorId).StartsWith('NoMatchingEventsFound', [System.StringComparison]::Ordinal)) {
+            $message = "The log of the PDC emulator '$Pdc', which has the lockouts, cannot be read: the gateway's account must be a " +
+                'member of Event Log Readers there, and the firewall must allow it.'
+            Add-GatewayWarning -Code 'log_unreadable' -Target $Pdc -Message $message
+            return $null
+        }
+    }
+    , $records.ToArray()
+}

@@ -91,7 +91,7 @@ func sampleOf(fields []schema.Field) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`"` + field.Name + `":` + map[schema.FieldType]string{
+		value := map[schema.FieldType]string{
 			schema.TextField:     `"text"`,
 			schema.BoolField:     `true`,
 			schema.GUIDField:     `"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"`,
@@ -103,7 +103,11 @@ func sampleOf(fields []schema.Field) string {
 			schema.ObjectField:   sampleOf(field.Of),
 
 			schema.ObjectListField: "[" + sampleOf(field.Of) + "]",
-		}[field.Type])
+		}[field.Type]
+		if field.Sealed {
+			value = `"=` + value[1:]
+		}
+		b.WriteString(`"` + field.Name + `":` + value)
 	}
 	return "{" + b.String() + packed + "}"
 }

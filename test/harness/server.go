@@ -37,13 +37,15 @@ const (
 func Auth(t testing.TB) *authn.Static {
 	static := authn.NewStatic(authn.Header{})
 	for token, p := range map[string]*identity.Principal{
-		AllToken:     {Name: "all", Scopes: []identity.Scope{identity.All}},
+		AllToken:     {Name: "all", Scopes: identity.Everything()},
 		ReadToken:    {Name: "reader", Scopes: []identity.Scope{identity.UserRead}},
 		WriteToken:   {Name: "writer", Scopes: []identity.Scope{identity.UserWrite}},
-		ClassicToken: {Name: "old", Scopes: []identity.Scope{identity.All}, Dialect: identity.Classic},
+		ClassicToken: {Name: "old", Scopes: identity.Everything(), Dialect: identity.Classic},
 		OpsToken:     {Name: "ops", Scopes: []identity.Scope{identity.OpsRead}},
 		LimitedToken: {Name: "limited", Scopes: []identity.Scope{identity.UserRead, identity.UserDelete}, Limits: identity.Limits{OUs: []string{"OU=Sales,DC=corp,DC=example"}}},
 	} {
+		reveals := 1_000_000
+		p.Quota = &identity.Quota{RevealsPerHour: &reveals}
 		require.NoError(t, static.AddToken(token, p))
 	}
 	return static

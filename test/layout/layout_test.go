@@ -128,6 +128,7 @@ var mayImport = map[string][]string{
 	"ps/sandbox/sandboxtest":                {"ps/sandbox", "ps/sandbox/directory", "ps/sandbox/zones/zonestest"},
 	"ps/sandbox/adcmd":                      {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},
 	"ps/sandbox/dnscmd":                     {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/zones"},
+	"ps/sandbox/wincmd":                     {"ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/cmdlets", "ps/sandbox/directory"},
 	"ps/sandbox/remote":                     {"ps/sandbox/directory", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/sandbox", "ps/session"},
 	"ps/sandbox/remote/remotetest":          {"ps/sandbox/remote", "ps/session/sessiontest"},
 	"ps/sandbox/proxies":                    {"ps", "ps/cmdlets", "ps/sandbox/engine", "ps/sandbox/engine/dotnet", "ps/session", "ps/sandbox", "ps/sandbox/remote"},

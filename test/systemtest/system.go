@@ -166,7 +166,7 @@ func tokens(t testing.TB) *authn.Static {
 			plain = append(plain, scope)
 		}
 	}
-	all := []identity.Scope{identity.All}
+	all, reveals := identity.Everything(), 1_000_000
 	static := authn.NewStatic(authn.Header{})
 	for token, p := range map[string]*identity.Principal{
 		AllToken:     {Scopes: all},
@@ -184,7 +184,7 @@ func tokens(t testing.TB) *authn.Static {
 			identity.OURead, identity.OUWrite, identity.OUDelete, identity.UserDelete, identity.ComputerDelete,
 		}},
 	} {
-		p.Name = token
+		p.Name, p.Quota = token, &identity.Quota{RevealsPerHour: &reveals}
 		require.NoError(t, static.AddToken(token, p))
 	}
 	return static

@@ -45,7 +45,7 @@ func NewForDNS(t testing.TB, overrides ...string) *System {
 		p.Name = name
 		require.NoError(t, static.AddUser(name, p))
 	}
-	require.NoError(t, static.AddToken(AllToken, &identity.Principal{Name: AllToken, Scopes: []identity.Scope{identity.All}}))
+	require.NoError(t, static.AddToken(AllToken, &identity.Principal{Name: AllToken, Scopes: identity.Everything()}))
 	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static }, overrides...)
 }
 

@@ -77,6 +77,8 @@ var (
 	MembershipRemoved = Event{206, Info, "membership_removed", "a member was removed from a group"}
 	RecordMade        = Event{207, Info, "record_made", "a DNS record or zone was created or changed"}
 	RecordRemoved     = Event{208, Info, "record_removed", "a DNS record or zone was removed"}
+	Revealed          = Event{280, Info, "revealed", "a secret of a computer was shown"}
+	ManyReveals       = Event{281, Warning, "many_reveals", "one caller has seen many secrets of computers"}
 	Incomplete        = Event{290, Error, "incomplete", "only a part of a change was made, or it is unknown whether it was"}
 	SignInRefused     = Event{300, Warning, "sign_in_refused", "a caller had no valid credential"}
 	Locked            = Event{301, Warning, "locked", "a caller has failed or asked too often, and is refused for a while"}
@@ -97,7 +99,7 @@ func List() []Event {
 		Started, Stopped, StoppedLate, CannotStart, Ended, ProcessEnded, ProcessStarted,
 		SettingsTaken, SettingsRefused, CertificateTaken, CertificateRefused, CertificateEnds, SessionTrouble, Failover,
 		AuditTrouble, AuditEnd, NotWritten, NodeTrouble, NodeHealthy, CredentialsMade, CredentialsRevoked, CredentialsUnusable,
-		Incomplete, SignInRefused, Locked, OutOfLimits,
+		Revealed, ManyReveals, Incomplete, SignInRefused, Locked, OutOfLimits,
 	}
 	for _, e := range changes {
 		all = append(all, e, e.AsFailed())

@@ -144,7 +144,7 @@ func (c *callEvents) admit(now time.Time) bool {
 }
 
 // eventOf returns the event of a line about a call, or false for calls that have none:
-// reads, and changes that found nothing to do.
+// reads but those that reveal, and changes that found nothing to do.
 func eventOf(op *ops.Operation, line *audit.Line) (events.Event, bool) {
 	switch schema.Code(line.Code) {
 	case schema.Unauthenticated:
@@ -155,7 +155,7 @@ func eventOf(op *ops.Operation, line *audit.Line) (events.Event, bool) {
 		return events.OutOfLimits, true
 	}
 	if !op.Effect.Writes() {
-		return events.Event{}, false
+		return events.Revealed, op.Reveals && line.Code == "" && line.Outcome != ""
 	}
 	switch ps.Outcome(line.Outcome) {
 	case ps.OutcomePartial, ps.OutcomeUnknown:

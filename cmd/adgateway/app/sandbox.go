@@ -130,10 +130,12 @@ func addToken(static *authn.Static, token config.Token, p *identity.Principal) e
 }
 
 // newPrincipal returns a principal with these scopes, or with all of them if
-// there are none.
+// there are none, those included that * does not imply.
 func newPrincipal(kind, name string, scopes []string) (*identity.Principal, error) {
 	if len(scopes) == 0 {
-		scopes = []string{string(identity.All)}
+		for _, scope := range identity.Everything() {
+			scopes = append(scopes, string(scope))
+		}
 	}
 	parsed, err := authn.ParseScopes(scopes)
 	if err != nil {

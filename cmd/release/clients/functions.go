@@ -185,6 +185,7 @@ var verbs = map[string]string{
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",
 	"unlock": "Unlock", "reset": "Reset", "add": "Add", "copy": "Copy", "restore": "Restore", "undo": "Undo",
 	"start": "Start", "pause": "Suspend", "resume": "Resume", "cancel": "Stop", "retry": "Restart", "submit": "Submit",
+	"reveal": "Show", "expire": "Reset",
 }
 
 // odd are the nouns of operations whose id gives none that is singular.

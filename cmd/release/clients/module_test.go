@@ -36,7 +36,7 @@ var definition = regexp.MustCompile(`(?ms)^function ([\w-]+) \{\n.*?^\}\n`)
 // approved are the verbs of Get-Verb that the module uses.
 var approved = []string{
 	"Add", "Connect", "Copy", "Disable", "Disconnect", "Enable", "Find", "Get", "Move", "New", "Register", "Remove", "Rename", "Reset",
-	"Restore", "Set", "Test", "Undo", "Unlock", "Restart", "Resume", "Start", "Stop", "Submit", "Suspend",
+	"Restore", "Set", "Show", "Test", "Undo", "Unlock", "Restart", "Resume", "Start", "Stop", "Submit", "Suspend",
 }
 
 // plural are the endings of nouns that a person would not guess, and the nouns that end so in the singular.

@@ -89,6 +89,10 @@ func (n *node) removable() bool {
 	return !n.denied(RightDelete) || n.parent != nil && !n.parent.denied(RightDeleteChild)
 }
 
+// tellsSecrets reports whether the caller may read confidential attributes: that needs the control access
+// right besides the right to read (facts S40). Without it they are as if they had no value.
+func (n *node) tellsSecrets() bool { return !n.denied(RightReadProperty | RightControlAccess) }
+
 func (n *node) writable() bool { return !n.denied(RightWriteProperty) }
 
 func hasACE(acl []ACE, want ACE) bool {

@@ -63,6 +63,8 @@ type Options struct {
 	// Replicas gives every DC a replica of its own even without a replication lag, so
 	// that SetReplicationLag and Cut can be used.
 	Replicas bool
+	// OnLockout, if not nil, is called with each account that wrong passwords lock out, once it is.
+	OnLockout func(Lockout)
 	// OnWrite, if not nil, is called with each entry of the journal, in order. It must
 	// not call the domain.
 	OnWrite func(JournalEntry)
@@ -97,6 +99,14 @@ type Domain struct {
 	journal  journal
 	loaded   Loaded
 	warnings []ldif.Fault
+}
+
+// Lockout is that an account was locked out after wrong passwords.
+type Lockout struct {
+	Time    time.Time
+	Account string // sAMAccountName
+	SID     SID
+	Source  string // computer that the last wrong password came from; empty: not known
 }
 
 // NetBIOSName returns the NetBIOS name of the domain, e.g. "CORP".

@@ -11,6 +11,8 @@ import (
 // 1326, 1331 disabled, 1793 account expired, 1909 locked out, 1907 password must
 // change, 1330 password expired. An account that was loaded without a password
 // accepts none.
+//
+// With [WithSource] it comes from a computer.
 func (c *DC) Logon(ctx context.Context, account, password string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -20,14 +22,27 @@ func (c *DC) Logon(ctx context.Context, account, password string) error {
 		return e
 	}
 	refused, e := t.logon(account, password)
+	locked := t.locked
 	if err := t.end(e); err != nil {
 		return err
+	}
+	if locked != nil && c.domain.opts.OnLockout != nil {
+		locked.Source, _ = ctx.Value(sourceKey{}).(string)
+		c.domain.opts.OnLockout(*locked)
 	}
 	if refused != nil {
 		refused.Op = "logon"
 		return refused
 	}
 	return nil
+}
+
+// sourceKey is the context key of the computer that a logon comes from.
+type sourceKey struct{}
+
+// WithSource names the computer that a logon comes from, for [Options.OnLockout].
+func WithSource(ctx context.Context, computer string) context.Context {
+	return context.WithValue(ctx, sourceKey{}, computer)
 }
 
 // logon returns refused, an error after which the changes are kept (the count of
@@ -83,6 +98,7 @@ func (t *tx) badPassword(n *node, local *localState, p policy) {
 	local.badPasswordTime = ToFileTime(t.now)
 	if p.lockThreshold() > 0 && int(local.badPwdCount) >= p.lockThreshold() && n.sid.RID() != 500 {
 		t.set(n, t.rep.sch.lockoutTime, itoa(ToFileTime(t.now)))
+		t.locked = &Lockout{Time: t.now, Account: n.first(t.rep.sch.sam), SID: n.sid}
 	}
 }
 

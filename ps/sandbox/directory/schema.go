@@ -46,6 +46,7 @@ type Attribute struct {
 	Constructed            bool // computed, never stored, not allowed in filters
 	NotReplicated          bool // each DC has its own value
 	ANR                    bool // part of ambiguous name resolution
+	Confidential           bool // shown only to who has the control access right to the object
 	LinkID                 int  // even: forward link, odd: its back link, 0: no link
 	// Unknown marks an attribute of a loaded file that the schema does not
 	// describe. Its values are text, or octets if they are not valid UTF-8.
@@ -189,6 +190,8 @@ func parseAttribute(f []string) (*Attribute, error) {
 			a.NotReplicated = true
 		case 'a':
 			a.ANR = true
+		case 'x':
+			a.Confidential = true
 		default:
 			return nil, fmt.Errorf("attribute %q: flag %q", f[0], c)
 		}

@@ -16,7 +16,8 @@ type tx struct {
 	writer  string // the writer, see WithWriter
 	steps   []step
 	touched []*node
-	quiet   bool // steps are not recorded, while loading
+	quiet   bool     // steps are not recorded, while loading
+	locked  *Lockout // what the write has locked out; nil: nothing
 }
 
 type stepKind uint8

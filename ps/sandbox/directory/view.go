@@ -35,6 +35,9 @@ func (c *DC) view(op string) (v view, release func(), err error) {
 
 // raw appends the attribute's raw values to buf.
 func (v *view) raw(n *node, def *Attribute, buf []string) []string {
+	if def.Confidential && !n.tellsSecrets() {
+		return buf
+	}
 	if def.get != nil {
 		return def.get(v, n, buf)
 	}
@@ -64,6 +67,8 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 // has reports whether the attribute has a value.
 func (v *view) has(n *node, def *Attribute) bool {
 	switch {
+	case def.Confidential && !n.tellsSecrets():
+		return false
 	case def.get != nil:
 		var buf [4]string
 		return len(def.get(v, n, buf[:0])) > 0
@@ -129,7 +134,7 @@ func (v *view) stored(n *node) []objectAttr {
 		def := n.attrs[i].def
 		vals := n.get(def)
 		i += len(vals)
-		if def.get != nil || def.hidden() {
+		if def.get != nil || def.hidden() || def.Confidential && !n.tellsSecrets() {
 			continue
 		}
 		out = append(out, objectAttr{def, v.raw(n, def, make([]string, 0, len(vals)))})

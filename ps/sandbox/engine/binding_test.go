@@ -168,7 +168,7 @@ func TestBindingOfFunctions(t *testing.T) {
 func TestBindingOfCmdlets(t *testing.T) {
 	var bound string
 	var modules []*Module
-	for _, name := range []string{cmdlets.ActiveDirectory, cmdlets.DnsServer} {
+	for _, name := range cmdlets.Modules() {
 		m := &Module{Name: name}
 		for _, decl := range cmdlets.Module(name) {
 			m.Commands = append(m.Commands, &Command{Decl: decl, Process: func(c *Call) error {

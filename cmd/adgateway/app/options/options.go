@@ -64,7 +64,7 @@ func Quota(c config.Auth) identity.Quota {
 	return identity.Quota{
 		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
 		DeletionsPerHour: c.DeletionsPerHour, PasswordResetsPerHour: c.PasswordResetsPerHour,
-		ChangesPerHour: c.ChangesPerHour,
+		ChangesPerHour: c.ChangesPerHour, RevealsPerHour: &c.RevealsPerHour,
 	}
 }
 
@@ -73,7 +73,7 @@ func RoleQuota(q config.Quota) *identity.Quota {
 	return &identity.Quota{
 		Rate: identity.Rate(q.Rate), Concurrency: q.Concurrency,
 		DeletionsPerHour: q.DeletionsPerHour, PasswordResetsPerHour: q.PasswordResetsPerHour,
-		ChangesPerHour: q.ChangesPerHour,
+		ChangesPerHour: q.ChangesPerHour, RevealsPerHour: q.RevealsPerHour,
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 
 // rightsFlags are the flags that say what an account may do.
 type rightsFlags struct {
-	scopes, networks, ous, zones, groups, names []string
-	requireGuard                                []string
-	expires, dialect, rate                      string
-	concurrency, deletions, resets, changes     int
-	secretsInQuery                              bool
+	scopes, networks, ous, zones, groups, names      []string
+	requireGuard                                     []string
+	expires, dialect, rate                           string
+	concurrency, deletions, resets, changes, reveals int
+	secretsInQuery                                   bool
 
 	given func(flag string) bool
 }
@@ -43,6 +43,7 @@ func (r *rightsFlags) AddTo(flags *pflag.FlagSet, expires string) {
 	flags.IntVar(&r.deletions, "max-deletions", 0, "objects it may delete per hour")
 	flags.IntVar(&r.resets, "max-password-resets", 0, "passwords it may reset per hour")
 	flags.IntVar(&r.changes, "max-changes", 0, "objects it may disable, rename, move or take out of groups per hour")
+	flags.IntVar(&r.reveals, "max-reveals", 0, "secrets of computers it may see per hour")
 	r.given = flags.Changed
 }
 
@@ -61,6 +62,7 @@ func (r *rightsFlags) Parse(now time.Time) (authn.Rights, error) {
 		Rate: identity.Rate(r.rate), Concurrency: optional("concurrency", r.concurrency),
 		DeletionsPerHour: optional("max-deletions", r.deletions), PasswordResetsPerHour: optional("max-password-resets", r.resets),
 		ChangesPerHour: optional("max-changes", r.changes),
+		RevealsPerHour: optional("max-reveals", r.reveals),
 	})
 	var err error
 	parsed.Expires, err = program.ParseExpiry(r.expires, now)
@@ -91,6 +93,7 @@ func (r *rightsFlags) Change(rights *authn.Rights, clear []string, now time.Time
 		"max-deletions":       func() { quota.DeletionsPerHour = valueOf(parsed.Quota).DeletionsPerHour },
 		"max-password-resets": func() { quota.PasswordResetsPerHour = valueOf(parsed.Quota).PasswordResetsPerHour },
 		"max-changes":         func() { quota.ChangesPerHour = valueOf(parsed.Quota).ChangesPerHour },
+		"max-reveals":         func() { quota.RevealsPerHour = valueOf(parsed.Quota).RevealsPerHour },
 	}
 	var faults []error
 	for _, name := range clear {

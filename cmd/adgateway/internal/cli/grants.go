@@ -39,6 +39,14 @@ func writing(class string, attributes ...string) []string {
 	return attributes
 }
 
+// revealing returns the rights to read confidential attributes of a class.
+func revealing(class string, attributes ...string) []string {
+	for i, attribute := range attributes {
+		attributes[i] = "RPCA;" + attribute + ";" + class
+	}
+	return attributes
+}
+
 // further returns the further attributes of users that every forest has, or those that Exchange adds. What
 // gives rights is left to those who may give them.
 func further(added bool) (names []string) {
@@ -54,7 +62,7 @@ func forScopes(scopes ...string) []string { return scopes }
 
 // grants is ordered as the manual shows it.
 var grants = []grant{
-	{forScopes("user:read", "group:read", "member:read", "ou:read", "computer:read"), onOU, "/I:T", forScopes("GR")},
+	{forScopes("user:read", "group:read", "member:read", "ou:read", "computer:read", "user:lockouts", "laps:reveal", "laps:expire", "recovery:list", "recovery:reveal"), onOU, "/I:T", forScopes("GR")},
 
 	{forScopes("user:write", "user:delete"), onOU, "/I:T", forScopes("CCDC;user")},
 	{forScopes("user:write"), onOU, "/I:S", writing("user",
@@ -83,6 +91,14 @@ var grants = []grant{
 	{forScopes("computer:write"), onOU, "/I:S", forScopes("CA;Reset Password;computer")},
 	{forScopes("computer:delete", "computer:delete-tree", "computer:bulk-delete"), onOU, "/I:S", forScopes("SDDT;;computer")},
 	{forScopes("computer:write", "computer:delete"), onOU, "/I:S", forScopes("RCWD;;computer")},
+
+	{forScopes("laps:reveal"), onOU, "/I:S", revealing("computer",
+		"msLAPS-Password", "msLAPS-EncryptedPassword", "msLAPS-EncryptedPasswordHistory")}, // where Windows LAPS has added them
+	{forScopes("laps:reveal"), onOU, "/I:S", revealing("computer", "ms-Mcs-AdmPwd")}, // where the older LAPS has
+	{forScopes("laps:expire"), onOU, "/I:S", writing("computer", "msLAPS-PasswordExpirationTime")},
+	{forScopes("laps:expire"), onOU, "/I:S", writing("computer", "ms-Mcs-AdmPwdExpirationTime")},
+	{forScopes("recovery:reveal"), onOU, "/I:S", revealing("msFVE-RecoveryInformation", "msFVE-RecoveryPassword")},
+	{forScopes("user:lockouts"), onGroup, "", forScopes("Event Log Readers")}, // of the domain controllers
 
 	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("CCDC;organizationalUnit")},
 	{forScopes("ou:write"), onOU, "/I:S", writing("organizationalUnit", "name", "ou", "description")},

@@ -126,6 +126,7 @@ func (a *Account) limits() [][2]string {
 		}{
 			{"concurrency", "at once", "at once", q.Concurrency}, {"deletions", "deletion/h", "deletions/h", q.DeletionsPerHour},
 			{"password resets", "password reset/h", "password resets/h", q.PasswordResetsPerHour}, {"changes", "change/h", "changes/h", q.ChangesPerHour},
+			{"reveals", "reveal/h", "reveals/h", q.RevealsPerHour},
 		} {
 			switch {
 			case n.number == nil:

@@ -1,0 +1,252 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/ps"
+)
+
+// Reason is why a caller wants to see a secret.
+var Reason Kind = reasonKind{base{"string"}}
+
+type reasonKind struct{ base }
+
+const reasonShortest, reasonLongest = 8, 200
+
+func (reasonKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, reasonLongest, false)
+	switch {
+	case problem != nil:
+		return nil, problem
+	case utf16Length(strings.TrimSpace(s)) < reasonShortest:
+		return nil, invalid("must say in at least %d characters why, for the audit log", reasonShortest)
+	}
+	return textValue(s), nil
+}
+
+func (reasonKind) Doc() Doc {
+	return Doc{
+		Type: "string", MaxLength: reasonLongest, Example: "INC-4711: no network at this computer",
+		Text: fmt.Sprintf("Why, in %d to %d characters, for the audit log.", reasonShortest, reasonLongest),
+	}
+}
+
+// RecoveryKeyID is the id of a BitLocker key, or its first eight digits, which the screen that asks for
+// the key shows. The script gets it in lower case.
+var RecoveryKeyID Kind = patternKind{
+	base: base{"string"}, limit: 36,
+	pattern: regexp.MustCompile(`^[0-9A-Fa-f]{8}(?:-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})?$`),
+	must:    "must be the first eight hexadecimal digits of a key id, or all of it",
+	example: "7f6b1d5c",
+}
+
+// ExpiresAt is when a password expires: as [Expiry], but never empty.
+var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}}}
+
+type expiresAtKind struct{ expiryKind }
+
+func (expiresAtKind) Clear() []ps.Value { return nil }
+
+func (expiresAtKind) Doc() Doc {
+	const text = "A date, of which the end in UTC is meant, or a date and time with an offset."
+	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
+}
+
+// LocalAdminKinds are who keeps the password of a local administrator: Windows LAPS, the LAPS before
+// it, or nobody.
+var LocalAdminKinds = []string{"windows", "legacy", "none"}
+
+// The records about secrets of computers.
+var (
+	LocalAdmin = &Shape{Name: "LocalAdmin", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "computerName", Doc: "CN"},
+		{Name: "distinguishedName"},
+		{Name: "kind", Enum: LocalAdminKinds, Doc: "who keeps the password: Windows LAPS, the LAPS before it, or nobody"},
+		{Name: "expires", Attribute: "msLAPS-PasswordExpirationTime", Type: TimeField, Null: true, Doc: "when the computer sets another one"},
+	}}
+
+	LocalAdminSecret = &Shape{Name: "LocalAdminSecret", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "computerName", Doc: "CN"},
+		{Name: "distinguishedName"},
+		{Name: "source", Enum: []string{"windows", "windowsEncrypted", "legacy"}},
+		{Name: "account", Sealed: true, Null: true, Doc: "the local administrator; null if the directory does not say it"},
+		{Name: "password", Sealed: true, Secret: true},
+		{Name: "updated", Type: TimeField, Sealed: true, Null: true, Doc: "when the computer has set it"},
+		{Name: "expires", Type: TimeField, Null: true},
+		{Name: "history", Type: ObjectListField, Doc: "earlier ones, if they are asked for and kept", Of: []Field{
+			{Name: "account", Sealed: true, Null: true}, {Name: "password", Sealed: true, Secret: true},
+			{Name: "updated", Type: TimeField, Sealed: true, Null: true},
+		}},
+	}}
+
+	RecoveryKey = &Shape{Name: "RecoveryKey", Fields: recoveryKeyFields}
+
+	RecoveryKeySecret = &Shape{Name: "RecoveryKeySecret", Fields: append(slices.Clone(recoveryKeyFields),
+		Field{Name: "recoveryPassword", Sealed: true, Secret: true, Doc: "48 digits"},
+	)}
+)
+
+var recoveryKeyFields = []Field{
+	{Name: "keyId", Type: GUIDField, Doc: "its first eight digits are what the screen shows"},
+	{Name: "created", Type: TimeField, Null: true},
+	{Name: "computerName", Doc: "CN"},
+	{Name: "computerGuid", Type: GUIDField},
+	{Name: "computerDistinguishedName"},
+}
+
+// Secrets returns the names of a shape's fields that hold secrets, those of objects in them included.
+func Secrets(s *Shape) []string { return secretsIn(s.Fields) }
+
+func secretsIn(fields []Field) (names []string) {
+	for i := range fields {
+		if fields[i].Secret {
+			names = append(names, fields[i].Name)
+		}
+		names = append(names, secretsIn(fields[i].Of)...)
+	}
+	return names
+}
+
+// Reveal returns records of a shape in which the values of sealed fields are what they stand for.
+// Scripts emit them with a prefix: "=" and a text, "!" and the number of a secret, or of one that is
+// what Windows LAPS stores, and the member of it: "!0.p". Null and an empty text are null. No error
+// contains a value.
+func Reveal(s *Shape, batch json.RawMessage, secrets []ps.Value) (json.RawMessage, error) {
+	var records []map[string]json.RawMessage
+	if json.Unmarshal(batch, &records) != nil {
+		return nil, ps.ErrInvalidRecords
+	}
+	out := []byte{'['}
+	for i, record := range records {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		var err error
+		if out, err = unsealed(out, s.Name, s.Fields, record, secrets); err != nil {
+			return nil, err
+		}
+	}
+	return append(out, ']'), nil
+}
+
+// unsealed appends one record or object of it, in the order of its fields. What is no field stays for
+// the check of the record.
+func unsealed(
+	to []byte, shape string, fields []Field, record map[string]json.RawMessage, secrets []ps.Value,
+) ([]byte, error) {
+	first := true
+	member := func(name string, value []byte) {
+		if !first {
+			to = append(to, ',')
+		}
+		first = false
+		to = append(append(append(to, JSON(name)...), ':'), value...)
+	}
+	to = append(to, '{')
+	for i := range fields {
+		f := &fields[i]
+		value, has := record[f.Name]
+		if !has {
+			continue
+		}
+		delete(record, f.Name)
+		switch {
+		case f.Sealed && (string(value) == string(null) || string(value) == `""`):
+			value = null
+		case f.Sealed:
+			opened, ok := open(value, secrets)
+			if !ok {
+				return nil, errShape("%s of %s is not sealed", f.Name, shape)
+			}
+			value = opened
+		case f.Type == ObjectListField:
+			var items []map[string]json.RawMessage
+			if json.Unmarshal(value, &items) != nil {
+				return nil, errShape("%s of %s is not a list of objects", f.Name, shape)
+			}
+			list := []byte{'['}
+			for n, item := range items {
+				if n > 0 {
+					list = append(list, ',')
+				}
+				var err error
+				if list, err = unsealed(list, shape, f.Of, item, secrets); err != nil {
+					return nil, err
+				}
+			}
+			value = append(list, ']')
+		}
+		member(f.Name, value)
+	}
+	for name, value := range record {
+		member(name, value)
+	}
+	return append(to, '}'), nil
+}
+
+// open returns the value that a sealed one stands for.
+func open(value json.RawMessage, secrets []ps.Value) (json.RawMessage, bool) {
+	var sealed string
+	if json.Unmarshal(value, &sealed) != nil || sealed == "" {
+		return nil, false
+	}
+	if plain, isPlain := strings.CutPrefix(sealed, "="); isPlain {
+		return textOrNull(plain), true
+	}
+	number, part, _ := strings.Cut(strings.TrimPrefix(sealed, "!"), ".")
+	n, err := strconv.Atoi(number)
+	if err != nil || sealed[0] != '!' || n < 0 || n >= len(secrets) || !secrets[n].IsSecret() {
+		return nil, false
+	}
+	if part == "" {
+		return textOrNull(secrets[n].Reveal()), true
+	}
+	return stored(secrets[n].Reveal(), part)
+}
+
+func textOrNull(text string) json.RawMessage {
+	if text == "" {
+		return null
+	}
+	return JSON(text)
+}
+
+// stored returns a member of what Windows LAPS stores in clear: the account n, the time t at which it
+// was set as the hexadecimal digits of a file time, and the password p.
+func stored(text, part string) (json.RawMessage, bool) {
+	var kept struct {
+		N, T, P *string
+	}
+	decoder := json.NewDecoder(bytes.NewBufferString(strings.TrimRight(text, "\x00")))
+	if decoder.Decode(&kept) != nil || kept.P == nil {
+		return nil, false
+	}
+	switch {
+	case part == "p":
+		return textOrNull(*kept.P), true
+	case part == "n" && kept.N != nil:
+		return textOrNull(*kept.N), true
+	case part == "t" && kept.T != nil:
+		ticks, err := strconv.ParseInt(*kept.T, 16, 64)
+		if err != nil || ticks <= 0 {
+			return null, true
+		}
+		return JSON(fileTime(ticks).Format(time.RFC3339)), true
+	}
+	return null, part == "n" || part == "t"
+}
+
+// fileTime returns the time that a file time says, in whole seconds.
+func fileTime(ticks int64) time.Time {
+	const perSecond, since1601 = 10_000_000, 11_644_473_600
+	return time.Unix(ticks/perSecond-since1601, 0).UTC()
+}

@@ -1,0 +1,110 @@
+// Package wincmd implements what the sandbox has of two further modules of Windows: Get-LapsADPassword
+// of LAPS, over the simulated directory (package ps/sandbox/directory), and Get-WinEvent of
+// Microsoft.PowerShell.Diagnostics, over a stand-in for the security log of the PDC emulator ([Log]).
+//
+// Their parameters are those of package ps/cmdlets. What they return follows Microsoft's documents (facts
+// S41 to S45); none of it was recorded on Windows. A parameter or a query that the gateway's scripts do not
+// use is refused by name, never ignored.
+package wincmd
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"adgateway/ps/cmdlets"
+	"adgateway/ps/sandbox/directory"
+	"adgateway/ps/sandbox/engine"
+	"adgateway/ps/sandbox/engine/dotnet"
+)
+
+// Options configure the modules.
+type Options struct {
+	Domain *directory.Domain // must not be nil
+	Log    *Log              // must not be nil
+	// Account owns the sessions: its sAMAccountName, with or without $. It decrypts what is encrypted
+	// for it or for one of its groups.
+	Account  string
+	Location *time.Location // of DateTime values; nil means time.Local
+	// Gate is as that of the ActiveDirectory module.
+	Gate func(ctx context.Context, controller string) (caller string, reached bool)
+	// NoLAPS reports whether the host lacks the module LAPS. Nil: it has it.
+	NoLAPS func() bool
+}
+
+// Modules returns the modules. They are safe for concurrent use.
+func Modules(o Options) []*engine.Module {
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	return []*engine.Module{
+		{Name: cmdlets.LAPS, Version: "1.0.0.0", Types: []*dotnet.Type{tPassword}, Commands: []*engine.Command{
+			command("Get-LapsADPassword", "Microsoft.Windows.LAPS.GetLapsADPassword",
+				"Identity DomainController IncludeHistory", func(c *engine.Call) error { return getPassword(&o, c) }),
+		}},
+		{Name: cmdlets.Diagnostics, Version: "7.0.0.0", Types: []*dotnet.Type{tEvent, tProperty}, Commands: []*engine.Command{
+			command("Get-WinEvent", "Microsoft.PowerShell.Commands.GetWinEventCommand",
+				"ComputerName LogName FilterXPath MaxEvents", func(c *engine.Call) error { return getEvents(&o, c) }),
+		}},
+	}
+}
+
+// Declarations returns the modules without bodies.
+func Declarations() []*engine.Module {
+	modules := Modules(Options{})
+	for _, m := range modules {
+		for _, c := range m.Commands {
+			c.Process = nil
+		}
+	}
+	return modules
+}
+
+// command returns a command that refuses all parameters but some.
+func command(name, class, params string, body func(*engine.Call) error) *engine.Command {
+	decl, ok := cmdlets.Lookup(name)
+	if !ok {
+		panic("wincmd: no contract for " + name) // the table is fixed, and tested
+	}
+	known := map[string]bool{}
+	for _, param := range strings.Fields(params) {
+		known[strings.ToLower(param)] = true
+	}
+	return &engine.Command{Decl: decl, Class: class, Process: func(c *engine.Call) error {
+		for _, param := range c.BoundNames() {
+			if !known[strings.ToLower(param)] {
+				return notSupported(c, "-"+param)
+			}
+		}
+		return body(c)
+	}}
+}
+
+func notSupported(c *engine.Call, what string) error {
+	const message = "The sandbox does not support %s of %s."
+	e := dotnet.ExceptionNamed("System.NotSupportedException", message, what, c.Name())
+	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, what))
+}
+
+// controller returns a domain controller that the caller reaches; nil: there is none of the name, or
+// none that answers.
+func (o *Options) controller(ctx context.Context, name string) *directory.DC {
+	dc, err := o.Domain.DC(name)
+	if err != nil || !dc.Alive() {
+		return nil
+	}
+	if o.Gate != nil {
+		if _, reached := o.Gate(ctx, dc.HostName()); !reached {
+			return nil
+		}
+	}
+	return dc
+}
+
+// local returns a time as a DateTime in local time.
+func (o *Options) local(t time.Time) dotnet.DateTime {
+	const perSecond, at1970 = int64(10_000_000), int64(621355968000000000)
+	_, offset := t.In(o.Location).Zone()
+	ticks := (t.Unix()+int64(offset))*perSecond + int64(t.Nanosecond()/100) + at1970
+	return dotnet.DateTime{Ticks: ticks, Kind: dotnet.Local}
+}
