@@ -160,9 +160,9 @@ bench-once: ## every benchmark once, so that none stops working
 
 # The same commit gives the same bytes: times are the commit's.
 MSI     := $(if $(and $(shell command -v wixl),$(shell command -v msibuild),$(shell command -v faketime)),-msi)
-RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(MSI)
+RELEASE = SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./cmd/release -version $(VERSION) -commit $$(git rev-parse HEAD) $(if $(RELEASE_URL),-url $(RELEASE_URL)) $(if $(MANUAL_URL),-manual $(MANUAL_URL)) $(MSI)
 
-release: ## zips of both programs for each system, and an MSI of each for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows
+release: ## zips of both programs for each system, and an MSI of each for each Windows, in dist; SIGN_CERT, SIGN_KEY (PEM) and TSA (URL) sign what is for Windows; MANUAL_URL is for Get-Help -Online
 	@[ -n "$(MSI)" ] || echo "no MSI is built: wixl, msibuild or faketime is missing (apt-get install wixl msitools faketime)"
 	@[ -n "$(RELEASE_URL)" ] || echo "no manifests for winget and Scoop are written: they need RELEASE_URL, the folder that the files will be downloaded from"
 	$(RELEASE) -out dist $(if $(SIGN_CERT),-sign-certificate $(SIGN_CERT) -sign-key $(SIGN_KEY) $(if $(TSA),-sign-timestamps $(TSA)))

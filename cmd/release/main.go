@@ -63,13 +63,17 @@ func main() {
 	only := flag.String("only", "", "a single `SYSTEM` to build for, such as windows/amd64, or clients for none; all by default")
 	withMSI := flag.Bool("msi", false, "build a package of Windows Installer for each Windows system, too")
 	url := flag.String("url", "", "`URL` of the folder that the files will be downloaded from; with it, manifests for winget and Scoop are written")
+	manual := flag.String("manual", "", "`URL` where the manual is published, such as a gateway's /manual, for Get-Help -Online")
 	commit := flag.String("commit", "", "`COMMIT` that the sources are of, for the provenance")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	sign, err := newSigner(*certificate, *key, *timestamps)
 	if err == nil {
-		err = (&job{version: *version, commit: *commit, url: *url, only: *only, withMSI: *withMSI, sign: sign}).release(ctx, *out)
+		asked := &job{
+			version: *version, commit: *commit, url: *url, manual: *manual, only: *only, withMSI: *withMSI, sign: sign,
+		}
+		err = asked.release(ctx, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -79,10 +83,10 @@ func main() {
 
 // job is a release that is asked for.
 type job struct {
-	version, commit, url, only string
-	withMSI                    bool
-	sign                       *signer
-	stamp                      time.Time
+	version, commit, url, manual, only string
+	withMSI                            bool
+	sign                               *signer
+	stamp                              time.Time
 }
 
 // release writes the files of a release into a folder, and their sums.
@@ -175,7 +179,7 @@ func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 	if err != nil {
 		return fmt.Errorf("%w (run in the module's root)", err)
 	}
-	module, err := moduleArchives(ctx, j.version, j.stamp, j.sign)
+	module, err := moduleArchives(ctx, j.version, j.manual, j.stamp, j.sign)
 	if err != nil {
 		return err
 	}

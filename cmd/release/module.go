@@ -14,12 +14,12 @@ import (
 
 // moduleArchives returns the PowerShell module by file name: as a zip to unpack into a
 // folder of PSModulePath, and as a NuGet package for a repository.
-func moduleArchives(ctx context.Context, version string, stamp time.Time, sign *signer) (map[string][]byte, error) {
+func moduleArchives(ctx context.Context, version, manualURL string, stamp time.Time, sign *signer) (map[string][]byte, error) {
 	short := shortVersion(version)
 	if fourth := versionNumbers(version)[3]; fourth > 0 {
 		short += fmt.Sprintf(".%d", fourth)
 	}
-	module, err := clients.Module(ops.Table(), short)
+	module, err := clients.Module(ops.Table(), short, manualURL)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func texts(t *testing.T) map[string]string {
 	for _, m := range modules {
 		out[m.Name+".psm1"], out[m.Name+".psd1"] = m.Script(), m.Manifest()
 	}
-	client, err := clients.Module(ops.Table(), "1.2.3")
+	client, err := clients.Module(ops.Table(), "1.2.3", "https://gw.corp.example/manual")
 	require.NoError(t, err)
 	for name, text := range client {
 		out[name] = string(text)

@@ -21,7 +21,7 @@ import (
 // clientCases runs all cases of the module for clients on a real PowerShell, those included that no
 // other engine can run. The module is as it ships, its transport too.
 func clientCases(t *testing.T, path string) {
-	files, err := clients.Module(ops.Table(), "1.2.3")
+	files, err := clients.Module(ops.Table(), "1.2.3", "https://gw.corp.example/manual")
 	require.NoError(t, err)
 	folder := t.TempDir()
 	for name, content := range files {

@@ -32,8 +32,9 @@ var transport string
 func Transport() string { return transport }
 
 // Module returns the files of the PowerShell module, in ASCII with the line ends of
-// Windows, so that they can be signed. A version has three numbers.
-func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
+// Windows, so that they can be signed. A version has three numbers. manualURL is where the manual is
+// published, such as a gateway's /manual, for Get-Help -Online; empty: the help only names the pages.
+func Module(table []*ops.Operation, version, manualURL string) (map[string][]byte, error) {
 	functions, err := Functions(table)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func Module(table []*ops.Operation, version string) (map[string][]byte, error) {
 	var b strings.Builder
 	b.WriteString(core + "\n" + jobs + "\n" + complete + "\n" + transport + "\n" + categories() + rows(table))
 	for _, f := range slices.Concat(functions, renamed) {
-		text, err := f.text()
+		text, err := f.text(manualURL)
 		if err != nil {
 			return nil, err
 		}
@@ -258,7 +259,7 @@ func recordType(op *ops.Operation) (name, base string, times []string) {
 }
 
 // text returns the function, and its row in the table of functions.
-func (f *Function) text() (string, error) {
+func (f *Function) text(manualURL string) (string, error) {
 	parameters, err := f.parameters()
 	if err != nil {
 		return "", err
@@ -271,7 +272,7 @@ func (f *Function) text() (string, error) {
 		quoted(f.Name()), quoted(f.Instead), f.setTable(), names(parameters), enumerations, kinds)
 	fmt.Fprintf(&b, "function %s {\n", f.Name())
 	f.help(&b, parameters)
-	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding()), list(f.outputs()))
+	fmt.Fprintf(&b, "    [CmdletBinding(%s)]\n    [OutputType(%s)]\n    param(\n", list(f.binding(manualURL)), list(f.outputs()))
 	for i, p := range parameters {
 		b.WriteString(p.text(f))
 		if i < len(parameters)-1 {
@@ -290,8 +291,12 @@ func (f *Function) text() (string, error) {
 }
 
 // binding returns the arguments of CmdletBinding.
-func (f *Function) binding() []string {
+func (f *Function) binding(manualURL string) []string {
 	out := []string{"PositionalBinding = $false"}
+	if manualURL != "" {
+		page := manual.OperationPage(f.Sets[0].Op.ID)
+		out = append(out, "HelpUri = "+quoted(strings.TrimSuffix(manualURL, "/")+"/"+page))
+	}
 	if len(f.Sets) > 1 && f.defaults() {
 		out = append(out, "DefaultParameterSetName = "+quoted(f.defaultSet().Name))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/release/clients"
+	"adgateway/gateway/manual"
 	"adgateway/gateway/ops"
 	"adgateway/ps"
 	"adgateway/ps/syntax"
@@ -26,7 +27,7 @@ var update = flag.Bool("update", false, "writes testdata")
 // script returns the text of the module.
 func script(t *testing.T) string {
 	t.Helper()
-	files, err := clients.Module(ops.Table(), "1.2.3")
+	files, err := clients.Module(ops.Table(), "1.2.3", "")
 	require.NoError(t, err)
 	return strings.ReplaceAll(string(files["AdGateway.psm1"]), "\r\n", "\n")
 }
@@ -101,7 +102,7 @@ func TestTheModuleParsesAndExportsWhatItDefines(t *testing.T) {
 			defined = append(defined, match[1])
 		}
 	}
-	files, err := clients.Module(ops.Table(), "1.2.3")
+	files, err := clients.Module(ops.Table(), "1.2.3", "")
 	require.NoError(t, err)
 	_, faults = syntax.Parse("AdGateway.psd1", string(files["AdGateway.psd1"]))
 	require.Empty(t, faults)
@@ -253,7 +254,7 @@ func TestViewsShowFieldsOfRecords(t *testing.T) {
 			}
 		}
 	}
-	files, err := clients.Module(ops.Table(), "1.2.3")
+	files, err := clients.Module(ops.Table(), "1.2.3", "")
 	require.NoError(t, err)
 	decoder := xml.NewDecoder(bytes.NewReader(files["AdGateway.format.ps1xml"]))
 	for err == nil {
@@ -270,5 +271,25 @@ func TestViewsShowFieldsOfRecords(t *testing.T) {
 	for _, f := range renamed {
 		assert.Contains(t, about, f.Name()+" ")
 		assert.Contains(t, about, f.Instead+"\r\n")
+	}
+}
+
+// TestHelpOnline: with the address of a manual each function of a row names its page there, and
+// without one the attribute is absent.
+func TestHelpOnline(t *testing.T) {
+	module := func(manualURL string) string {
+		files, err := clients.Module(ops.Table(), "1.2.3", manualURL)
+		require.NoError(t, err)
+		return string(files[clients.ModuleName+".psm1"])
+	}
+	assert.NotContains(t, module(""), "HelpUri")
+	functions, err := clients.Functions(ops.Table())
+	require.NoError(t, err)
+	text := module("https://gw.corp.example/manual/")
+	uris := regexp.MustCompile(`HelpUri = 'https://gw\.corp\.example/manual/(reference/operations-[a-z]+)'`).FindAllStringSubmatch(text, -1)
+	assert.GreaterOrEqual(t, len(uris), len(functions))
+	for _, uri := range uris {
+		_, found := manual.Find(uri[1])
+		assert.True(t, found, uri[1])
 	}
 }

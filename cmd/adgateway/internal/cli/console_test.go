@@ -67,7 +67,7 @@ type console struct {
 // moduleText returns the text of the module with the transport replaced.
 func moduleText(t *testing.T) string {
 	t.Helper()
-	files, err := clients.Module(ops.Table(), "1.2.3")
+	files, err := clients.Module(ops.Table(), "1.2.3", "https://gw.corp.example/manual")
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(files[clients.ModuleName+".psm1"]), "\r\n", "\n")
 	require.Equal(t, 1, strings.Count(text, clients.Transport()))
