@@ -21,15 +21,17 @@ type counted struct {
 	read atomic.Int64
 }
 
-func (c *counted) Range(ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool) error {
+func (c *counted) Range(
+	ctx context.Context, kind store.Kind, prefix string, visit func(store.Entry) bool,
+) error {
 	return c.Store.Range(ctx, kind, prefix, func(e store.Entry) bool {
 		c.read.Add(1)
 		return visit(e)
 	})
 }
 
-// TestPagesOfItemsReadEachItemOnce, but for those around their ends: a page costs what its own size is, wherever
-// it begins.
+// TestPagesOfItemsReadEachItemOnce, but for those around their ends: a page costs what its own size is,
+// wherever it begins.
 func TestPagesOfItemsReadEachItemOnce(t *testing.T) {
 	const total, page = 1230, 100
 	db := &counted{Store: store.NewMemory(nil)}

@@ -69,6 +69,12 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
 		})
 	}
+	// A caller with zones removes what lies in them, and brings it back.
+	mine := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", nil).As(systemtest.LimitedToken))
+	require.Equal(t, http.StatusOK, mine.Status, "%s", mine.Body)
+	assert.Len(t, mine.Envelope.Result, 5, "all but the PTR record")
+	undone := s.Do(systemtest.UndoOf(mine.Header.Get("X-Change-Id")).As(systemtest.LimitedToken))
+	assert.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 	none := s.Do(hostCall(http.MethodDelete, "nobody.odd.example", "", nil))
 	require.Equal(t, http.StatusOK, none.Status, "%s", none.Body)
 	assert.Empty(t, none.Envelope.Result)
@@ -85,6 +91,30 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	assert.Equal(t, "too_many", many.Envelope.Error.Code)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 	params := map[string]any{"Type": "A,PTR", "DryRun": true}
+	for host, c := range map[string]struct {
+		token, code string
+	}{
+		"dc1.corp.example":           {systemtest.PlainToken, "forbidden"}, // a controller
+		"wpad.corp.example":          {systemtest.PlainToken, "forbidden"},
+		"app3.corp.example":          {systemtest.HostToken, "limit"}, // another name than the limit has
+		"_ldap._tcp.dc.corp.example": {systemtest.PlainToken, "forbidden"},
+	} {
+		a := s.Do(hostCall(http.MethodDelete, host, "", nil).As(c.token))
+		require.NotNil(t, a.Envelope.Error, "%s: %s", host, a.Body)
+		assert.Equal(t, c.code, a.Envelope.Error.Code, "%s: %s", host, a.Body)
+	}
+	gone := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsRecord/Controller/app3.corp.example"}
+	assert.Equal(t, http.StatusForbidden, s.Do(gone.As(systemtest.PlainToken)).Status)
+	// An alias of the own name is another name: Type leaves it out.
+	alias := systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord", Params: map[string]any{
+		"ZoneName": "corp.example", "DNS_HostName": "elsewhere", "DNS_HostName_Alias": systemtest.LimitedName,
+	}}
+	require.Equal(t, http.StatusCreated, s.Do(alias).Status)
+	before = s.Snapshot()
+	outside := s.Do(hostCall(http.MethodDelete, systemtest.LimitedName, "", nil).As(systemtest.HostToken))
+	require.NotNil(t, outside.Envelope.Error, "%s", outside.Body)
+	assert.Equal(t, "limit", outside.Envelope.Error.Code, "%s", outside.Body)
+	assert.Empty(t, before.Compare(s.Snapshot()))
 	few := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", params))
 	assert.Equal(t, http.StatusOK, few.Status, "%s", few.Body)
 	assert.Equal(t, 2, strings.Count(string(few.Body), `"kind":"remove"`), "%s", few.Body)

@@ -22,7 +22,8 @@ type registry struct {
 }
 
 var registries = []registry{
-	{name: "noop"}, {name: "old", plain: true}, {name: "both", plain: true, typed: true}, {name: "new", typed: true},
+	{name: "noop"}, {name: "old", plain: true}, {name: "both", plain: true, typed: true},
+	{name: "new", typed: true},
 }
 
 const heritage = "heritage=external-dns,external-dns/owner=me"
