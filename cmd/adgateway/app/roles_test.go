@@ -98,7 +98,8 @@ func TestWhatTicketsAreCheckedWith(t *testing.T) {
 	assert.Nil(t, none)
 	_, err = ticketsOf(config.SignIn{Mode: config.SignInKerberos, Keytab: "/none/such"}, nil)
 	assert.ErrorContains(t, err, "signIn.keytab: the keytab /none/such cannot be read")
-	found, err := ticketsOf(config.SignIn{Mode: config.SignInBoth, Keytab: negotiatetest.New(t).Keytab}, []string{"CORP"})
+	both := config.SignIn{Mode: config.SignInBoth, Keytab: negotiatetest.New(t).Keytab}
+	found, err := ticketsOf(both, []string{"CORP"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"CORP", negotiatetest.Realm}, found.Domains)
 	d := windowsDirectory{tickets: found}
