@@ -55,7 +55,11 @@ func (s *Server) forward(next http.Handler) http.Handler {
 		}
 		r.Header.Set(transport.RequestIDHeader, s.web.RequestID(r))
 		to := transport.LimitSends(w, s.Connections.SendTimeout)
-		here, lost := s.forwarder.Forward(to, r, s.originOf(r), limit)
+		own := s.EndPoint
+		if s.pages == nil || s.pages.Tickets() == nil {
+			own = nil // nobody needs it
+		}
+		here, lost := s.forwarder.Forward(to, r, originOf(r, own), limit)
 		switch {
 		case here:
 			next.ServeHTTP(w, r)
@@ -88,27 +92,25 @@ func isPage(path string) bool {
 }
 
 // originOf returns what only this gateway knows of a call.
-func (s *Server) originOf(r *http.Request) hop.Origin {
+func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
 	origin := hop.Origin{Client: ClientOf(r), Scheme: "http", RequestID: r.Header.Get(transport.RequestIDHeader)}
 	if r.TLS != nil {
 		origin.Scheme, origin.Chains = "https", r.TLS.VerifiedChains
-		if s.pages != nil && s.pages.Tickets() != nil {
-			origin.EndPoint = s.EndPointOf(r)
-		}
+		origin.EndPoint = EndPointOf(r, endPoint)
 	}
 	return origin
 }
 
-// EndPointOf returns the bindings of the TLS connection of a client, which may end at another gateway; nil: it
-// has none.
-func (s *Server) EndPointOf(r *http.Request) []byte {
+// EndPointOf returns the bindings of the TLS connection of a client, which may end at another gateway; nil:
+// it has none. own returns those of this gateway; nil: they are not known.
+func EndPointOf(r *http.Request, own func() []byte) []byte {
 	if origin, came := hop.From(r.Context()); came {
 		return origin.EndPoint
 	}
-	if r.TLS == nil || s.EndPoint == nil {
+	if r.TLS == nil || own == nil {
 		return nil
 	}
-	return s.EndPoint()
+	return own()
 }
 
 // observeHop counts and logs the outcome of a call that is forwarded. The line of a call that the

@@ -343,7 +343,8 @@ func (s *Server) Apply(policy Policy) error {
 // overHTTP returns how the calls of the server are served over HTTP.
 func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
-		Calls: s.calls, Operations: s.Operations, Auth: s.Auth, Quotas: s.Quotas, Log: s.Log,
+		Calls: s.calls, Operations: s.Operations, Log: s.Log,
+		Callers:  transport.Callers{Auth: s.Auth, Quotas: s.Quotas},
 		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
 		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
 		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
@@ -361,7 +362,8 @@ func (s *Server) overHTTP() transport.Options {
 	}
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
-		options.Pages, options.Tickets, options.EndPoint = s.pages, s.pages.Tickets(), s.EndPointOf
+		options.Pages, options.Tickets = s.pages, s.pages.Tickets()
+		options.EndPoint = func(r *http.Request) []byte { return EndPointOf(r, s.EndPoint) }
 	}
 	if s.forwarder != nil {
 		options.Hop = s.hop()

@@ -43,7 +43,8 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 		fault([]string{"signIn.mode"}, "passwords and tickets are sent over HTTPS only: give the server a certificate ('adgateway tls selfsigned' or 'adgateway tls request')")
 	}
 	if s.SignIn.Keytab != "" && !s.SignIn.Tickets() {
-		fault([]string{"signIn.keytab"}, "no ticket is checked with it: set signIn.mode to kerberos or form+kerberos")
+		const idle = "no ticket is checked with it: set signIn.mode to kerberos or form+kerberos"
+		fault([]string{"signIn.keytab"}, idle)
 	}
 	if s.SignIn.Mode != SwitchOff && len(s.SignIn.Roles) == 0 && !sandbox {
 		fault([]string{"signIn.mode"}, "people could sign in and do nothing: set signIn.roles, a list of groups with scopes")

@@ -28,7 +28,7 @@ type Section struct {
 var Contents = []Section{
 	{"decide whether to use it", []string{"fit", "start", "security", "capacity", "how-it-works"}},
 	{"install and run it", []string{"install", "account", "certificate", "network", "first-week",
-		"tokens", "limits", "sign-in", "monitoring", "backup", "upgrade", "changes", "changes-powershell"}},
+		"tokens", "limits", "sign-in", "single-sign-on", "monitoring", "backup", "upgrade", "changes", "changes-powershell"}},
 	{"are on call", []string{"troubleshooting", "alerts", "audit"}},
 	{"write scripts against it", []string{"calling", "attributes", "find", "safe-changes", "undo", "jobs",
 		"job-lists", "follow", "webhooks"}},

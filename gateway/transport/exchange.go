@@ -78,7 +78,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			return
 		}
 		if op.Reply.Mark == ops.Events {
-			s.as(x, &c, able(x.allRoles, op)[0])
+			x.as(&c, able(x.allRoles, op)[0])
 			events := &eventStream{x: x, checkedAt: x.startedAt}
 			if err := s.Calls.Subscribe(x.c.Request.Context(), c, events); err != nil {
 				x.fail(err)
@@ -86,7 +86,7 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			return
 		}
 		x.reply(x.inRoles(func(p *identity.Principal) (call.Answer, error) {
-			s.as(x, &c, p)
+			x.as(&c, p)
 			return s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
 		}))
 	}
@@ -118,12 +118,12 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 		return refusedBy(err)
 	}
 	s.proved(Peer(x.c.Request))
-	s.as(x, c, x.allRoles[0])
+	x.as(c, x.allRoles[0])
 	return x.ownsHeaders()
 }
 
 // as lets a call be made in a role.
-func (s *Server) as(x *exchange, c *call.Call, p *identity.Principal) {
+func (x *exchange) as(c *call.Call, p *identity.Principal) {
 	x.principal, x.classic = p, IsClassic(p, x.policy.Dialect)
 	c.Principal, c.Classic = p, x.classic
 }

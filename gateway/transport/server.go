@@ -39,14 +39,9 @@ type Calls interface {
 type Options struct {
 	Calls      Calls
 	Operations []*ops.Operation
-	Auth       authn.Authenticator
-	Tickets    authn.Tickets // of people, who are sent a challenge for them; nil: none is accepted
-	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; nil, or no
-	// bindings: it is not known.
-	EndPoint func(*http.Request) []byte
-	Quotas   *identity.Meters // of all callers
-	Log      *logrus.Logger
-	Hop      *Hop // nil: the gateway is in no cluster
+	Callers
+	Log *logrus.Logger
+	Hop *Hop // nil: the gateway is in no cluster
 
 	HideDocs bool         // do not serve /openapi.json and /docs
 	Pages    http.Handler // under /ui/, for people; nil: there are none
@@ -72,6 +67,16 @@ type Options struct {
 
 	// Stopping is called when the server stops and waits for running requests.
 	Stopping func()
+}
+
+// Callers are who may call. Auth and Quotas are required.
+type Callers struct {
+	Auth    authn.Authenticator
+	Quotas  *identity.Meters // of all callers
+	Tickets authn.Tickets    // of people, who are sent a challenge for them; nil: none is accepted
+	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; no bindings:
+	// it is not known. It is needed with Tickets.
+	EndPoint func(*http.Request) []byte
 }
 
 // Bodies limit the bodies of requests, in bytes.

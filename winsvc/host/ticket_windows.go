@@ -88,8 +88,9 @@ func acceptTicket(t Ticket) (Accepted, error) {
 	var session handle
 	var attributes uint32
 	var expires windows.Filetime
-	code, _, _ := acceptSecurityContext.Call(uintptr(unsafe.Pointer(&credentials)), 0, uintptr(unsafe.Pointer(&given)),
-		flags, nativeFormat, uintptr(unsafe.Pointer(&session)), uintptr(unsafe.Pointer(&taken)),
+	code, _, _ := acceptSecurityContext.Call(uintptr(unsafe.Pointer(&credentials)), 0,
+		uintptr(unsafe.Pointer(&given)), flags, nativeFormat,
+		uintptr(unsafe.Pointer(&session)), uintptr(unsafe.Pointer(&taken)),
 		uintptr(unsafe.Pointer(&attributes)), uintptr(unsafe.Pointer(&expires)))
 	reply := takeBuffer(out[0])
 	if session != (handle{}) {
@@ -177,7 +178,8 @@ func accountOf(session *handle, reply []byte) (Accepted, error) {
 // realmOf returns the realm of the client of a context.
 func realmOf(session *handle) (string, error) {
 	var names struct{ client, server *uint16 } // SecPkgContext_NativeNamesW
-	code, _, _ := queryContext.Call(uintptr(unsafe.Pointer(session)), nativeNames, uintptr(unsafe.Pointer(&names)))
+	code, _, _ := queryContext.Call(uintptr(unsafe.Pointer(session)), nativeNames,
+		uintptr(unsafe.Pointer(&names)))
 	if err := ntStatus("QueryContextAttributes", code); err != nil {
 		return "", err
 	}

@@ -28,7 +28,8 @@ func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
 	_, _, err := staticCredentials(cfg)
 	_, engineErr := NewEngine(cfg.Sandbox)
 	_, rights := exposed(cfg, "")
-	return errors.Join(err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg),
+	_, ticketErr := ticketsOf(cfg.SignIn, nil)
+	return errors.Join(err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg),
 		checkData(cfg.Sandbox), checkDomain(cfg))
 }
 

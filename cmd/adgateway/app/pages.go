@@ -32,7 +32,8 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
-		pages := ui.Options{API: api, Client: gateway.ClientOf, EndPoint: api.EndPointOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages.EndPoint = func(r *http.Request) []byte { return gateway.EndPointOf(r, s.certificate.endPoint) }
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
 		}

@@ -69,7 +69,8 @@ func (a accounts) send(ctx context.Context, operation string, values call.Values
 
 // byName returns the account with a sAMAccountName.
 func (a accounts) byName(ctx context.Context, name string) (found account, ok bool, err error) {
-	ok, err = a.read(ctx, "user.get", call.Values{"Username": name, ops.ShowFields: accountFields + ",lockedOut"}, &found)
+	values := call.Values{"Username": name, ops.ShowFields: accountFields + ",lockedOut"}
+	ok, err = a.read(ctx, "user.get", values, &found)
 	return found, ok, err
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/authn/negotiate"
+	"adgateway/gateway/authn/negotiate/negotiatetest"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
@@ -88,4 +89,27 @@ func TestRolesOfTheSettings(t *testing.T) {
 	people, err := domainPeople(config.SignIn{Mode: config.SwitchOff, Roles: []config.Role{{Group: `CORP\desk`, Scopes: []string{"user:read"}}}})
 	assert.NoError(t, err)
 	assert.Nil(t, people)
+}
+
+// What tickets are checked with is known before the gateway listens.
+func TestWhatTicketsAreCheckedWith(t *testing.T) {
+	none, err := ticketsOf(config.SignIn{Mode: config.SignInForm}, nil)
+	require.NoError(t, err)
+	assert.Nil(t, none)
+	_, err = ticketsOf(config.SignIn{Mode: config.SignInKerberos, Keytab: "/none/such"}, nil)
+	assert.ErrorContains(t, err, "signIn.keytab: the keytab /none/such cannot be read")
+	both := config.SignIn{Mode: config.SignInBoth, Keytab: negotiatetest.New(t).Keytab}
+	found, err := ticketsOf(both, []string{"CORP"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"CORP", negotiatetest.Realm}, found.Domains)
+	d := windowsDirectory{tickets: found}
+	_, _, err = d.Accept(t.Context(), negotiate.Token{Value: []byte("NTLMSSP\x00\x01")})
+	var refused *negotiate.Refusal
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, negotiate.NotKerberos, refused.Reason)
+	for code, want := range map[uint32]negotiate.Reason{
+		0x80090324: negotiate.ClockOff, 0x80090346: negotiate.Relayed, 0x8009030c: negotiate.Invalid,
+	} {
+		assert.Equal(t, want, ticketReason(code))
+	}
 }

@@ -44,7 +44,8 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	}
 	engine, engineErr := NewEngine(cfg.Sandbox)
 	_, rights := exposed(cfg, "")
-	faults := []error{err, engineErr, rights, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
+	_, ticketErr := ticketsOf(cfg.SignIn, nil)
+	faults := []error{err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
 		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps

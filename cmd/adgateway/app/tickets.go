@@ -26,7 +26,8 @@ func ticketsOf(s config.SignIn, domains []string) (*negotiate.Acceptor, error) {
 		}
 		return &negotiate.Acceptor{Mechanism: keys, Domains: slices.Concat(domains, keys.Realms())}, nil
 	case runtime.GOOS != "windows":
-		return nil, errors.New("signIn.mode: on this system tickets are checked with the keys of a file; set signIn.keytab")
+		return nil, errors.New("signIn.mode: on this system tickets are checked with the keys of a file; " +
+			"set signIn.keytab")
 	}
 	return &negotiate.Acceptor{Mechanism: windowsTickets{bindings}, Domains: domains}, nil
 }
@@ -84,7 +85,8 @@ func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*sig
 	}
 	person, err := personOf(d.world.Lookup(ctx, ticket.Account))
 	if errors.Is(err, signin.ErrRefused) {
-		return nil, nil, negotiate.Refuse(negotiate.NotAllowed, "the simulated domain has no account with the name in the ticket")
+		const none = "the simulated domain has no account with the name in the ticket"
+		return nil, nil, negotiate.Refuse(negotiate.NotAllowed, none)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +104,8 @@ func (d windowsDirectory) Accept(ctx context.Context, token negotiate.Token) (*s
 	case err != nil:
 		return nil, nil, err
 	case ticket.SID == "":
-		return nil, nil, negotiate.Refuse(negotiate.Invalid, "the ticket does not name the SID of its account, as those of Active Directory do")
+		const nameless = "the ticket does not name the SID of its account, as those of Active Directory do"
+		return nil, nil, negotiate.Refuse(negotiate.Invalid, nameless)
 	}
 	return &signin.Person{SID: ticket.SID, Name: ticket.Account, Groups: ticket.Groups}, ticket.Reply, nil
 }

@@ -135,8 +135,8 @@ func (k *Keytab) Check(_ context.Context, token Token) (person *Person, err erro
 	if person, err = k.personOf(&req, name); err != nil {
 		return nil, err
 	}
-	mutual := types.IsFlagSet(&req.APOptions, flags.APOptionMutualRequired) || checksum.Checksum[bindingsEnd]&flagMutual != 0
-	if mutual {
+	asked := types.IsFlagSet(&req.APOptions, flags.APOptionMutualRequired)
+	if asked || checksum.Checksum[bindingsEnd]&flagMutual != 0 {
 		person.Reply, err = proof(&req)
 	}
 	return person, err
@@ -147,7 +147,8 @@ func (k *Keytab) nameOf(ticket messages.Ticket) (types.PrincipalName, error) {
 	asked := ticket.SName.NameString
 	for _, entry := range k.keys.Entries {
 		has := entry.Principal
-		if isService(has.Components) && has.Realm == ticket.Realm && slices.EqualFunc(has.Components, asked, strings.EqualFold) {
+		same := has.Realm == ticket.Realm && slices.EqualFunc(has.Components, asked, strings.EqualFold)
+		if same && isService(has.Components) {
 			return types.PrincipalName{NameType: ticket.SName.NameType, NameString: has.Components}, nil
 		}
 	}
@@ -184,8 +185,9 @@ func verifyFault(ticket messages.Ticket, err error) error {
 			return refuse(reason, kerberos.Error())
 		}
 	}
-	return refuse(OtherService, fmt.Sprintf("the ticket is not encrypted with a key of the keytab (version %d, type %d): "+
-		"the key was changed, or the SPN is on another account: %v", ticket.EncPart.KVNO, ticket.EncPart.EType, err))
+	const cause = "the ticket is not encrypted with a key of the keytab (version %d, type %d): " +
+		"the key was changed, or the SPN is on another account: %v"
+	return refuse(OtherService, fmt.Sprintf(cause, ticket.EncPart.KVNO, ticket.EncPart.EType, err))
 }
 
 // personOf returns whom a ticket is for.
@@ -194,7 +196,8 @@ func (k *Keytab) personOf(req *messages.APReq, name types.PrincipalName) (*Perso
 	if !strings.EqualFold(req.Authenticator.CRealm, part.CRealm) {
 		return nil, refuse(Invalid, "the realm of the authenticator is not that of the ticket")
 	}
-	key, _, err := k.keys.GetEncryptionKey(name, req.Ticket.Realm, req.Ticket.EncPart.KVNO, req.Ticket.EncPart.EType)
+	sealed := req.Ticket.EncPart
+	key, _, err := k.keys.GetEncryptionKey(name, req.Ticket.Realm, sealed.KVNO, sealed.EType)
 	if err != nil {
 		return nil, errors.Join(errCheck, err)
 	}

@@ -262,7 +262,8 @@ func TestTheDomainNamesAccountAndGroups(t *testing.T) {
 	forged[len(forged)/2] ^= 1
 	_, err = here.Accept(t.Context(), Token{Value: authority.Token(t, negotiatetest.Ticket{Data: forged})})
 	assert.Equal(t, Invalid, reasonOf(t, err))
-	_, err = here.Accept(t.Context(), Token{Value: authority.Token(t, negotiatetest.Ticket{Data: []byte{5, 0, 0}})})
+	short := authority.Token(t, negotiatetest.Ticket{Data: []byte{5, 0, 0}})
+	_, err = here.Accept(t.Context(), Token{Value: short})
 	assert.Equal(t, Invalid, reasonOf(t, err))
 }
 
@@ -273,7 +274,8 @@ func TestKeytabsThatCannotBeUsed(t *testing.T) {
 	authority := negotiatetest.New(t)
 	text, err := os.ReadFile(authority.Keytab)
 	require.NoError(t, err)
-	for name, content := range map[string][]byte{"empty": nil, "text": []byte("keys"), "half": text[:len(text)/2]} {
+	contents := map[string][]byte{"empty": nil, "text": []byte("keys"), "half": text[:len(text)/2]}
+	for name, content := range contents {
 		path := filepath.Join(folder, name)
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		_, err := ReadKeytab(path, Required)

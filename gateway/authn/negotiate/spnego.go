@@ -49,7 +49,8 @@ func open(value []byte) (opened, error) {
 }
 
 // noTicket says why clients send NTLM.
-const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, or with an IP address"
+const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, " +
+	"or with an IP address"
 
 // unwrap reads a NegTokenInit. The token in it is of the first mechanism, which the client prefers.
 func unwrap(inner []byte) (opened, error) {

@@ -12,7 +12,7 @@
 //	stored.go   what is kept of them, and how it is decided and looked up
 //	steps.go    what the pages keep for a session
 //	tries.go    wrong passwords
-//	tickets.go  people who have a ticket of Kerberos
+//	tickets.go  tickets of Kerberos that are not valid
 //	rights.go   what people may do who are not at a page
 //	lookup.go   what is known of the accounts whose passwords are tried
 package signin

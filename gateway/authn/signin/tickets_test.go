@@ -46,7 +46,8 @@ func ticketGate(t *testing.T) (*Gate, *ticketing, *time.Time, *[]Event) {
 	d := &ticketing{now: &Person{SID: "S-1-5-21-7", Name: "anna", Groups: []string{"desk", "readers"}}}
 	g, _, now, events := gate(func(o *Options) {
 		o.Directory, o.Tickets = d, true
-		o.Roles = append(o.Roles, Role{Group: "readers", Name: "Readers", Scopes: []identity.Scope{identity.GroupRead}})
+		readers := Role{Group: "readers", Name: "Readers", Scopes: []identity.Scope{identity.GroupRead}}
+		o.Roles = append(o.Roles, readers)
 	})
 	return g, d, now, events
 }
@@ -71,8 +72,10 @@ func TestATicketStartsASession(t *testing.T) {
 	s := find(t, g, id)
 	require.NotNil(t, s)
 	assert.Equal(t, identity.ID{Kind: identity.KindPerson, ID: "S-1-5-21-7"}, s.Identity)
-	assert.Equal(t, Event{What: "signed in", Name: "anna", Kind: identity.KindPerson, SID: "S-1-5-21-7", ID: "S-1-5-21-7", Client: client},
-		(*events)[len(*events)-1])
+	assert.Equal(t, Event{
+		What: "signed in", Name: "anna", Kind: identity.KindPerson, SID: "S-1-5-21-7", ID: "S-1-5-21-7",
+		Client: client,
+	}, (*events)[len(*events)-1])
 }
 
 // TestGroupsOfATicket: a group counts that the ticket names, and that the account is still in. A ticket

@@ -23,8 +23,9 @@ import (
 type doctorFlags struct {
 	program.Flags
 	json, list, sandbox, live bool
+	yes, names                bool
 	ous                       []string
-	zone, out                 string
+	zone, out, answers        string
 	timeout                   time.Duration
 }
 
@@ -35,14 +36,17 @@ func doctorCommand() *cobra.Command {
 		Short: "Check what an installation needs, and say how to fix what is missing",
 		Long: "Checks what an installation needs, with the settings that 'adgateway serve' would\n" +
 			"use, and says how to fix each fault. Nothing is changed.\n\n" +
-			"With --live it tries what only a real domain can answer, and prints what the gateway\n" +
-			"expects next to what was found. It works only in the scratch OU --ou and the scratch\n" +
-			"zone --zone, which must be empty or not exist yet, and in the reverse zone of\n" +
-			"192.0.2.0/24, a network reserved for documentation, unless the server has that zone.\n" +
-			"Everything it creates has a name that begins with " + live.Prefix + " and is removed again.",
+			"With --live it walks through the check list of what only a real domain can show, fills in\n" +
+			"what it finds out itself, and asks for the rest at a terminal, or takes it from --answers.\n" +
+			"It changes nothing then. With --ou and --zone it also tries the domain, and prints what the\n" +
+			"gateway expects next to what was found; at a terminal it asks first. It works only in the\n" +
+			"scratch OU --ou and the scratch zone --zone, which must be empty or not exist yet, and in\n" +
+			"the reverse zone of 192.0.2.0/24, a network reserved for documentation, unless the server\n" +
+			"has that zone. Everything it creates has a name that begins with " + live.Prefix + " and is removed\n" +
+			"again. The report has no secrets, and no names of the domain without --names.",
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			err := f.run(c.Context(), c.InOrStdin(), c.OutOrStdout(), c.ErrOrStderr())
 			var code exitCode
 			if err == nil || errors.As(err, &code) {
 				return err
@@ -58,24 +62,27 @@ func doctorCommand() *cobra.Command {
 	flags.BoolVar(&f.sandbox, "sandbox", false, "examine the sandbox instead of the PowerShell and the domain of this computer")
 	flags.StringArrayVar(&f.ous, "ou", nil, "`DN` of an OU whose rights are checked (repeatable), or the scratch OU of --live")
 	flags.DurationVar(&f.timeout, "timeout", 0, "time limit of each check, such as 5s; 0: each has its own")
-	flags.BoolVar(&f.live, "live", false, "try what only a real domain can answer, in a scratch OU and zone")
+	flags.BoolVar(&f.live, "live", false, "walk through what only a real domain can show")
+	flags.BoolVar(&f.yes, "yes", false, "do not ask before --live creates what it removes again")
+	flags.BoolVar(&f.names, "names", false, "leave the names of the domain in the report of --live")
+	flags.StringVar(&f.answers, "answers", "", "`FILE` with results of the check list, such as 14 ok")
 	flags.StringVar(&f.zone, "zone", "", "scratch `ZONE` of --live")
 	flags.StringVar(&f.out, "out", "", "`FILE` to write the report of --live to, as JSON")
 	return c
 }
 
-func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	if f.list && f.json {
 		return output.JSON(stdout, doctor.Listed(doctor.Checks()))
 	}
 	if f.list {
 		return doctor.List(stdout, doctor.Checks())
 	}
-	if !f.live && (f.zone != "" || f.out != "") {
-		return errors.New("--zone and --out can only be used with --live")
+	if !f.live && (f.zone != "" || f.out != "" || f.answers != "" || f.names || f.yes) {
+		return errors.New("--zone, --out, --answers, --names and --yes can only be used with --live")
 	}
-	if f.live && (len(f.ous) != 1 || f.zone == "") {
-		return errors.New("--live needs one --ou and a --zone: a scratch OU and a scratch zone that are empty or do not exist yet")
+	if f.live && (len(f.ous) > 0 || f.zone != "") && (len(f.ous) != 1 || f.zone == "") {
+		return errors.New("--live tries the domain with one --ou and a --zone: a scratch OU and a scratch zone that are empty or do not exist yet")
 	}
 	var out *os.File
 	if f.out != "" { // opened first, so that the run is not in vain, but not truncated: an older report stays until there is a new one
@@ -94,7 +101,7 @@ func (f *doctorFlags) run(ctx context.Context, stdout, stderr io.Writer) error {
 	}
 	code := 0
 	if f.live {
-		code, err = f.runLive(ctx, e, out, stdout, stderr)
+		code, err = f.runLive(ctx, e, dialogue{stdin, stderr}, out, stdout)
 	} else {
 		code, err = f.runChecks(ctx, e, stdout)
 	}
@@ -122,24 +129,4 @@ func (f *doctorFlags) runChecks(ctx context.Context, e *examination, stdout io.W
 	}
 	_, err := fmt.Fprintf(stdout, "\n%s\n", result.Summary())
 	return result.ExitCode(), errors.Join(writeErr, err)
-}
-
-// runLive runs the live probes, writes the report, also to out unless that is
-// nil, and returns the exit code.
-func (f *doctorFlags) runLive(ctx context.Context, e *examination, out *os.File, stdout, stderr io.Writer) (int, error) {
-	result, err := e.RunLive(ctx, live.Options{OU: f.ous[0], Zone: f.zone, Progress: func(text string) {
-		fmt.Fprintf(stderr, "%s %s\n", time.Now().Format(time.TimeOnly), text)
-	}})
-	if err != nil {
-		return 2, err
-	}
-	if f.json {
-		err = output.JSON(stdout, result)
-	} else {
-		err = result.Text(stdout)
-	}
-	if out != nil {
-		err = errors.Join(err, out.Truncate(0), output.JSON(out, result), out.Close())
-	}
-	return result.ExitCode(), err
 }

@@ -97,6 +97,35 @@ func TestDoctorLive(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &report))
 	assert.Len(t, report.Findings, len(live.Probes()))
 	assert.Equal(t, "sandbox", report.Engine)
+	assert.Len(t, report.Checklist, len(live.Checklist()))
+	assert.Equal(t, "<scratch OU>", report.OU)
+	for _, name := range []string{"corp.example", "DC=corp", "scratch.corp"} {
+		assert.NotContains(t, string(text)+stdout, name, "names are in the report only with --names")
+	}
+}
+
+// Without a scratch OU and zone nothing is tried; checks and answers fill the check list in.
+func TestDoctorWalksThroughTheCheckList(t *testing.T) {
+	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
+	answers := filepath.Join(t.TempDir(), "answers")
+	require.NoError(t, os.WriteFile(answers, []byte("1 ok\n3 differs it stays down\n"), 0o600))
+	filled := []string{"doctor", "--live", "--sandbox", "--config", file, "--answers", answers}
+	code, stdout, stderr := runCommand(t, append(filled, "--json")...)
+	assert.Equal(t, 1, code, stderr)
+	var report live.Report
+	require.NoError(t, json.Unmarshal([]byte(stdout), &report))
+	assert.Empty(t, report.Findings)
+	require.Len(t, report.Checklist, len(live.Checklist()))
+	assert.Equal(t, live.AsExpected, report.Checklist[0].Status)
+	assert.Equal(t, live.Differs, report.Checklist[2].Status)
+	assert.Equal(t, "it stays down", report.Checklist[2].Found)
+	assert.Equal(t, live.Open, report.Checklist[1].Status)
+	assert.NotEmpty(t, report.Version)
+
+	require.NoError(t, os.WriteFile(answers, []byte("1 perhaps\n"), 0o600))
+	code, _, stderr = runCommand(t, filled...)
+	assert.Equal(t, 2, code)
+	assert.Contains(t, stderr, "line 1: write a number")
 }
 
 func TestDoctorFlags(t *testing.T) {
@@ -104,7 +133,9 @@ func TestDoctorFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--live"}, "--live needs one --ou and a --zone"},
+		{[]string{"--live", "--zone", "z.example"}, "with one --ou and a --zone"},
+		{[]string{"--names"}, "can only be used with --live"},
+		{[]string{"--live", "--sandbox", "--answers", "/none/such"}, "--answers"},
 		{[]string{"--live", "--ou", "OU=a,DC=b", "--ou", "OU=c,DC=d", "--zone", "z.example"}, "one --ou"},
 		{[]string{"--zone", "z.example"}, "can only be used with --live"},
 		{[]string{"--live", "--sandbox", "--ou", "OU=Domain Controllers,DC=corp,DC=example", "--zone", "z.example"}, "is not empty"},

@@ -54,11 +54,10 @@ func (e *examination) probes() doctor.Probes {
 		},
 		Dial: e.dial,
 
-		Listen:      tryListening,
-		PortHolder:  host.PortHolder,
-		Certificate: certificateOf,
-		Keytab:      namesInKeytab,
-		Names:       host.Names,
+		Listen:     tryListening,
+		PortHolder: host.PortHolder,
+		KeyProbes:  doctor.KeyProbes{Certificate: certificateOf, Keytab: namesInKeytab},
+		Names:      host.Names,
 
 		Receiver: app.ReachWebhook,
 		Rewound:  store.Rewound,

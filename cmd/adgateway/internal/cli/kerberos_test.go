@@ -149,7 +149,9 @@ func (a *authority) curlAt(off string, s *runningSandbox, path string, args ...s
 	a.t.Helper()
 	_, port, found := strings.Cut(strings.TrimPrefix(s.url, "https://"), ":")
 	require.True(a.t, found)
-	all := append([]string{"-sS", "-k", "-i", "--negotiate", "-u", ":", "--resolve", gatewayName + ":" + port + ":127.0.0.1"}, args...)
+	address := gatewayName + ":" + port + ":127.0.0.1"
+	all := []string{"-sS", "-k", "-i", "--negotiate", "-u", ":", "--resolve", address}
+	all = append(all, args...)
 	all = append(all, "https://"+gatewayName+":"+port+path)
 	if off != "" {
 		return a.run("", "faketime", append([]string{"-f", off, "curl"}, all...)...)
@@ -208,7 +210,7 @@ func TestTicketsMustBeBound(t *testing.T) {
 	a.signIn("helpdesk")
 	answer := a.curl(s, "/api/WhoAmI")
 	if bound := strings.Contains(answer, `"name":"helpdesk"`); bound {
-		return // a curl of 2025 or later, which binds it
+		return // a newer curl, which binds it
 	}
 	assert.Contains(t, answer, "for another connection")
 	assert.Contains(t, s.log.String(), "channel bindings")

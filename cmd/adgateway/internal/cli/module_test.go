@@ -203,7 +203,8 @@ $token = [System.Net.NetworkCredential]::new('', $env:ADGATEWAY_TOKEN).SecurePas
 (Connect-AdGateway -Uri '`+gateway.URL+`' -Token $token).kind
 (Connect-AdGateway -Uri '`+gateway.URL+`' -Token $token -UseDefaultCredentials).kind
 `)
-	assert.Equal(t, "person\nThe gateway does not accept the account that is signed in: The ticket has expired. "+
+	assert.Equal(t, "person\n"+
+		"The gateway does not accept the account that is signed in: The ticket has expired. "+
 		"Otherwise call Connect-AdGateway with -Token or -Credential.\nperson\nperson\n", said)
 	assert.Equal(t, []string{" yes", " yes", "Bearer secret ", "Bearer secret yes"}, asked)
 }

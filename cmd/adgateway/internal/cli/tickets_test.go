@@ -26,7 +26,7 @@ type realm struct {
 func startRealm(t *testing.T, mode string, args ...string) *realm {
 	t.Helper()
 	authority := negotiatetest.New(t)
-	args = append([]string{"--token", "t", "--set", "signIn.mode=" + mode, "--set", "signIn.keytab=" + authority.Keytab}, args...)
+	args = append(args, "--token", "t", "--set", "signIn.mode="+mode, "--set", "signIn.keytab="+authority.Keytab)
 	return &realm{startSandbox(t, args...), authority}
 }
 
@@ -49,7 +49,8 @@ func (r *realm) send(t *testing.T, method, path, body string, header map[string]
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	client := http.Client{CheckRedirect: stay}
 	response, err := client.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -93,7 +94,7 @@ func TestCallsWithATicket(t *testing.T) {
 	proved := r.send(t, http.MethodGet, details, "", map[string]string{
 		"Authorization": r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Mutual: true})})
 	assert.Equal(t, http.StatusOK, proved.status, proved.body)
-	assert.True(t, strings.HasPrefix(proved.header.Get("WWW-Authenticate"), "Negotiate "), "the gateway proves itself")
+	assert.Contains(t, proved.header.Get("WWW-Authenticate"), "Negotiate ", "the gateway proves itself")
 
 	none := r.send(t, http.MethodGet, details, "", r.as(t, "norights"))
 	assert.Equal(t, http.StatusForbidden, none.status)
@@ -112,7 +113,8 @@ func TestCallsWithATicket(t *testing.T) {
 func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	r := startRealm(t, "kerberos")
 	used := r.Header(t, negotiatetest.Ticket{Name: "helpdesk"})
-	require.Equal(t, http.StatusOK, r.send(t, http.MethodGet, details, "", map[string]string{"Authorization": used}).status)
+	first := r.send(t, http.MethodGet, details, "", map[string]string{"Authorization": used})
+	require.Equal(t, http.StatusOK, first.status, first.body)
 	whole := r.Token(t, negotiatetest.Ticket{Name: "helpdesk"})
 	encoded := func(token []byte) string { return "Negotiate " + base64.StdEncoding.EncodeToString(token) }
 	for name, c := range map[string]struct{ header, sentence, cause string }{
@@ -135,7 +137,8 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			id := "ticket-" + strings.ReplaceAll(strings.ReplaceAll(name, " ", "-"), ",", "")
-			got := r.send(t, http.MethodGet, details, "", map[string]string{"Authorization": c.header, "X-Request-Id": id})
+			header := map[string]string{"Authorization": c.header, "X-Request-Id": id}
+			got := r.send(t, http.MethodGet, details, "", header)
 			assert.Equal(t, http.StatusUnauthorized, got.status, got.body)
 			assert.Contains(t, got.body, c.sentence)
 			assert.Equal(t, []string{`Bearer realm="adgateway"`, "Negotiate"}, got.header.Values("WWW-Authenticate"))
@@ -176,7 +179,8 @@ func TestBrowsersAttachTickets(t *testing.T) {
 	read := r.send(t, http.MethodGet, details, "", r.as(t, "operator", "Sec-Fetch-Site", "same-site"))
 	assert.Equal(t, http.StatusOK, read.status, "reading changes nothing, and the page cannot see the answer")
 	token := map[string]string{"Auth-Token": "Bearer t", "Origin": r.url}
-	assert.Equal(t, http.StatusOK, r.send(t, http.MethodPut, "/api/ADUser/lweber", title, token).status, "a token is not attached")
+	own := r.send(t, http.MethodPut, "/api/ADUser/lweber", title, token)
+	assert.Equal(t, http.StatusOK, own.status, "browsers do not attach tokens")
 }
 
 func TestThePageSignsInByATicket(t *testing.T) {
@@ -193,31 +197,37 @@ func TestThePageSignsInByATicket(t *testing.T) {
 	assert.Equal(t, []string{"Negotiate"}, asked.header.Values("WWW-Authenticate"))
 	assert.Contains(t, asked.body, `name="password"`, "who cancels has the form")
 	require.Equal(t, "1", cookieOf(asked, "adgateway-form"))
-	again := r.send(t, http.MethodGet, "/ui/people", "", map[string]string{"Sec-Fetch-Mode": "navigate", "Cookie": "adgateway-form=1"})
+	marked := map[string]string{"Sec-Fetch-Mode": "navigate", "Cookie": "adgateway-form=1"}
+	again := r.send(t, http.MethodGet, "/ui/people", "", marked)
 	assert.Equal(t, http.StatusUnauthorized, again.status, "such a browser is not asked again")
 	assert.Empty(t, again.header.Values("WWW-Authenticate"))
 	assert.Contains(t, again.body, "/ui/signin/kerberos?next=", "but by a link")
 
-	in := r.send(t, http.MethodGet, at, "", r.as(t, "helpdesk", "Sec-Fetch-Mode", "navigate", "Cookie", "adgateway-form=1"))
+	helpdesk := r.as(t, "helpdesk", "Sec-Fetch-Mode", "navigate", "Cookie", "adgateway-form=1")
+	in := r.send(t, http.MethodGet, at, "", helpdesk)
 	require.Equal(t, http.StatusSeeOther, in.status, in.body)
 	assert.Equal(t, "/ui/people?q=lweber", in.header.Get("Location"))
 	assert.Empty(t, cookieOf(in, "adgateway-form"))
 	session := cookieOf(in, "adgateway")
 	require.NotEmpty(t, session)
-	page := r.send(t, http.MethodGet, "/ui/people?q=lweber", "", map[string]string{"Cookie": "adgateway=" + session})
+	cookie := map[string]string{"Cookie": "adgateway=" + session}
+	page := r.send(t, http.MethodGet, "/ui/people?q=lweber", "", cookie)
 	assert.Equal(t, http.StatusOK, page.status)
 	assert.Contains(t, page.body, `<span class="name">helpdesk`)
-	api := r.send(t, http.MethodGet, details, "", map[string]string{"Cookie": "adgateway=" + session})
+	api := r.send(t, http.MethodGet, details, "", cookie)
 	assert.Equal(t, http.StatusUnauthorized, api.status, "the session is for the pages only")
 
-	picture := r.send(t, http.MethodGet, at, "", r.as(t, "helpdesk", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Site", "cross-site"))
+	foreign := r.as(t, "helpdesk", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Site", "cross-site")
+	picture := r.send(t, http.MethodGet, at, "", foreign)
 	assert.Equal(t, http.StatusUnauthorized, picture.status, "another site starts no session")
-	refused := r.send(t, http.MethodGet, at, "", map[string]string{"Authorization": "Negotiate " + base64.StdEncoding.EncodeToString([]byte("NTLMSSP\x00\x01"))})
+	ntlm := "Negotiate " + base64.StdEncoding.EncodeToString([]byte("NTLMSSP\x00\x01"))
+	refused := r.send(t, http.MethodGet, at, "", map[string]string{"Authorization": ntlm})
 	assert.Equal(t, http.StatusUnauthorized, refused.status)
 	assert.Contains(t, refused.body, "NTLM is not accepted")
 	assert.Contains(t, refused.body, `name="password"`, "the form is the other way in")
 	assert.Empty(t, refused.header.Values("WWW-Authenticate"), "nothing is asked for again")
-	elsewhere := r.send(t, http.MethodGet, "/ui/signin/kerberos?next=https://evil.example/", "", r.as(t, "helpdesk"))
+	const evil = "/ui/signin/kerberos?next=https://evil.example/"
+	elsewhere := r.send(t, http.MethodGet, evil, "", r.as(t, "helpdesk"))
 	assert.Equal(t, "/ui/", elsewhere.header.Get("Location"))
 }
 
@@ -247,7 +257,8 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	got := r.send(t, http.MethodGet, details, "", r.as(t, "helpdesk"))
 	assert.Equal(t, http.StatusUnauthorized, got.status)
 	assert.Contains(t, got.body, "may not log on")
-	assert.Equal(t, http.StatusUnauthorized, r.send(t, http.MethodGet, "/ui/signin/kerberos", "", r.as(t, "helpdesk")).status)
+	page := r.send(t, http.MethodGet, "/ui/signin/kerberos", "", r.as(t, "helpdesk"))
+	assert.Equal(t, http.StatusUnauthorized, page.status)
 	call(http.MethodDelete, "/api/ADUser/operator/Group/GW-Operators", "")
 	got = r.send(t, http.MethodGet, details, "", r.as(t, "operator"))
 	assert.Equal(t, http.StatusForbidden, got.status, "it is in the group no more: %s", got.body)
@@ -260,7 +271,8 @@ func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	r := startRealm(t, "kerberos", "--set", `signIn.roles=[
 		{"group":"GW-Helpdesk","scopes":["user:read"],"limits":{"ous":["OU=Nobody,OU=Corp,DC=corp,DC=example"]}},
 		{"group":"GW-Operators","scopes":["user:read","group:read"]}]`)
-	added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", map[string]string{"Auth-Token": "Bearer t"})
+	token := map[string]string{"Auth-Token": "Bearer t"}
+	added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", token)
 	require.Less(t, added.status, 300, added.body)
 	for path, status := range map[string]int{
 		details:                            http.StatusOK, // outside the limits of the first role

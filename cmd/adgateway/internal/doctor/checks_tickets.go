@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"adgateway/ps"
+	"adgateway/winsvc/host"
 )
 
 // ticketChecks are about people who sign in with tickets of Kerberos. That the clocks agree is checked for
@@ -87,9 +88,9 @@ func probeServiceNames(ctx context.Context, x *exam) verdict {
 	for _, name := range names {
 		asked = append(asked, "HTTP/"+name, "HOST/"+name)
 	}
-	found, err := records[serviceName](ctx, x, ps.Request{Script: "Get-GatewayServiceName", Lane: ps.Directory, Args: ps.Args{
-		"Name": ps.List(asked), "Server": ps.Text(x.controllers[0]),
-	}})
+	args := ps.Args{"Name": ps.List(asked), "Server": ps.Text(x.controllers[0])}
+	request := ps.Request{Script: "Get-GatewayServiceName", Lane: ps.Directory, Args: args}
+	found, err := records[serviceName](ctx, x, request)
 	if err != nil {
 		return failed(err)
 	}
@@ -115,27 +116,29 @@ func (v *verdict) judge(x *exam, name string, found []serviceName) {
 		account = x.service.Account
 	}
 	holders := of(spn)
-	if len(holders) == 0 && x.asComputer() {
+	if len(holders) == 0 && asComputer(x.service) {
 		holders = of("HOST/" + name) // which stands for HTTP, too
 	}
 	var accounts []string
 	for _, one := range holders {
 		accounts = append(accounts, one.Account)
 	}
-	values := []string{"spn", spn, "account", account, "accounts", strings.Join(accounts, ", "), "count", strconv.Itoa(len(holders))}
+	values := []string{
+		"spn", spn, "account", account, "accounts", strings.Join(accounts, ", "), "count", strconv.Itoa(len(holders)),
+	}
+	own := x.settings.SignIn.Keytab == "" && !asComputer(x.service) && x.service.AccountID != ""
 	switch {
 	case len(holders) == 0:
 		v.hit("missing", values...)
 	case len(holders) > 1:
 		v.hit("double", values...)
-	case x.settings.SignIn.Keytab == "" && !x.asComputer() && x.service.AccountID != "" && holders[0].SID != x.service.AccountID:
+	case own && holders[0].SID != x.service.AccountID:
 		v.hit("another", values...)
 	}
 }
 
 // asComputer reports whether the service is the computer itself for others.
-func (x *exam) asComputer() bool {
-	return slices.ContainsFunc([]string{"LocalSystem", `NT AUTHORITY\NetworkService`, `NT AUTHORITY\SYSTEM`}, func(name string) bool {
-		return strings.EqualFold(name, x.service.Account)
-	})
+func asComputer(service host.Service) bool {
+	names := []string{"LocalSystem", `NT AUTHORITY\NetworkService`, `NT AUTHORITY\SYSTEM`}
+	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, service.Account) })
 }

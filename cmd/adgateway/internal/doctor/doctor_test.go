@@ -56,8 +56,6 @@ type computer struct {
 	cluster     doctor.Cluster
 	clusterErr  error
 	free        uint64
-	keytab      []string
-	keytabErr   error
 }
 
 func healthy() *computer {
@@ -88,8 +86,9 @@ func healthy() *computer {
 			"Get-GatewayBinStatus": `[{"enabled":true,"canRead":true,"deletedObjectDays":180}]`,
 			"Get-GatewayRights": `[{"container":"CN=Users,DC=corp,DC=example","exists":true,"creates":["user","group","computer"],"writes":27},
 				{"container":"OU=Staff,DC=corp,DC=example","exists":true,"creates":["user","group","computer","organizationalUnit"],"writes":30}]`,
-			"Get-GatewayDnsAccess":   `[{"zones":14}]`,
-			"Get-GatewayServiceName": `[{"name":"HTTP/gw.corp.example","account":"svc-adgateway$","sid":"S-1-5-21-1-2-3-1104"}]`,
+			"Get-GatewayDnsAccess": `[{"zones":14}]`,
+			"Get-GatewayServiceName": `[{"name":"HTTP/gw.corp.example","account":"svc-adgateway$",
+				"sid":"S-1-5-21-1-2-3-1104"}]`,
 		},
 	}
 	c.settings.HTTP.Listen = "0.0.0.0:8443"
@@ -122,14 +121,13 @@ func healthy() *computer {
 			client, server := net.Pipe()
 			return client, server.Close()
 		},
-		Listen:      func(context.Context, *config.Settings) error { return doctor.ErrPortTaken },
-		PortHolder:  func(context.Context, string) string { return "process 7 (adgateway.exe)" },
-		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
-		Keytab:      func(string) ([]string, error) { return c.keytab, c.keytabErr },
-		Receiver:    func(_ context.Context, w config.Webhook) error { return c.receivers[w.Name] },
-		Rewound:     func(string) error { return c.rewound },
-		Cluster:     func(context.Context, *config.Settings) (doctor.Cluster, error) { return c.cluster, c.clusterErr },
-		Names:       func() []string { return []string{"gw.corp.example", "GW"} },
+		Listen:     func(context.Context, *config.Settings) error { return doctor.ErrPortTaken },
+		PortHolder: func(context.Context, string) string { return "process 7 (adgateway.exe)" },
+		KeyProbes:  keysOf(c),
+		Receiver:   func(_ context.Context, w config.Webhook) error { return c.receivers[w.Name] },
+		Rewound:    func(string) error { return c.rewound },
+		Cluster:    func(context.Context, *config.Settings) (doctor.Cluster, error) { return c.cluster, c.clusterErr },
+		Names:      func() []string { return []string{"gw.corp.example", "GW"} },
 		Exposed: func(path string) (string, error) {
 			return c.readers[filepath.Base(path)], c.writers[filepath.Base(path)]
 		},
@@ -139,6 +137,13 @@ func healthy() *computer {
 		Now:         func() time.Time { return now },
 	}
 	return c
+}
+
+func keysOf(c *computer) doctor.KeyProbes {
+	return doctor.KeyProbes{
+		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
+		Keytab:      func(string) ([]string, error) { return []string{"HTTP/gw.corp.example@CORP.EXAMPLE"}, nil },
+	}
 }
 
 var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5", Message: "Access is denied"}
@@ -263,30 +268,35 @@ var broken = []struct {
 	}, "dns-rights/denied", "DnsAdmins", 2},
 	{"tickets", func(c *computer) { c.settings.SignIn.Mode = config.SignInBoth }, "", "", 0},
 	{"tickets with a keytab", func(c *computer) {
-		c.settings.SignIn.Mode, c.settings.SignIn.Keytab, c.keytab = config.SignInKerberos, "data/gw.keytab", []string{"HTTP/gw.corp.example@CORP.EXAMPLE"}
+		c.settings.SignIn.Mode, c.settings.SignIn.Keytab = config.SignInKerberos, "data/gw.keytab"
 		c.answers["Get-GatewayServiceName"] = `[{"name":"http/GW.corp.example","account":"svc-http","sid":"S-1-5-21-1-2-3-7"}]`
 	}, "", "", 0},
 	{"tickets as the computer", func(c *computer) {
 		c.settings.SignIn.Mode = config.SignInKerberos
-		c.account, c.service.Account, c.service.AccountID = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}, "LocalSystem", "S-1-5-18"
+		c.account = host.Account{Name: `NT AUTHORITY\SYSTEM`, ID: "S-1-5-18"}
+		c.service.Account, c.service.AccountID = "LocalSystem", "S-1-5-18"
 		c.answers["Get-GatewayServiceName"] = `[{"name":"HOST/gw.corp.example","account":"GW$","sid":"S-1-5-21-1-2-3-9"}]`
 	}, "account/system", "", 1},
 	{"no SPN", func(c *computer) {
-		c.settings.SignIn.Mode, c.answers["Get-GatewayServiceName"] = config.SignInBoth, `[{"name":"HOST/gw.corp.example","account":"GW$","sid":"S-1-5-21-1-2-3-9"}]`
+		c.settings.SignIn.Mode = config.SignInBoth
+		c.answers["Get-GatewayServiceName"] = `[{"name":"HOST/gw.corp.example","account":"GW$","sid":"S-1-5-21-1-2-3-9"}]`
 	}, "service-names/missing", `setspn -S HTTP/gw.corp.example CORP\svc-adgateway$`, 2},
 	{"two SPNs", func(c *computer) {
 		c.settings.SignIn.Mode = config.SignInBoth
-		c.answers["Get-GatewayServiceName"] = `[{"name":"HTTP/gw.corp.example","account":"svc-adgateway$","sid":"S-1-5-21-1-2-3-1104"},{"name":"HTTP/gw.corp.example","account":"WEB1$","sid":"S-1-5-21-1-2-3-8"}]`
+		c.answers["Get-GatewayServiceName"] = `[{"name":"HTTP/gw.corp.example","account":"svc-adgateway$"},
+			{"name":"HTTP/gw.corp.example","account":"WEB1$"}]`
 	}, "service-names/double", "setspn -X", 2},
 	{"an SPN of another", func(c *computer) {
-		c.settings.SignIn.Mode, c.answers["Get-GatewayServiceName"] = config.SignInBoth, `[{"name":"HTTP/gw.corp.example","account":"WEB1$","sid":"S-1-5-21-1-2-3-8"}]`
+		c.settings.SignIn.Mode = config.SignInBoth
+		c.answers["Get-GatewayServiceName"] = `[{"name":"HTTP/gw.corp.example","account":"WEB1$","sid":"S-1-5-21-1-2-3-8"}]`
 	}, "service-names/another", "setspn -D HTTP/gw.corp.example WEB1$", 2},
 	{"no name for an SPN", func(c *computer) {
 		c.settings.SignIn.Mode = config.SignInBoth
 		c.certificate.Names = []string{"192.0.2.7", "localhost"}
 	}, "service-names/no-name certificate/name", "full name", 1},
 	{"keytab unreadable", func(c *computer) {
-		c.settings.SignIn.Mode, c.settings.SignIn.Keytab, c.keytabErr = config.SignInBoth, "data/gw.keytab", errors.New("the keytab data/gw.keytab cannot be read: access denied")
+		c.settings.SignIn.Mode, c.settings.SignIn.Keytab = config.SignInBoth, "data/gw.keytab"
+		c.probes.Keytab = func(string) ([]string, error) { return nil, fs.ErrPermission }
 	}, "keytab/unusable", "ktpass", 2},
 	{"certificate broken", func(c *computer) {
 		c.probes.Certificate = func(*config.Settings) (doctor.Certificate, error) { return doctor.Certificate{}, errors.New("expired") }

@@ -39,11 +39,8 @@ type Probes struct {
 	// [ErrPortTaken] or [ErrPortForbidden].
 	Listen     func(ctx context.Context, s *config.Settings) error
 	PortHolder func(ctx context.Context, address string) string
-	// Certificate returns errors.ErrUnsupported if the settings name none.
-	Certificate func(s *config.Settings) (Certificate, error)
-	// Keytab returns the names that a keytab has keys of.
-	Keytab func(path string) ([]string, error)
-	Names  func() []string // names of this computer that clients may use
+	KeyProbes
+	Names func() []string // names of this computer that clients may use
 
 	// Receiver connects to the receiver of a webhook, and sends nothing.
 	Receiver func(ctx context.Context, w config.Webhook) error
@@ -67,6 +64,14 @@ type Probes struct {
 	OUs []string // OUs whose rights are checked, in addition to the domain's default containers
 
 	Limit time.Duration // maximum time of every check; zero means that each has its own
+}
+
+// KeyProbes are about what the gateway proves itself with.
+type KeyProbes struct {
+	// Certificate returns errors.ErrUnsupported if the settings name none.
+	Certificate func(s *config.Settings) (Certificate, error)
+	// Keytab returns the names that a keytab has keys of.
+	Keytab func(path string) ([]string, error)
 }
 
 // NodeProbes are what only the checks of a node use.

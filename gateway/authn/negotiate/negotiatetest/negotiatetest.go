@@ -160,7 +160,8 @@ func (a *Authority) issue(t testing.TB, k *Ticket) (messages.Ticket, types.Encry
 		key, err = types.GenerateEncryptionKey(kind)
 		require.NoError(t, err)
 	}
-	sealed, err := crypto.GetEncryptedData(asn1tools.AddASNAppTag(text, asnAppTag.EncTicketPart), key, keyusage.KDC_REP_TICKET, 1)
+	text = asn1tools.AddASNAppTag(text, asnAppTag.EncTicketPart)
+	sealed, err := crypto.GetEncryptedData(text, key, keyusage.KDC_REP_TICKET, 1)
 	require.NoError(t, err)
 	name, _ := types.ParseSPNString(k.Service)
 	return messages.Ticket{TktVNO: iana.PVNO, Realm: Realm, SName: name, EncPart: sealed}, session

@@ -8,11 +8,14 @@
 // A run works only in a scratch OU and a scratch zone. It rejects those with foreign
 // content, creates only objects whose names begin with [Prefix], and cleans up
 // whatever happens ([Run]).
+//
+// What no probe can find out is in the check list ([Checklist]), which a person answers.
 package live
 
 import (
 	_ "embed"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"adgateway/ps"
@@ -86,6 +89,9 @@ type Report struct {
 	Findings   []Finding                 `json:"findings"`
 	Remains    []Remnant                 `json:"remains"` // not removed
 	CutShort   string                    `json:"cutShort,omitempty"`
+	Version    string                    `json:"version"` // of the program
+	System     string                    `json:"system"`  // the operating system, and its build
+	Checklist  []Entry                   `json:"checklist,omitempty"`
 	Counts     map[Status]int            `json:"counts"`
 }
 
@@ -99,13 +105,18 @@ func (r *Report) count() {
 	}
 }
 
+// differs reports whether an item of the check list is not as expected.
+func (r *Report) differs() bool {
+	return slices.ContainsFunc(r.Checklist, func(e Entry) bool { return e.Status == Differs })
+}
+
 // ExitCode returns 0 if everything is as expected, 1 if something differs, and 2 if a
 // probe failed, the run was cut short, or something remains.
 func (r *Report) ExitCode() int {
 	switch {
 	case r.Counts[Failed] > 0 || r.CutShort != "" || len(r.Remains) > 0:
 		return 2
-	case r.Counts[Differs] > 0:
+	case r.Counts[Differs] > 0 || r.differs():
 		return 1
 	}
 	return 0

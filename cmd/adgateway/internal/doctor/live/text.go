@@ -10,8 +10,11 @@ import (
 // lines if they differ.
 func (r *Report) Text(w io.Writer) error {
 	var out strings.Builder
-	fmt.Fprintf(&out, "engine %s, domain controller %s, DNS server %s\nscratch OU %s, scratch zone %s\n",
-		r.Engine, orNone(r.Controller), orNone(r.DNSServer), r.OU, r.Zone)
+	fmt.Fprintf(&out, "adgateway %s on %s\n", orNone(r.Version), orNone(r.System))
+	if len(r.Findings) > 0 {
+		fmt.Fprintf(&out, "engine %s, domain controller %s, DNS server %s\nscratch OU %s, scratch zone %s\n",
+			r.Engine, orNone(r.Controller), orNone(r.DNSServer), r.OU, r.Zone)
+	}
 	for _, finding := range r.Findings {
 		fmt.Fprintf(&out, "\n%s: %s (facts %s)\n", finding.Probe, finding.About, strings.Join(finding.Facts, ", "))
 		for _, o := range finding.Observations {
@@ -32,11 +35,20 @@ func (r *Report) Text(w io.Writer) error {
 			}
 		}
 	}
+	for _, e := range r.Checklist {
+		fmt.Fprintf(&out, "\n%2d %-8s %s: %s\n", e.Number, e.Status, e.Area, e.Item)
+		if e.Status != AsExpected {
+			fmt.Fprintf(&out, "             expected %s\n", e.Expect)
+		}
+		if e.Found != "" {
+			fmt.Fprintf(&out, "             found    %s\n", e.Found)
+		}
+	}
 	out.WriteByte('\n')
 	if r.CutShort != "" {
 		fmt.Fprintf(&out, "The run was cut short: %s.\n", r.CutShort)
 	}
-	if len(r.Remains) == 0 {
+	if len(r.Remains) == 0 && len(r.Findings) > 0 {
 		out.WriteString("Everything that was created has been removed.\n")
 	}
 	for _, left := range r.Remains {
