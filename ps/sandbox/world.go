@@ -119,7 +119,8 @@ func (w *World) exampleLockout(ctx context.Context) {
 		Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + account + ")",
 	})
 	if err == nil && len(found) == 1 {
-		w.Events.Add(directory.Lockout{Time: w.Directory.Now().Add(-ago), Account: account, SID: found[0].SID, Source: source})
+		at := w.Directory.Now().Add(-ago)
+		w.Events.Add(directory.Lockout{Time: at, Account: account, SID: found[0].SID, Source: source})
 	}
 }
 
