@@ -311,8 +311,9 @@ func TestEveryAdviceIsTried(t *testing.T) {
 }
 
 // similarKey is a BitLocker key of PC01 whose id begins as that of another one.
-const similarKey = "dn: CN=2026-02-05T09:12:44-00:00{7F6B1D5C-0000-4000-8000-000000000001},CN=PC01," + berlin +
-	"\nobjectClass: msFVE-RecoveryInformation\nmsFVE-RecoveryGuid:: XB1rfwAAAECAAAAAAAAAAQ==\nmsFVE-RecoveryPassword: 1\n"
+const similarKey = "dn: CN=2026-02-05T09:12:44-00:00{7F6B1D5C-0000-4000-8000-000000000001},CN=PC01," +
+	berlin + "\nobjectClass: msFVE-RecoveryInformation\n" +
+	"msFVE-RecoveryGuid:: XB1rfwAAAECAAAAAAAAAAQ==\nmsFVE-RecoveryPassword: 1\n"
 
 var notTried = map[string]string{
 	"The member '$name' may be several objects. Use one of the distinguished names: '$choice'.": "the directory keeps account names unique",
