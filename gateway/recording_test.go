@@ -288,3 +288,47 @@ func TestNothingIsChangedWithoutARecord(t *testing.T) {
 	}
 	assert.Len(t, outcomes, 2, "the overdue outcome and the new one")
 }
+
+// TestNothingIsRevealedWithoutARecord: the audit has the intent when the script begins; without an audit
+// log, or with one that cannot be written, nothing runs.
+func TestNothingIsRevealedWithoutARecord(t *testing.T) {
+	const path, body = "/api/Computers/PC01/LocalAdmin/Reveal", "Reason=INC-4711+no+network"
+	reveal := func(s *gateway.Server) int {
+		w := harness.Call(s, http.MethodPost, path, body, "Content-Type: application/x-www-form-urlencoded")
+		if w.Code != http.StatusOK {
+			got := harness.Read(t, w)
+			assert.Equal(t, schema.Unavailable, got.Error.Code)
+			assert.NotEmpty(t, w.Header().Get("Retry-After"))
+		}
+		return w.Code
+	}
+	runner := harness.Answering(harness.OK, "["+harness.Sample(schema.LocalAdminSecret)+"]")
+	off := harness.New(t, runner, func(o *gateway.Options) { o.Engine = "powershell" })
+	assert.Equal(t, http.StatusServiceUnavailable, reveal(off))
+	assert.Zero(t, runner.Count())
+
+	begun := 0
+	var lines func() []*audit.Line
+	run := runner.Do
+	runner.Do = func(ctx context.Context, req ps.Request) (*ps.Result, error) {
+		for _, line := range lines() {
+			if line.Event == audit.EventIntent {
+				begun++
+			}
+		}
+		return run(ctx, req)
+	}
+	var s *gateway.Server
+	var file string
+	s, file, lines = harness.Audited(t, runner, false, func(o *gateway.Options) { o.Engine = "powershell" })
+	require.Equal(t, http.StatusOK, reveal(s))
+	assert.Equal(t, 1, begun, "before the script")
+	folder := filepath.Dir(file)
+	require.NoError(t, os.RemoveAll(folder))
+	require.NoError(t, os.WriteFile(folder, nil, 0o600))
+	lines = func() []*audit.Line { return nil }
+	ran := runner.Count()
+	reveal(s) // this or the next one finds that nothing can be written
+	assert.Equal(t, http.StatusServiceUnavailable, reveal(s))
+	assert.LessOrEqual(t, runner.Count(), ran+1)
+}

@@ -235,13 +235,20 @@ const (
 	localAdmin   = "local administrator of the computer '{ADComputerName}'"
 )
 
+// managedComputer is [existingComputer] with an example that LAPS and BitLocker manage.
+func managedComputer(placeholder string) Param {
+	p := existingComputer(placeholder)
+	p.Example = "PC01"
+	return p
+}
+
 // localAdminRows are about the password of the local administrator of a computer that LAPS keeps.
 var localAdminRows = []*Operation{
 	{
 		ID: "computer.localAdmin", Summary: "Shows whether LAPS keeps the password of a computer's local administrator, and when it expires.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/LocalAdmin",
 		Scope: identity.ComputerRead, Effect: Read,
-		Params:  []Param{existingComputer("ADComputersName")},
+		Params:  []Param{managedComputer("ADComputersName")},
 		Script:  "Get-GatewayLocalAdmin",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.LocalAdmin, Single},
@@ -254,7 +261,7 @@ var localAdminRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Reveal",
 		Scope: identity.LapsReveal, Effect: Read, Reveals: true,
 		Params: []Param{
-			existingComputer(computerName), reason,
+			managedComputer(computerName), reason,
 			{Name: "History", Kind: schema.Bool, Default: "false", Audited: true, Doc: "The earlier passwords, too, where they are kept."},
 		},
 		Script:  "Get-GatewayLocalAdminPassword",
@@ -270,7 +277,7 @@ var localAdminRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/LocalAdmin/Expire",
 		Scope: identity.LapsExpire, Effect: Update,
 		Params: []Param{
-			existingComputer(computerName),
+			managedComputer(computerName),
 			{Name: expiresParam, Kind: schema.ExpiresAt, Doc: "When the password expires; now when absent."},
 		},
 		Script:    "Set-GatewayLocalAdminExpiry",
@@ -303,7 +310,7 @@ var recoveryRows = []*Operation{
 		ID: "computer.recoveryKey", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",
 		Method: http.MethodGet, Path: "/api/Computers/{ADComputersName}/RecoveryKeys",
 		Scope: identity.RecoveryList, Effect: Read,
-		Params:  []Param{existingComputer("ADComputersName")},
+		Params:  []Param{managedComputer("ADComputersName")},
 		Script:  "Get-GatewayRecoveryKeyList",
 		Lane:    ps.Directory,
 		Reply:   Reply{schema.RecoveryKey, List},
@@ -329,7 +336,7 @@ var recoveryRows = []*Operation{
 		Method: http.MethodPost, Path: "/api/Computers/{ADComputerName}/RecoveryKeys/{KeyId}/Reveal",
 		Scope: identity.RecoveryReveal, Effect: Read, Reveals: true,
 		Params: []Param{
-			existingComputer(computerName),
+			managedComputer(computerName),
 			{Name: keyIDParam, Path: keyIDParam, Kind: schema.RecoveryKeyID, Required: true, Example: "7f6b1d5c-3a1e-4c0b-9e57-1c2d3e4f5a6b", Doc: "The key id, or its first eight digits."},
 			reason,
 		},

@@ -101,12 +101,27 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if err := errors.Join(err, w.loadZones(o, entries), ctx.Err()); err != nil {
 		return nil, err
 	}
+	if !o.Empty {
+		w.exampleLockout(ctx)
+	}
 	w.culture = o.Culture
 	w.modules = w.ModulesOf(cmp.Or(o.Service, ServiceAccount), 0)
 	options := engineOptions(o.Culture, w.modules)
 	options.Account = o.Account
 	w.engine = engine.NewEngine(options)
 	return w, nil
+}
+
+// exampleLockout adds the event that the log of the built-in domain begins with.
+func (w *World) exampleLockout(ctx context.Context) {
+	const account, source, ago = "locked.out", "PC07", 3 * time.Hour
+	found, err := w.Directory.DCs()[0].Search(ctx, directory.SearchRequest{
+		Scope: directory.ScopeSubtree, Filter: "(sAMAccountName=" + account + ")",
+	})
+	if err == nil && len(found) == 1 {
+		at := w.Directory.Now().Add(-ago)
+		w.Events.Add(directory.Lockout{Time: at, Account: account, SID: found[0].SID, Source: source})
+	}
 }
 
 // ModulesOf returns modules for the sessions of one account, whose connections the

@@ -32,11 +32,12 @@ var storedTasks = map[string]storedCheck{
 		s.Put(systemtest.GroupPath(systemtest.SampleGroup, ""), map[string]any{"GroupDescription": "May dial in", "GroupEmail": "", "NewDisplayName": ""})
 		g.base = s.Snapshot()
 	},
-	"user.expiry":      restoredTask,
-	"computer.enable":  restoredTask,
-	"computer.disable": restoredTask,
-	"computer.move":    restoredTask,
-	"membership.copy":  restoredTask,
+	"user.expiry":               restoredTask,
+	"computer.enable":           restoredTask,
+	"computer.disable":          restoredTask,
+	"computer.expireLocalAdmin": restoredTask,
+	"computer.move":             restoredTask,
+	"membership.copy":           restoredTask,
 }
 
 // restoredTask undoes a task whose parameters are not stored as they are.

@@ -187,6 +187,10 @@ var remedies = []remedy{
 		instead: systemtest.Call{Method: http.MethodGet, Path: userNamed("two")},
 	},
 	{
+		says: "begin with '$KeyId': give the whole id.", ldif: similarKey,
+		call: revealingKey("PC01", "7f6b1d5c"), code: "ambiguous", instead: revealingKey("PC01", recoveryID),
+	},
+	{
 		says: "It is the common name of: $names. Use that account name to change it.",
 		call: put("/api/ADUser/Anna%20Schmidt/Disable"), code: "not_found", instead: put("/api/ADUser/aschmidt/Disable"),
 	},
@@ -305,6 +309,11 @@ func TestEveryAdviceIsTried(t *testing.T) {
 		assert.True(t, tried != told, "%s", text)
 	}
 }
+
+// similarKey is a BitLocker key of PC01 whose id begins as that of another one.
+const similarKey = "dn: CN=2026-02-05T09:12:44-00:00{7F6B1D5C-0000-4000-8000-000000000001},CN=PC01," +
+	berlin + "\nobjectClass: msFVE-RecoveryInformation\n" +
+	"msFVE-RecoveryGuid:: XB1rfwAAAECAAAAAAAAAAQ==\nmsFVE-RecoveryPassword: 1\n"
 
 var notTried = map[string]string{
 	"The member '$name' may be several objects. Use one of the distinguished names: '$choice'.": "the directory keeps account names unique",

@@ -52,11 +52,14 @@ func (c *credentials) named(name string) *identity.Principal {
 	return c.byName[name]
 }
 
-// set gives a credential its rights.
+// set gives a credential its rights; with [identity.All] those that it does not imply, too.
 func (c *credentials) set(kind string, limits identity.Limits, scopes ...identity.Scope) (name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	name = "keeper-" + kind
+	if slices.Contains(scopes, identity.All) {
+		scopes = slices.Concat(scopes, identity.Everything())
+	}
 	c.byName[name] = &identity.Principal{ID: name, Name: name, Kind: kind, Scopes: scopes, Limits: limits}
 	return name
 }

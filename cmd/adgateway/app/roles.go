@@ -17,11 +17,11 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// helpdeskScopes are the scopes of the role helpdesk of the sandbox: read everything, unlock,
+// helpdeskScopes are the scopes of the role helpdesk of the sandbox: read everything but secrets, unlock,
 // reset, enable, disable, and change memberships.
 var helpdeskScopes = []identity.Scope{
 	identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.OURead, identity.DNSRead, identity.ChangeRead, identity.BinRead, identity.OpsRead,
-	identity.UserWrite, identity.UserPassword, identity.MemberWrite,
+	identity.UserWrite, identity.UserPassword, identity.UserLockouts, identity.MemberWrite,
 }
 
 // addPeople lets people of the simulated domain sign in: the sandbox's own, unless the domain

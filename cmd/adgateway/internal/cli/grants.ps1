@@ -321,8 +321,8 @@ if ($Delegate) {
         $places.Deleted = @('CN=Deleted Objects,' + $root)
         $places.DNS = @('CN=MicrosoftDNS,CN=System,' + $root)
         $places.Zones = @('CN=MicrosoftDNS,DC=DomainDnsZones,' + $root)
-        $places.Group = @('DnsAdmins')
     }
+    $memberships = -not $Revoke -or $OU.Length + $Zone.Length -eq 0
     $chosen = @(foreach ($grant in $grants) {
         if ($Revoke -or @(foreach ($one in $Scope) { if ($grant.Scopes -contains $one) { $one } }).Length -gt 0) { $grant }
     })
@@ -346,7 +346,8 @@ if ($Delegate) {
     $revoked = @{}
     foreach ($grant in $chosen) {
         if ($grant.On -eq 'Group') {
-            foreach ($target in @($places.Group)) {
+            if (-not $memberships) { continue }
+            foreach ($target in @($grant.Rights)) {
                 $group = Find-Object -Name $target
                 $own = Find-Object -Name $rights
                 $member = $null -ne $group -and $null -ne $own -and @($group.member) -contains $own.DistinguishedName

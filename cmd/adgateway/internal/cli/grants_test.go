@@ -148,7 +148,7 @@ func TestRightsHaveTheSyntaxOfDsacls(t *testing.T) {
 		assert.Contains(t, []string{"", "/I:T", "/I:S"}, g.Inherit)
 		for _, right := range g.Rights {
 			if g.On != onGroup {
-				assert.Regexp(t, `^(GR|GW|CC|DC|RP|WP|CA|SD|DT|RC|WD|LC)+(;[a-zA-Z0-9 -]*(;(user|group|computer|organizationalUnit))?)?$`, right)
+				assert.Regexp(t, `^(GR|GW|CC|DC|RP|WP|CA|SD|DT|RC|WD|LC)+(;[a-zA-Z0-9 -]*(;(user|group|computer|organizationalUnit|msFVE-RecoveryInformation))?)?$`, right)
 			}
 		}
 	}
