@@ -25,7 +25,9 @@ func Strict(k Kind) Kind {
 
 type keptKind struct{ patternKind }
 
-func (keptKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Odd", Type: "string"}, {Suffix: "Back", Type: "bool"}} }
+func (keptKind) Parts() []Part {
+	return []Part{{Type: "string"}, {Suffix: "Odd", Type: "string"}, {Suffix: "Back", Type: "bool"}}
+}
 
 func (k keptKind) Decode(raw any) (*Decoded, *FieldError) {
 	if before, is := raw.(Stored); is {
