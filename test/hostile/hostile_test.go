@@ -281,10 +281,17 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		}
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.rename":
-		back := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + url.PathEscape(systemtest.Text(a.Envelope.Result[0]["username"])) + "/Rename/" + systemtest.SampleUser})
+		renamed := a.Envelope.Result[0]
+		back := s.Do(systemtest.Call{
+			Method: http.MethodPut, Params: map[string]any{"Name": "Anna Schmidt"},
+			Path: "/api/ADUser/" + url.PathEscape(systemtest.Text(renamed["username"])) + "/Rename/" + systemtest.SampleUser,
+		})
 		require.Equal(s.T, http.StatusOK, back.Status, "%s: %s", name, back.Body)
-		if p.Name == "NewUsername" {
-			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
+		switch {
+		case p.Name == "NewUsername":
+			assert.Equal(s.T, value, renamed["username"], name)
+		case p.Name == "Name" && value != "":
+			assert.Equal(s.T, value, renamed["name"], name)
 		}
 		// A display name that an update left equal to the new name follows back.
 		g.changedOnly(s, systemtest.SampleUserDN, name)
