@@ -134,6 +134,7 @@ var groupRows = []*Operation{
 		Params: []Param{
 			existingGroup,
 			{Name: "NewGroupName", Path: "NewGroupName", Kind: schema.GroupName, Required: true, Doc: "The new sAMAccountName and CN."},
+			renamedTo("Another CN than the new sAMAccountName."),
 		},
 		Script:    "Rename-GatewayGroup",
 		Lane:      ps.Directory,

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// TestASiteAddsNoSecondNameOfAField: whatever a record of a user, its attributes, its filters or its rows call
-// something is refused as an attribute of a site and as its field, in any case of letters.
+// TestASiteAddsNoSecondNameOfAField: each name that records of users, their attributes, filters or rows
+// have is refused as an attribute of a site and as its field, in any case of letters.
 func TestASiteAddsNoSecondNameOfAField(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range schema.User.Fields {

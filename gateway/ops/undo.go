@@ -149,6 +149,9 @@ func removed(row, param string) Undo {
 	return called(row, func(d Done) Given { return Given{param: d.object().GUID} })
 }
 
+// commonName is the parameter that gives an account its common name.
+const commonName = "Name"
+
 // renamed is the undo of a rename, by the row itself. attribute is announced with the name
 // that is given.
 func renamed(row, param, newName, attribute string) Undo {
@@ -156,6 +159,9 @@ func renamed(row, param, newName, attribute string) Undo {
 		given := Given{param: d.object().GUID, newName: d.before(attribute)}
 		if p := d.Op.Param(newName); p != nil {
 			given[newName] = schema.Back(p.Kind, d.before(attribute))
+		}
+		if p := d.Op.Param(commonName); p != nil && d.before("name") != "" {
+			given[commonName] = schema.Back(p.Kind, d.before("name"))
 		}
 		return given
 	})

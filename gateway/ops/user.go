@@ -165,6 +165,7 @@ var userRows = []*Operation{
 		Params: []Param{
 			existingUser,
 			{Name: "NewUsername", Path: "NewUserName", Arg: "NewUserName", Kind: schema.UserName, Required: true, Doc: "The new sAMAccountName; also the new prefix of the UPN, if that was the old one. Another UPN is kept, and a warning says so."},
+			renamedTo("The new full name, which is the CN. Without it the CN changes only if it was the old username."),
 			userFields,
 		},
 		Rules:     []Rule{unmistakable("NewUsername", "NewUserNamePlain")},
@@ -389,7 +390,7 @@ var userFields = Param{
 // userInputs are the inputs for creating and updating a user.
 var userInputs = slices.Concat([]Param{
 	{Name: "Password", Kind: schema.Password, Scope: identity.UserPassword, Doc: "The password. An account that is created without one is disabled."},
-	{Name: "Name", Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
+	{Name: commonName, Arg: "CommonName", Kind: schema.Kept(schema.CommonName), Doc: "The full name, which is the CN. Without it a new user has the username as its CN."},
 	{Name: "UserPrincipalName", Kind: schema.Kept(schema.PrincipalName), Doc: "The UPN, with a suffix of the forest. Without it a new user has the username and the DNS name of the domain."},
 	{Name: "FirstName", Kind: schema.Text("givenName"), Example: "Jane"},
 	{Name: "Initials", Kind: schema.Text("initials")},
@@ -461,6 +462,11 @@ const (
 	homeDirectory = "HomeFolderDirectory"
 	homePath      = "HomeFolderPath"
 )
+
+// renamedTo is the parameter of a rename that gives another common name than the new account name.
+func renamedTo(about string) Param {
+	return Param{Name: commonName, Arg: "CommonName", Kind: schema.CommonName, Audited: true, Doc: about}
+}
 
 // unmistakable passes a user's name as it looks to the script, if it differs, which
 // compares it with the names of guarded accounts.

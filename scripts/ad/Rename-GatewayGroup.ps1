@@ -1,8 +1,9 @@
-# Renames a group: sAMAccountName and common name, both or neither.
+# Renames a group: sAMAccountName and common name, both or neither. They are the same unless a common name is given.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $GroupName,
     [Parameter(Mandatory)] [string] $NewGroupName,
+    [AllowNull()] [string] $CommonName,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -17,6 +18,8 @@ $guid = [string]$group.ObjectGUID
 $dn = [string]$group.DistinguishedName
 $oldAccount = [string]$group.SamAccountName
 $oldName = [string]$group.Name
+$newName = $NewGroupName
+if ($CommonName) { $newName = $CommonName }
 
 # Guard.
 Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
@@ -24,12 +27,16 @@ if ([string]$group.SID -match '^S-1-5-32-') { # systemFlags forbids it
     Stop-Gateway -Code 'protected' -Arg 'GroupName' -Message "The group '$dn' is built in and keeps its name."
 }
 Assert-GatewayGroupName -Name $NewGroupName -Guid $guid -Sid (Get-GatewaySid -Object $group) -AllowedGroup $AllowedGroup -Arg 'NewGroupName'
-Assert-GatewayNameFree -Account $NewGroupName -Name $NewGroupName -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewGroupName' @limits
+$parent = Get-GatewayParentDn -Dn $dn
+$cn = $NewGroupName
+if ($CommonName) { $cn = '' }
+Assert-GatewayNameFree -Account $NewGroupName -Name $cn -Parent $parent -Except $guid -Arg 'NewGroupName' @limits
+if ($CommonName) { Assert-GatewayNameFree -Name $newName -Parent $parent -Except $guid -Arg 'CommonName' @limits }
 
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn -Account $oldAccount -Of $group
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldAccount -After $NewGroupName
-Add-GatewayIntent -Name 'name' -Before $oldName -After $NewGroupName
+Add-GatewayIntent -Name 'name' -Before $oldName -After $newName
 Write-GatewayIntent -Effect 'changed'
 
 # Act. A name that is already the new one is not written; Equals compares code units and case.
@@ -44,9 +51,9 @@ if (-not $oldAccount.Equals($NewGroupName)) {
     Complete-GatewayStep -Label 'set account name' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Account = $oldAccount; Server = $Server }
     $changed = $true
 }
-if (-not $oldName.Equals($NewGroupName)) {
+if (-not $oldName.Equals($newName)) {
     Set-GatewayStep -Label 'rename group' -Arg 'NewGroupName'
-    Rename-ADObject -Identity $guid -NewName $NewGroupName -Server $Server -Confirm:$false
+    Rename-ADObject -Identity $guid -NewName $newName -Server $Server -Confirm:$false
     Complete-GatewayStep -Label 'rename group' -Guid $guid -Dn $dn
     $changed = $true
 }

@@ -1,10 +1,11 @@
-# Renames a user: sAMAccountName and UPN prefix; common name and display name each only if they
-# were equal to the old username. All or nothing.
+# Renames a user: sAMAccountName and UPN prefix; display name, and the common name if none is given, each only if
+# they were equal to the old username. All or nothing.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $UserName,
     [Parameter(Mandatory)] [string] $NewUserName,
     [AllowNull()] [string] $NewUserNamePlain,
+    [AllowNull()] [string] $CommonName,
     [Parameter(Mandatory)] [string[]] $Field,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
     [bool] $Privileged = $false,
@@ -30,15 +31,20 @@ if ($ownUpn) { $newUpn = $NewUserName + $oldUpn.Substring($oldSam.Length) }
 $takenUpn = ''
 if (-not $oldUpn.Equals($newUpn, [System.StringComparison]::OrdinalIgnoreCase)) { $takenUpn = $newUpn }
 # Equals compares code units; without a second argument it is case-sensitive.
-$renameCn = $oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldName.Equals($NewUserName)
+$newCn = $oldName
+if ($oldName.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase)) { $newCn = $NewUserName }
+if ($CommonName) { $newCn = $CommonName }
+$renameCn = -not $oldName.Equals($newCn)
 $renameDisplay = $oldDisplay.Equals($oldSam, [System.StringComparison]::OrdinalIgnoreCase) -and -not $oldDisplay.Equals($NewUserName)
 
 # Guard.
 Assert-GatewayPrivilege -Object $user -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'UserName'
 $cn = ''
-if ($renameCn) { $cn = $NewUserName }
+if ($renameCn -and -not $CommonName) { $cn = $newCn }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-Assert-GatewayNameFree -Account $NewUserName -Principal $takenUpn -Name $cn -Parent (Get-GatewayParentDn -Dn $dn) -Except $guid -Arg 'NewUserName' @limits
+$parent = Get-GatewayParentDn -Dn $dn
+Assert-GatewayNameFree -Account $NewUserName -Principal $takenUpn -Name $cn -Parent $parent -Except $guid -Arg 'NewUserName' @limits
+if ($renameCn -and $CommonName) { Assert-GatewayNameFree -Name $newCn -Parent $parent -Except $guid -Arg 'CommonName' @limits }
 if (-not $oldSam.Equals($NewUserName, [System.StringComparison]::OrdinalIgnoreCase)) {
     Assert-GatewayUserName -Name $NewUserName -Plain $NewUserNamePlain -GuardedGroup $GuardedGroup -Arg 'NewUserName' @limits
 }
@@ -54,7 +60,7 @@ New-GatewayIntent -Guid $guid -Dn $dn -Of $user
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After $NewUserName
 Add-GatewayIntent -Name 'userPrincipalName' -Before $oldUpn -After $newUpn
 if ($renameDisplay) { Add-GatewayIntent -Name 'displayName' -Before $oldDisplay -After $NewUserName }
-if ($renameCn) { Add-GatewayIntent -Name 'name' -Before $oldName -After $NewUserName }
+if ($renameCn) { Add-GatewayIntent -Name 'name' -Before $oldName -After $newCn }
 Write-GatewayIntent -Effect 'changed'
 
 # Act. All attributes change in one write; the common name is the second.
@@ -73,11 +79,11 @@ if ($new.Count -gt 0) {
 }
 if ($renameCn) {
     Set-GatewayStep -Label 'rename' -Arg 'NewUserName'
-    Rename-ADObject -Identity $guid -NewName $NewUserName -Server $Server -Confirm:$false
+    Rename-ADObject -Identity $guid -NewName $newCn -Server $Server -Confirm:$false
     $back = { param($Guid, $Name, $Server) Rename-ADObject -Identity $Guid -NewName $Name -Server $Server -Confirm:$false }
     Complete-GatewayStep -Label 'rename' -Guid $guid -Dn $dn -Undo $back -Arguments @{ Guid = $guid; Name = $oldName; Server = $Server }
     $old['cn'] = $oldName
-    $new['cn'] = $NewUserName
+    $new['cn'] = $newCn
     $changed = $true
 }
 if ($changed) { Complete-GatewayChange -Effect 'changed' }

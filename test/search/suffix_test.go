@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestSuffixesThatAnAdministratorAdded: they are as good for a UPN as the names of the domains, in any case of
-// letters, and no longer once they are gone; a UPN that was there before comes back all the same.
+// TestSuffixesThatAnAdministratorAdded: they are as good for a UPN as the names of the domains, in any case
+// of letters, and no longer once they are gone; a UPN that was there before comes back all the same.
 func TestSuffixesThatAnAdministratorAdded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const configuration = "CN=Configuration,DC=corp,DC=example"
