@@ -119,8 +119,6 @@ func (c *visit) zones() (all []string) {
 	return all
 }
 
-func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }
-
 // resolve puts the identity of the object that a field names in place of its name, or says why that is not
 // known.
 func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
@@ -273,39 +271,6 @@ func lastOf(path string) string {
 		return path[i+len(pathSign):]
 	}
 	return path
-}
-
-// cutDN cuts a distinguished name behind its first part.
-func cutDN(dn string) (first, rest string) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			return dn[:i], dn[i+1:]
-		}
-	}
-	return dn, ""
-}
-
-// unescaped returns the value of a part of a distinguished name as people read it.
-func unescaped(value string) string {
-	var b strings.Builder
-	for i := 0; i < len(value); i++ {
-		if value[i] == '\\' && i+1 < len(value) {
-			i++
-			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
-				var octet byte
-				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
-					b.WriteByte(octet)
-					i++
-					continue
-				}
-			}
-		}
-		b.WriteByte(value[i])
-	}
-	return b.String()
 }
 
 // folded returns a text in which case does not count.

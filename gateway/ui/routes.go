@@ -1,6 +1,8 @@
 package ui
 
-import "net/http"
+import (
+	"net/http"
+)
 
 // New returns the pages.
 func New(o Options) *Pages {

@@ -120,10 +120,10 @@ func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChan
 		line("", "key", "step.password")
 	case change.Kind == memberChange:
 		body.MembersStay = true
-		for _, one := range membersIn(change.Before) {
+		for _, one := range namesIn(change.Before) {
 			line("−", "minus", "step.leaves", "member", one)
 		}
-		for _, one := range membersIn(change.After) {
+		for _, one := range namesIn(change.After) {
 			line("+", "plus", "step.joins", "member", one)
 		}
 	case change.Field == existsField && string(change.After) == "true":
@@ -139,8 +139,8 @@ func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChan
 
 // aboveOf returns the path of what holds an object.
 func aboveOf(dn string) string {
-	_, above := cutDN(dn)
-	return pathText(above)
+	parts := splitDN(dn)
+	return pathText(strings.Join(parts[1:], ","))
 }
 
 // fieldName returns what people call a field of a plan.
@@ -218,8 +218,8 @@ func sortedKeys(m map[string]any) (keys []string) {
 	return keys
 }
 
-// membersIn returns the names of the members in a value, which is one, a list or null.
-func membersIn(value json.RawMessage) []string {
+// namesIn returns the names of the members in a value, which is one, a list or null.
+func namesIn(value json.RawMessage) []string {
 	var all []string
 	if json.Unmarshal(value, &all) != nil {
 		var one *string

@@ -2,6 +2,9 @@ package texts
 
 // work are the texts of changes, lists and the audit.
 var work = table{
+	"value.secret":    {"not shown", "nicht gezeigt"},
+	"value.newSecret": {"a new one", "ein neues"},
+
 	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
 
 	"job.several":           {"Several operations", "Mehrere Vorgänge"},
