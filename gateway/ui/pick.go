@@ -123,7 +123,8 @@ func (c *visit) zones() (all []string) {
 // known.
 func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
-	if field.Pick == "" || value == "" || typed.Has(form.Was+field.Name) && typed.Get(form.Was+field.Name) == value {
+	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
+	if field.Pick == "" || value == "" || shown && was == value {
 		return nil
 	}
 	lines := []string{value}
@@ -271,6 +272,19 @@ func lastOf(path string) string {
 		return path[i+len(pathSign):]
 	}
 	return path
+}
+
+// cutDN cuts a distinguished name behind its first part.
+func cutDN(dn string) (first, rest string) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			return dn[:i], dn[i+1:]
+		}
+	}
+	return dn, ""
 }
 
 // folded returns a text in which case does not count.
