@@ -68,7 +68,9 @@ func TestTexts(t *testing.T) {
 
 // What is put in is never read again: a name in braces in a name stays.
 func TestValuesAreNotRead(t *testing.T) {
-	assert.Equal(t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English))
+	assert.Equal(
+		t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English),
+	)
 }
 
 func TestLanguages(t *testing.T) {
