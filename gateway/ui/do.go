@@ -407,7 +407,7 @@ func (c *visit) do() {
 // refusedDraft returns the draft of a form that the API has refused, with what it says at the fields.
 func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) draft {
 	d := draft{Typed: typed}
-	if failed.Error != nil {
+	if failed.Error != nil && failed.Status != http.StatusForbidden {
 		for _, detail := range failed.Error.Details {
 			if f.Field(detail.Field) != nil {
 				d.Problems = append(d.Problems, f.Problem(detail.Field, detail.Message, typed.Get(detail.Field)))

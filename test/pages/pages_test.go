@@ -358,7 +358,7 @@ func TestActions(t *testing.T) {
 		assert.Contains(t, b.page, c.after, c.action)
 	}
 	require.Equal(t, 200, b.get("/ui/changes"))
-	assert.Contains(t, b.page, "user.disable")
+	assert.Contains(t, b.page, "OLD-PC1 moved")
 }
 
 func TestUnlockAndReset(t *testing.T) {
@@ -381,7 +381,8 @@ func TestUnlockAndReset(t *testing.T) {
 	m := regexp.MustCompile(`<output id="secret">([^<]*)</output>`).FindStringSubmatch(b.page)
 	require.Len(t, m, 2)
 	generated := html.UnescapeString(m[1])
-	assert.NoError(t, dc.Logon(context.Background(), "lweber", generated))
+	assert.ErrorContains(t, dc.Logon(context.Background(), "lweber", generated), "1907", "it must be changed")
+	assert.Regexp(t, `^(?:[A-Za-z]+-){5}[0-9]{4}$`, generated, "it can be read out")
 	assert.Equal(t, "no-store", b.answer.Header.Get("Cache-Control"))
 	require.Equal(t, 303, b.post(step, confirm), "a second press")
 	require.Equal(t, 200, b.follow())
