@@ -15,7 +15,7 @@ type kind struct {
 	scope   identity.Scope
 	reader  string // operation that reads one
 	object  string // parameter that names it there and in actions
-	facts   []factRow
+	facts   []factSection
 	actions []action
 	special bool // its page is not made by [visit.show]
 }

@@ -80,8 +80,16 @@ func functions(lang texts.Lang) template.FuncMap {
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
 		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
-		"both":     func(a string, b *actionForm) []any { return []any{a, b} },
+		"both":     both,
 	}
+}
+
+// both passes a form token and an action to a part of a page.
+func both(token string, action any) []any {
+	if one, is := action.(actionForm); is {
+		return []any{token, &one}
+	}
+	return []any{token, action}
 }
 
 // saidIn returns a value in a language if it is a text of the table.

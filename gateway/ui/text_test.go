@@ -143,7 +143,7 @@ func oddPages(t *testing.T) map[string]string {
 }
 
 // queryNames are the names that addresses of pages have in their queries.
-var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId"}
+var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object"}
 
 var (
 	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
