@@ -48,7 +48,8 @@ const (
 var generate = Param{
 	Name: GenerateName, Kind: schema.OneOf("Of what a password is made.", inCharacters, inWords), Unsent: true,
 	Implied: inCharacters, Example: inWords,
-	Doc: "Of what a password is made that is not given: 24 random characters, or words and digits, which can be read out.",
+	Doc: "Of what a password is made that is not given: 24 random characters, or words and digits, which can " +
+		"be read out.",
 }
 
 //go:embed words.txt

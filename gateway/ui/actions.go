@@ -52,9 +52,8 @@ func (c *visit) actionOf(o *object, a *action) actionForm {
 	for _, name := range a.asks {
 		field := f.Field(name)
 		in := input{
-			ID: a.ID + "-" + name, Name: name, Label: texts.Each(
-				field.Label,
-			), Help: texts.Each(field.Help), Type: "text",
+			ID: a.ID + "-" + name, Name: name, Type: "text",
+			Label: texts.Each(field.Label), Help: texts.Each(field.Help),
 			Required: field.Required,
 		}
 		if field.Control == form.Tick {

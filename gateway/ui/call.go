@@ -148,7 +148,8 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	id := call.NewID()
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.r) // from where the person asks
 	made, err := c.API.Call(c.r.Context(), operation, sent)
-	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID, Result: slices.Concat([]byte("["), made.Records, []byte("]"))}
+	a := &answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID}
+	a.Result = slices.Concat([]byte("["), made.Records, []byte("]"))
 	if made.Total != nil {
 		a.Total = *made.Total
 	}
@@ -164,7 +165,9 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	}
 	if e := problem.Of(call.Problem(made, err)); e != nil {
 		a.Status, a.Output = e.Code.Status(), e.Message
-		a.Error = &failure{Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id, Details: e.Details}
+		a.Error = &failure{
+			Code: string(e.Code), Message: e.Message, Outcome: string(e.Outcome), RequestID: id, Details: e.Details,
+		}
 	}
 	return a
 }

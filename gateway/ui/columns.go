@@ -102,9 +102,9 @@ func pathOf(dn string) []string {
 
 // nameOfDN returns the name of an object of a distinguished name; of other texts themselves.
 func nameOfDN(text string) string {
-	parts := splitDN(text)
-	_, name, has := strings.Cut(parts[0], "=")
-	if !has || len(parts) < 2 || !strings.Contains(strings.ToUpper(text), "DC=") {
+	first, rest := cutDN(text)
+	_, name, has := strings.Cut(first, "=")
+	if !has || rest == "" || !strings.Contains(strings.ToUpper(text), "DC=") {
 		return text
 	}
 	return unescaped(name)
@@ -112,45 +112,12 @@ func nameOfDN(text string) string {
 
 // splitDN returns the parts of a distinguished name as they are written.
 func splitDN(dn string) (parts []string) {
-	from := 0
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			parts, from = append(parts, dn[from:i]), i+1
-		}
+	for dn != "" {
+		var first string
+		first, dn = cutDN(dn)
+		parts = append(parts, first)
 	}
-	return append(parts, dn[min(from, len(dn)):])
-}
-
-// unescaped returns a value of a distinguished name as people write it.
-func unescaped(value string) string {
-	if !strings.Contains(value, `\`) {
-		return value
-	}
-	var b strings.Builder
-	for i := 0; i < len(value); i++ {
-		if value[i] != '\\' || i+1 == len(value) {
-			b.WriteByte(value[i])
-			continue
-		}
-		if i+2 < len(value) && isHex(value[i+1]) && isHex(value[i+2]) {
-			b.WriteByte(unhex(value[i+1])<<4 | unhex(value[i+2]))
-			i += 2
-			continue
-		}
-		i++
-		b.WriteByte(value[i])
-	}
-	return b.String()
-}
-
-func isHex(c byte) bool { return strings.IndexByte("0123456789abcdefABCDEF", c) >= 0 }
-
-func unhex(c byte) byte {
-	i := strings.IndexByte("0123456789abcdef", c|0x20)
-	return byte(max(i, 0))
+	return parts
 }
 
 // stateFields are the fields that say how an account is, the most important first.
@@ -308,8 +275,6 @@ var listings = []listing{
 		views: []view{{id: "mine"}, {id: "today", days: 1, tile: true}, {id: "week", days: 7}},
 	},
 }
-
-func byZone(a, b record) bool { return a.Text("zoneName") < b.Text("zoneName") }
 
 func listingAt(path string) *listing {
 	for i := range listings {

@@ -64,7 +64,9 @@ func doAddress(operation string, pairs ...string) string {
 
 // mayDo reports whether a role has the right to a row.
 func (c *visit) mayDo(op *ops.Operation) bool {
-	return slices.ContainsFunc(c.principals, func(p *identity.Principal) bool { return call.AuthoriseRow(p, op) == nil })
+	return slices.ContainsFunc(c.principals, func(p *identity.Principal) bool {
+		return call.AuthoriseRow(p, op) == nil
+	})
 }
 
 // asked returns the form at the address; nil: there is none, or it is not for this person, which is said.
@@ -76,7 +78,8 @@ func (c *visit) asked() *form.Form {
 		return nil
 	case !c.mayDo(f.Op):
 		label := texts.Each(f.Label)
-		c.page(http.StatusForbidden, "message", page{Title: label, Alert: &alert{Text: texts.Of("do.notYours", "action", label)}})
+		why := &alert{Text: texts.Of("do.notYours", "action", label)}
+		c.page(http.StatusForbidden, "message", page{Title: label, Alert: why})
 		return nil
 	}
 	return f
@@ -242,7 +245,8 @@ func (c *visit) showForm(f *form.Form, d draft) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		v := c.fieldView(field, d)
-		fixed := field.Pick != "" && v.Error == nil && v.Value != "" && !v.HasWas && isFixed(f, field, target, v.Value)
+		given := v.Error == nil && v.Value != "" && !v.HasWas
+		fixed := field.Pick != "" && given && isFixed(f, field, target, v.Value)
 		switch {
 		case fixed:
 			name := c.nameOfPicked(field.Pick, v.Value)
@@ -290,7 +294,8 @@ func (c *visit) fieldView(field *form.Field, d draft) fieldView {
 		Least: field.Least, Most: field.Most, Limited: field.Most > 0, Emptied: field.Emptied,
 		Demanded: field.Required && !field.Emptied, Open: !field.Required && field.Default == "",
 		Label: texts.Each(field.Label), Help: texts.Each(field.Help),
-		Value: d.Typed.Get(field.Name), Was: d.Typed.Get(form.Was + field.Name), HasWas: d.Typed.Has(form.Was + field.Name),
+		Value: d.Typed.Get(field.Name),
+		Was:   d.Typed.Get(form.Was + field.Name), HasWas: d.Typed.Has(form.Was + field.Name),
 		Never: d.Typed.Has(form.Never + field.Name),
 	}
 	fresh := !d.Typed.Has(field.Name) && d.Problems == nil && !d.Typed.Has(typedName)
@@ -302,7 +307,8 @@ func (c *visit) fieldView(field *form.Field, d draft) fieldView {
 		v.Never = true
 	}
 	for _, one := range field.Choices {
-		v.Choices = append(v.Choices, choice{ID: one.Value, Label: texts.Each(one.Label), Chosen: one.Value == v.Value})
+		chosen := one.Value == v.Value
+		v.Choices = append(v.Choices, choice{ID: one.Value, Label: texts.Each(one.Label), Chosen: chosen})
 	}
 	if field.Pick != "" && field.Pick != form.Deleted {
 		v.Suggest, v.Kind = address(pickPath, string(field.Pick)), string(field.Pick)
@@ -346,7 +352,8 @@ func (c *visit) backOf(f *form.Form, typed url.Values) string {
 
 // kindNamed returns the kind of object with pages that fields name; nil: it has none.
 func kindNamed(pick form.Pick) *kind {
-	return kindAt(map[form.Pick]string{form.Person: "people", form.Group: "groups", form.Computer: "computers"}[pick])
+	paths := map[form.Pick]string{form.Person: "people", form.Group: "groups", form.Computer: "computers"}
+	return kindAt(paths[pick])
 }
 
 // do takes what was typed into a form, and goes to the preview of what it would change, or back to the form.
@@ -380,7 +387,8 @@ func (c *visit) do() {
 	}
 	given, more := f.Read(meant)
 	for _, p := range more {
-		if !slices.ContainsFunc(problems, func(has form.Problem) bool { return has.Field == p.Field && p.Field != "" }) {
+		same := func(has form.Problem) bool { return has.Field == p.Field && p.Field != "" }
+		if !slices.ContainsFunc(problems, same) {
 			problems = append(problems, p)
 		}
 	}
@@ -399,7 +407,7 @@ func (c *visit) do() {
 // refusedDraft returns the draft of a form that the API has refused, with what it says at the fields.
 func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) draft {
 	d := draft{Typed: typed}
-	if failed.Error != nil {
+	if failed.Error != nil && failed.Status != http.StatusForbidden {
 		for _, detail := range failed.Error.Details {
 			if f.Field(detail.Field) != nil {
 				d.Problems = append(d.Problems, f.Problem(detail.Field, detail.Message, typed.Get(detail.Field)))
@@ -510,5 +518,6 @@ func (c *visit) doAll() {
 
 // doGroups are the groups of the actions, by resource. All others are about DNS.
 var doGroups = map[string]string{
-	"user": "people", "membership": "groups", "group": "groups", "computer": "computers", "ou": "ous", "bin": "bin",
+	"user": "people", "membership": "groups", "group": "groups", "computer": "computers", "ou": "ous",
+	"bin": "bin",
 }

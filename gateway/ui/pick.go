@@ -123,7 +123,8 @@ func (c *visit) zones() (all []string) {
 // known.
 func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
-	if field.Pick == "" || value == "" || typed.Has(form.Was+field.Name) && typed.Get(form.Was+field.Name) == value {
+	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
+	if field.Pick == "" || value == "" || shown && was == value {
 		return nil
 	}
 	lines := []string{value}
@@ -273,6 +274,39 @@ func lastOf(path string) string {
 	return path
 }
 
+// cutDN cuts a distinguished name behind its first part.
+func cutDN(dn string) (first, rest string) {
+	for i := 0; i < len(dn); i++ {
+		switch dn[i] {
+		case '\\':
+			i++
+		case ',':
+			return dn[:i], dn[i+1:]
+		}
+	}
+	return dn, ""
+}
+
+// unescaped returns the value of a part of a distinguished name as people read it.
+func unescaped(value string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			i++
+			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
+				var octet byte
+				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
+					b.WriteByte(octet)
+					i++
+					continue
+				}
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
 // folded returns a text in which case does not count.
 func folded(text string) string { return strings.ToLower(text) }
 
@@ -309,3 +343,5 @@ func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
 // nameIn returns the name of an object in sentences: that in the directory, which unlike a
 // display name no other object of its unit has.
 func nameIn(r record) string { return r.first("name", "computerName", "displayName") }
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

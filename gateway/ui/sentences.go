@@ -139,8 +139,8 @@ func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChan
 
 // aboveOf returns the path of what holds an object.
 func aboveOf(dn string) string {
-	parts := splitDN(dn)
-	return pathText(strings.Join(parts[1:], ","))
+	_, above := cutDN(dn)
+	return pathText(above)
 }
 
 // fieldName returns what people call a field of a plan.
@@ -262,7 +262,8 @@ func (c *visit) meanwhile(s *step) (all []texts.Text) {
 		if o.GUID == "" {
 			continue
 		}
-		for _, made := range records[record](c.get("change.list", "Object", o.GUID, "Since", s.Plan.Made, "Limit", "5")) {
+		since := c.get("change.list", "Object", o.GUID, "Since", s.Plan.Made, "Limit", "5")
+		for _, made := range records[record](since) {
 			if s.Result != nil && made.Text("id") == s.Result.ChangeID {
 				continue
 			}

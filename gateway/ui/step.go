@@ -97,8 +97,8 @@ const passwordLife = 10 * time.Minute
 // keep keeps a step as it is now.
 func (c *visit) keep(s *step) error {
 	kept := keptStep{
-		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{}, Typed: withoutSecrets(s.Form, s.Typed), Back: s.Back,
-		Says: s.Says, Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
+		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
+		Typed: withoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says, Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
 		Result: s.Result, Password: s.sealed, Confirmed: s.shown,
 	}
 	for name, text := range s.secrets {
@@ -154,7 +154,8 @@ func (c *visit) plan(s *step) *answer {
 			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), roleOf(principal), a.Plan, a.Output, a.Warnings
 			s.Says = c.sentences(s)
 			if err := c.keep(s); err != nil {
-				return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: c.say("step.notKept", "why", withoutStore(err))}}
+				why := &failure{Message: c.say("step.notKept", "why", withoutStore(err))}
+				return &answer{Status: http.StatusServiceUnavailable, Error: why}
 			}
 			return nil
 		}
@@ -240,7 +241,7 @@ func (c *visit) undoes(change string, s *step) (says form.Words) {
 func (c *visit) confirm() {
 	s := c.step(c.r.PathValue("step"))
 	if s == nil {
-		c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: &alert{Text: texts.Of("step.gone")}})
+		c.tooLate()
 		return
 	}
 	if s.Result != nil {
@@ -336,7 +337,8 @@ func (c *visit) confirmedBefore(s *step) {
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			c.page(http.StatusConflict, "message", page{Title: texts.Of("step.before"), Alert: &alert{Text: texts.Of("step.among")}})
+			among := &alert{Text: texts.Of("step.among")}
+			c.page(http.StatusConflict, "message", page{Title: texts.Of("step.before"), Alert: among})
 			return
 		}
 	}
@@ -376,7 +378,7 @@ func (c *visit) shownStep() {
 		s = c.step(s.ID)
 	}
 	if s == nil {
-		c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: &alert{Text: texts.Of("step.gone")}})
+		c.tooLate()
 		return
 	}
 	var said *alert
@@ -384,6 +386,12 @@ func (c *visit) shownStep() {
 		said = &alert{Text: texts.Of("step.drifted")}
 	}
 	c.showStep(http.StatusOK, s, said, c.password(s))
+}
+
+// tooLate says that a step is not kept any more.
+func (c *visit) tooLate() {
+	gone := &alert{Text: texts.Of("step.gone")}
+	c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: gone})
 }
 
 // password returns the password that a step has generated, as long as it may be seen; empty: there is none.

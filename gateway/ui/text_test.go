@@ -40,6 +40,40 @@ func oddRecord(fields map[string]any) map[string]any {
 	return fields
 }
 
+// oddActions adds the pages of the actions of a kind.
+func oddActions(t *testing.T, k *kind, api given, pages map[string]string) {
+	t.Helper()
+	for i := range k.actions {
+		s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
+		s.Typed = url.Values{"back": {odd}}
+		text, err := json.Marshal(odd)
+		require.NoError(t, err)
+		changes := []plannedChange{
+			{Field: odd, Before: text, After: text},
+			{Field: odd, Kind: memberChange, Before: text, After: text},
+		}
+		s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
+		s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
+		s.Warned = []warning{{Message: odd}}
+		name := k.path + " " + k.actions[i].ID
+		pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
+			c.showStep(http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
+		})
+		done := *s
+		done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
+		pages["result of "+name] = shownAt(t, api, base, func(c *visit) {
+			c.showStep(http.StatusOK, &done, nil, odd)
+		})
+		pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
+			typed := url.Values{"back": {odd}}
+			for i := range s.Form.Fields {
+				typed.Set(s.Form.Fields[i].Name, odd)
+			}
+			c.showForm(s.Form, draft{Typed: typed})
+		})
+	}
+}
+
 // oddPages are all pages with odd texts, by name.
 func oddPages(t *testing.T) map[string]string {
 	t.Helper()
@@ -92,36 +126,7 @@ func oddPages(t *testing.T) map[string]string {
 		}
 		shown := func(c *visit) { c.show(k) }
 		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
-		for i := range k.actions {
-			s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
-			s.Typed = url.Values{"back": {odd}}
-			text, err := json.Marshal(odd)
-			require.NoError(t, err)
-			changes := []plannedChange{
-				{Field: odd, Before: text, After: text}, {Field: odd, Kind: memberChange, Before: text, After: text},
-			}
-			s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
-			s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
-			s.Warned = []warning{{Message: odd}}
-			name := k.path + " " + k.actions[i].ID
-			pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
-				c.showStep(http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
-			})
-			done := *s
-			done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
-			pages["result of "+name] = shownAt(
-				t, api, base, func(c *visit) { c.showStep(http.StatusOK, &done, nil, odd) },
-			)
-			pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
-				typed := url.Values{"back": {odd}}
-				for i := range s.Form.Fields {
-					typed.Set(s.Form.Fields[i].Name, odd)
-				}
-				c.showForm(
-					s.Form, draft{Typed: typed, Failed: &failure{Message: odd, RequestID: odd}, Status: http.StatusOK},
-				)
-			})
-		}
+		oddActions(t, k, api, pages)
 	}
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
 	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })

@@ -12,7 +12,9 @@ import (
 
 // forms are the addresses that take forms of somebody who is signed in.
 func forms() (all []string) {
-	for _, action := range []string{"user.disable", "user.create", "user.resetPassword", "membership.add", "ou.delete", "cname.create", "change.undo"} {
+	for _, action := range []string{
+		"user.disable", "user.create", "user.resetPassword", "membership.add", "ou.delete", "cname.create", "change.undo",
+	} {
 		all = append(all, "/ui/do/"+action)
 	}
 	for _, action := range []string{"start", "pause", "resume", "cancel", "retry", "undo", "remove"} {

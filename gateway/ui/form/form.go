@@ -113,6 +113,9 @@ func All() (all []*Form) {
 	return all
 }
 
+// mostAtOnce is how many fields a form has before those that few people need stand apart.
+const mostAtOnce = 6
+
 func build(op *ops.Operation) *Form {
 	words := wordsOf(op)
 	f := &Form{Op: op, Label: words.label, Says: words.says}
@@ -131,7 +134,8 @@ func build(op *ops.Operation) *Form {
 	slices.SortStableFunc(f.Fields, func(a, b Field) int { return cmp.Compare(place(a), place(b)) })
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		field.More = len(words.order) > 0 && len(f.Fields) > 6 && place(*field) == len(words.order) && !field.Required
+		rest := place(*field) == len(words.order) && !field.Required
+		field.More = rest && len(words.order) > 0 && len(f.Fields) > mostAtOnce
 	}
 	return f
 }

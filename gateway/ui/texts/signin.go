@@ -23,6 +23,10 @@ var signIn = table{
 		"The token is not valid, or too many were tried from here.",
 		"Das Token gilt nicht, oder es wurden von hier zu viele probiert.",
 	},
+	"signIn.kept": {
+		"Your session has ended, and nothing was changed. Sign in again: what you typed is kept.",
+		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an: Ihre Eingaben bleiben erhalten.",
+	},
 	"signIn.ended": {
 		"Your session has ended, and nothing was changed. Sign in again.",
 		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an.",

@@ -343,8 +343,11 @@ function Reset-AdgUserPassword {
     # .PARAMETER Username
     # The user.
     #
+    # .PARAMETER Generate
+    # Of what a password is made that is not given: 24 random characters, or words and digits, which can be read out.
+    #
     # .PARAMETER NewPassword
-    # The new password. Without one a random password of 24 characters is made and shown once.
+    # The new password. Without one a random password is made, see `Generate`, and shown once.
     #
     # .PARAMETER ChangePassword
     # The password must be changed at the next logon. For a password that never expires this is not done, which warnings says.
@@ -387,6 +390,9 @@ function Reset-AdgUserPassword {
         [Parameter(Mandatory = $true, Position = 0, ValueFromPipeline = $true, ValueFromPipelineByPropertyName = $true)]
         [Alias('Identity', 'SamAccountName')]
         [string[]] $Username,
+
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [string] $Generate,
 
         [System.Security.SecureString] $NewPassword,
 
