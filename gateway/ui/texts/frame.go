@@ -1,7 +1,7 @@
 package texts
 
 // parts are the parts of the table, each about one thing.
-var parts = []table{forms, frame, words, times, signIn, objects, alerts, work, search, lists, home}
+var parts = []table{forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, gateway}
 
 // frame are the texts around every page.
 var frame = table{
