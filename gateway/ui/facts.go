@@ -146,7 +146,9 @@ var userFacts = []factSection{
 			return fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
 		}, nil},
 		{"passwordExpires", at("passwordExpires"), []unless{
-			{"logonUnread", word{texts.Of("word.notKnown"), warn}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
+			{"logonUnread", word{
+				texts.Of("word.notKnown"), warn,
+			}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
 			{"logon.unknown", word{texts.Of("word.notKnown"), warn}}, never,
 		}},
 		{"lastWrongPassword", at("lastBadPassword"), nil},

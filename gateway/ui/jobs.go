@@ -74,7 +74,9 @@ type progress struct {
 
 // modes have the words for what is done with the items of a list: those of the table below "job." and
 // their key. Nothing is changed before the mode is run, however many items were looked at.
-var modes = map[jobstate.Mode]string{jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun"}
+var modes = map[jobstate.Mode]string{
+	jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun",
+}
 
 func (j job) mode() string { return cmp.Or(modes[jobstate.Mode(j.Mode)], modes[jobstate.Run]) }
 
@@ -85,7 +87,9 @@ func (j job) progress() progress {
 		return progress{Text: texts.Of("job.nothing")}
 	}
 	p := progress{
-		Text: texts.Of("job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent), Max: j.Total,
+		Text: texts.Of(
+			"job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent,
+		), Max: j.Total,
 	}
 	if j.mode() == modes[jobstate.Run] {
 		p.Made = j.over()

@@ -125,7 +125,9 @@ func (c *visit) show(k *kind) {
 	}
 	found := records[record](read)
 	if len(found) != 1 {
-		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)}})
+		c.failed(&answer{
+			Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)},
+		})
 		return
 	}
 	o.record = found[0]
@@ -136,7 +138,8 @@ func (c *visit) show(k *kind) {
 	fills[k.hitType](c, o)
 	c.readChanges(o)
 	for _, section := range k.facts {
-		o.Cards = append(o.Cards, card{"card-" + section.title, texts.Of("object." + section.title), factsOf(o.record, section.rows)})
+		title := texts.Of("object." + section.title)
+		o.Cards = append(o.Cards, card{"card-" + section.title, title, factsOf(o.record, section.rows)})
 	}
 	o.sortOut()
 	title := o.record.first("displayName", "name", "computerName")
@@ -254,9 +257,12 @@ func (c *visit) fillUser(o *object) {
 			}
 		},
 		func() {
-			reports = c.listed(list{operation: "user.listAll", key: "guid", before: byGUID, most: mostReports, values: call.Values{
+			values := call.Values{
 				"Filter": "manager eq " + quoted(o.GUID), "ShowFields": "guid,name,displayName",
-			}})
+			}
+			reports = c.listed(list{
+				operation: "user.listAll", key: "guid", before: byGUID, most: mostReports, values: values,
+			})
 		},
 	)
 	states, read := noted[logonState](o, "Logon", logon)
@@ -272,8 +278,8 @@ func (c *visit) fillUser(o *object) {
 	if policies, _ := noted[record](o, "Password policy", policy); len(policies) == 1 {
 		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
 	}
-	if times := records[string](seen); seen.ok() && len(times) == 1 {
-		o.record["lastLogon"] = times[0]
+	for _, r := range records[record](seen) {
+		o.record["lastLogon"] = r["lastLogon"]
 	}
 	for _, r := range records[record](reports) {
 		o.Reports = append(o.Reports, link{o.Kind.at(r.Text("guid")), texts.Raw(r.first("displayName", "name"))})
@@ -319,9 +325,6 @@ func (o *object) setLead(name string, fields ...string) {
 		}
 	}
 	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
-	if o.Lead != "" && o.Code != "" {
-		o.Lead += " · "
-	}
 }
 
 func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }

@@ -287,6 +287,26 @@ func cutDN(dn string) (first, rest string) {
 	return dn, ""
 }
 
+// unescaped returns the value of a part of a distinguished name as people read it.
+func unescaped(value string) string {
+	var b strings.Builder
+	for i := 0; i < len(value); i++ {
+		if value[i] == '\\' && i+1 < len(value) {
+			i++
+			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
+				var octet byte
+				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
+					b.WriteByte(octet)
+					i++
+					continue
+				}
+			}
+		}
+		b.WriteByte(value[i])
+	}
+	return b.String()
+}
+
 // folded returns a text in which case does not count.
 func folded(text string) string { return strings.ToLower(text) }
 
@@ -323,3 +343,5 @@ func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
 // nameIn returns the name of an object in sentences: that in the directory, which unlike a
 // display name no other object of its unit has.
 func nameIn(r record) string { return r.first("name", "computerName", "displayName") }
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

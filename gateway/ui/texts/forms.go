@@ -15,7 +15,6 @@ var forms = table{
 		"{n} Felder müssen noch einmal angesehen werden",
 	},
 	"do.problems.one": {"One field needs a second look", "Ein Feld muss noch einmal angesehen werden"},
-	"job.line":        {"Line", "Zeile"},
 	"job.effect":      {"{mark} {what}", "{mark} {what}"},
 	"job.first":       {"These are the first rows. The result has all.", "Das sind die ersten Zeilen. Das Ergebnis hat alle."},
 	"job.csv":         {"Result as CSV", "Ergebnis als CSV"},

@@ -2,7 +2,10 @@ package texts
 
 // home are the texts of the home page, of changes and of rights.
 var home = table{
-	"home.find":       {"Name, logon name, phone, group or computer", "Name, Anmeldename, Telefon, Gruppe oder Computer"},
+	"home.find": {
+		"Name, logon name, phone, group or computer",
+		"Name, Anmeldename, Telefon, Gruppe oder Computer",
+	},
 	"home.views":      {"Quick views", "Schnellansichten"},
 	"home.count":      {"Count", "Zählen"},
 	"home.mine":       {"My last changes", "Meine letzten Änderungen"},
@@ -39,7 +42,8 @@ var home = table{
 	"object.actions":      {"Actions", "Aktionen"},
 	"object.denied": {
 		"You may do this elsewhere, not here: the object lies outside the limits of the role that allows it.",
-		"Das dürfen Sie anderswo, nicht hier: Das Objekt liegt außerhalb der Grenzen der Rolle, die es erlaubt.",
+		"Das dürfen Sie anderswo, nicht hier: Das Objekt liegt außerhalb der Grenzen der Rolle, " +
+			"die es erlaubt.",
 	},
 	"object.copy":        {"Copy {what}", "{what} kopieren"},
 	"object.until":       {"Until", "Bis"},
