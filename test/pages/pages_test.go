@@ -335,7 +335,7 @@ func TestActions(t *testing.T) {
 		{"/ui/groups/" + finance, "GroupName", "membership.remove", []string{"Username", lea}, "Lea Weber", "Add members"},
 		{"/ui/groups/" + finance, "GroupName", "membership.add", []string{"Username", "lweber"}, "Lea Weber", "Lea Weber"},
 		{"/ui/computers/" + oldPC, "ADComputerName", "computer.enable", nil, "Account enabled", "Disable account"},
-		{"/ui/computers/" + oldPC, "ADComputerName", "computer.move", []string{"OUPath", "Corp"}, "OLD-PC1", "<dd>Corp</dd>"},
+		{"/ui/computers/" + oldPC, "ADComputerName", "computer.move", []string{"OUPath", "Corp"}, "OLD-PC1", ">Corp</a></dd>"},
 	} {
 		require.Equal(t, 200, b.get(c.page), c.action)
 		before := s.Snapshot()
