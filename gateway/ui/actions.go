@@ -1,6 +1,8 @@
 package ui
 
 import (
+	"slices"
+
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
@@ -14,6 +16,14 @@ type actionForm struct {
 	Address string
 	Inputs  []input
 	Link    string // the form that asks for the rest; empty: the inputs here are all
+}
+
+// Class returns the class of the button, in red where it takes something away.
+func (a *actionForm) Class() string {
+	if slices.Contains(dangerous, a.ID) {
+		return " danger"
+	}
+	return ""
 }
 
 // input is an input of a form. A box is ticked or not, all others have a value.
@@ -65,6 +75,7 @@ func (c *visit) actionOf(o *object, a *action) actionForm {
 func (c *visit) inlineForm(o *object, a *action, name string, row record) *actionForm {
 	shown := c.actionOf(o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
+	shown.Label = texts.Of("object.remove")
 	names := map[string]string{a.target: nameIn(o.record), name: nameIn(row)}
 	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))
 	return &shown

@@ -50,7 +50,7 @@ type view struct {
 	id, filter, icon string
 	tone             color
 	days             int  // since when, for changes
-	cheap            bool // the directory can count it by an index
+	tile             bool // it stands on the home page
 }
 
 // many is what can be done with all that are selected. Its text is that of its id below "many.".
@@ -120,9 +120,12 @@ func splitDN(dn string) (parts []string) {
 	return parts
 }
 
+// stateFields are the fields that say how an account is, the most important first.
+var stateFields = []string{"enabled", "lockedOut", "locked", "accountExpired", "changePasswordNextLogon"}
+
 // accountState says in one word how an account is. The first that holds counts.
 func accountState(r record) cell {
-	for _, field := range []string{"enabled", "lockedOut", "locked", "accountExpired", "changePasswordNextLogon"} {
+	for _, field := range stateFields {
 		if w := wordOf("state."+field, r[field]); !w.Text.Empty() {
 			return cell{Words: []word{w}}
 		}
@@ -141,14 +144,19 @@ func stated(r record, now time.Time) record {
 	return r
 }
 
-const ninety = `"-P90D"`
+// Filters of views.
+const (
+	ninety = `"-P90D"`
+	soon   = `enabled eq true and accountExpires gt "P0D" and accountExpires lt "P7D"`
+)
 
 // listings are the lists of the console.
 var listings = []listing{
 	{
-		path: "people", icon: "person", scope: identity.UserRead, operation: "user.listAll", key: "guid", before: byGUID,
-		pages: true, searches: true, object: "Username",
-		fixed: map[string]string{"ShowFields": "guid,name,displayName,username,department,jobTitle,ouPath,enabled,lockedOut,accountExpires,changePasswordNextLogon,created"},
+		path: "people", icon: "person", scope: identity.UserRead, operation: "user.listAll",
+		key: "guid", before: byGUID, pages: true, searches: true, object: "Username",
+		fixed: map[string]string{"ShowFields": "guid,name,displayName,username,department,jobTitle,ouPath," +
+			"enabled,lockedOut,accountExpires,changePasswordNextLogon,created"},
 		columns: []column{
 			{"name", "nm", nameCell("people", "guid", "displayName", "name"), "displayName name"},
 			{"logonName", "", textCell("username"), "username"},
@@ -156,19 +164,20 @@ var listings = []listing{
 			{"jobTitle", "", textCell("jobTitle"), "jobTitle"},
 			{"ou", "ou", pathCell("ouPath"), "ouPath"},
 			{"state", "fit last", accountState, ""},
-			{"created", "num", timeCell("created"), "created"},
 		},
 		views: []view{
-			{id: "locked", filter: "lockedOut eq true", tone: bad, cheap: true},
-			{id: "passwordExpired", filter: "enabled eq true and passwordExpired eq true", tone: warn},
-			{id: "expiring", filter: `enabled eq true and accountExpires gt "P0D" and accountExpires lt "P7D"`, tone: warn, cheap: true},
-			{id: "expired", filter: "accountExpired eq true"},
-			{id: "disabled", filter: "enabled eq false"},
-			{id: "never", filter: "enabled eq true and neverLoggedOn eq true"},
-			{id: "unused", filter: "enabled eq true and lastLogonApprox lt " + ninety, cheap: true},
-			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+			{id: "locked", filter: "lockedOut eq true", tone: bad, tile: true},
+			{id: "passwordExpired", filter: "enabled eq true and passwordExpired eq true", tone: warn, tile: true},
+			{id: "expiring", filter: soon, tone: warn, tile: true},
+			{id: "expired", filter: "accountExpired eq true", tile: true},
+			{id: "disabled", filter: "enabled eq false", tile: true},
+			{id: "never", filter: "enabled eq true and neverLoggedOn eq true", tile: true},
+			{id: "unused", filter: "enabled eq true and lastLogonApprox lt " + ninety, tile: true},
+			{id: "new", filter: `created gt "-P7D"`},
 		},
-		filters: []string{"department", "jobTitle", "company", "office", "city", "lastName", "username", "description", "memberOf"},
+		filters: []string{
+			"department", "jobTitle", "company", "office", "city", "lastName", "username", "description", "memberOf",
+		},
 		many: []many{
 			{id: "join", operation: "membership.add", scope: identity.MemberWrite, asks: "GroupName"},
 			{id: "leave", operation: "membership.remove", scope: identity.MemberWrite, asks: "GroupName"},
@@ -179,8 +188,8 @@ var listings = []listing{
 		},
 	},
 	{
-		path: "groups", icon: "group", scope: identity.GroupRead, operation: "group.listAll", key: "guid", before: byGUID,
-		pages: true, searches: true, object: "GroupName",
+		path: "groups", icon: "group", scope: identity.GroupRead, operation: "group.listAll",
+		key: "guid", before: byGUID, pages: true, searches: true, object: "GroupName",
 		columns: []column{
 			{"name", "nm", nameCell("groups", "guid", "name"), "name"},
 			{"kind", "", func(r record) cell {
@@ -192,16 +201,16 @@ var listings = []listing{
 			{"created", "num", timeCell("created"), "created"},
 		},
 		views: []view{
-			{id: "empty", filter: "empty eq true"},
+			{id: "empty", filter: "empty eq true", tile: true},
 			{id: "security", filter: `type eq "Security"`},
 			{id: "distribution", filter: `type eq "Distribution"`},
-			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+			{id: "new", filter: `created gt "-P7D"`},
 		},
 		filters: []string{"name", "description", "email"},
 	},
 	{
-		path: "computers", icon: "computer", scope: identity.ComputerRead, operation: "computer.listAll", key: "guid",
-		before: byGUID, pages: true, searches: true, object: "ADComputerName",
+		path: "computers", icon: "computer", scope: identity.ComputerRead, operation: "computer.listAll",
+		key: "guid", before: byGUID, pages: true, searches: true, object: "ADComputerName",
 		columns: []column{
 			{"name", "nm", nameCell("computers", "guid", "computerName"), "computerName"},
 			{"system", "", textCell("operatingSystem"), "operatingSystem"},
@@ -211,10 +220,10 @@ var listings = []listing{
 			{"lastLogon", "num", timeCell("lastLogon"), "lastLogon"},
 		},
 		views: []view{
-			{id: "stale", filter: "stale eq true", tone: warn},
-			{id: "disabled", filter: "enabled eq false"},
+			{id: "stale", filter: "stale eq true", tone: warn, tile: true},
+			{id: "disabled", filter: "enabled eq false", tile: true},
 			{id: "servers", filter: `operatingSystem co "Server"`},
-			{id: "new", filter: `created gt "-P7D"`, cheap: true},
+			{id: "new", filter: `created gt "-P7D"`},
 		},
 		filters: []string{"computerName", "operatingSystem", "description", "dnsName"},
 		many: []many{
@@ -236,18 +245,23 @@ var listings = []listing{
 		},
 	},
 	{
-		path: "zones", icon: "zone", scope: identity.DNSRead, operation: "zone.list", key: "zoneName", before: byZone,
+		path: "zones", icon: "zone", scope: identity.DNSRead, operation: "zone.list",
+		key: "zoneName", before: byZone,
 		columns: []column{
 			{"zone", "nm", nameCell("zones", "zoneName"), "zoneName"},
 			{"lookup", "", func(r record) cell { return cell{Words: said(r, "lookup")} }, "lookup"},
 			{"kind", "", func(r record) cell { return cell{Words: said(r, "zoneType")} }, "zoneType"},
 			{"dynamic", "", func(r record) cell { return cell{Words: said(r, "dynamicUpdate")} }, ""},
-			{"state", "fit last", func(r record) cell { return cell{Words: said(r, "paused", "readOnly", "signed")} }, ""},
+			{"state", "fit last", func(r record) cell {
+				return cell{
+					Words: said(r, "paused", "readOnly", "signed"),
+				}
+			}, ""},
 		},
 	},
 	{
-		path: "changes", icon: "history", scope: identity.ChangeRead, operation: "change.list", key: "id", before: newest,
-		pages: true,
+		path: "changes", icon: "history", scope: identity.ChangeRead, operation: "change.list",
+		key: "id", before: newest, pages: true,
 		columns: []column{
 			{"when", "num", timeCell("time"), ""},
 			{"what", "nm", func(r record) cell {
@@ -258,7 +272,7 @@ var listings = []listing{
 			{"by", "", func(r record) cell { return cell{Text: texts.Raw(callerIn(r))} }, ""},
 			{"outcome", "fit last", func(r record) cell { return cell{Words: said(r, "outcome")} }, ""},
 		},
-		views: []view{{id: "mine"}, {id: "today", days: 1}, {id: "week", days: 7}},
+		views: []view{{id: "mine"}, {id: "today", days: 1, tile: true}, {id: "week", days: 7}},
 	},
 }
 

@@ -52,6 +52,12 @@ func factsOf(r record, rows []factRow) []fact {
 	return all
 }
 
+// factSection is a card of facts. Its text is that of its title below "object.".
+type factSection struct {
+	title string
+	rows  []factRow
+}
+
 func flagged(fields ...string) func(record) fact {
 	return func(r record) fact { return fact{Words: said(r, fields...)} }
 }
@@ -83,8 +89,31 @@ func mailTo(field string) func(record) fact {
 	}
 }
 
+// phone shows a number that can be called.
+func phone(field string) func(record) fact {
+	return func(r record) fact {
+		f := fact{Text: texts.Raw(r.Text(field))}
+		if !f.Text.Empty() {
+			f.Link = "tel:" + strings.Map(func(c rune) rune {
+				if c == '+' || c >= '0' && c <= '9' {
+					return c
+				}
+				return -1
+			}, r.Text(field))
+		}
+		return f
+	}
+}
+
+// unit shows an organizational unit as a path, which leads to its page.
 func unit(field string) func(record) fact {
-	return func(r record) fact { return fact{Text: texts.Raw(rdn(r.Text(field)))} }
+	return func(r record) fact {
+		dn := r.Text(field)
+		if dn == "" {
+			return fact{}
+		}
+		return fact{Text: texts.Raw(pathText(dn)), Link: address("ous", dn)}
+	}
 }
 
 // other shows an object that is named by its distinguished name.
@@ -102,51 +131,64 @@ var never = unless{word: word{Text: texts.Of("word.never")}}
 
 // A person's record has the verdicts on the logon and the last reset as fields, see
 // [visit.fillUser] and [visit.readChanges].
-var userFacts = []factRow{
-	{"account", flagged("enabled", "lockedOut"), nil},
-	{"mail", mailTo("emailAddress"), nil},
-	{"phone", plainly("officePhone"), nil},
-	{"mobile", plainly("mobilePhone"), nil},
-	{"office", plainly("office"), nil},
-	{"company", plainly("company"), nil},
-	{"manager", other("manager"), nil},
-	{"description", plainly("description"), nil},
-	{"organizationalUnit", unit("ouPath"), nil},
-	// The directory forgets the time when the password is to be changed.
-	{"passwordSet", at("passwordLastSet", "changePasswordNextLogon"), []unless{
-		{word: word{Text: texts.Of("word.notKnown")}},
+var userFacts = []factSection{
+	{"account", []factRow{
+		{"account", flagged("enabled", "lockedOut"), nil},
+		{"lastLogon", at("lastLogon"), nil},
+		// The directory forgets the time when the password is to be changed.
+		{"passwordSet", at("passwordLastSet", "changePasswordNextLogon"), []unless{
+			{word: word{Text: texts.Of("word.notKnown")}},
+		}},
+		{"lastResetHere", func(r record) fact {
+			if r["lastReset"] == nil {
+				return fact{}
+			}
+			return fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
+		}, nil},
+		{"passwordExpires", at("passwordExpires"), []unless{
+			{"logonUnread", word{
+				texts.Of("word.notKnown"), warn,
+			}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
+			{"logon.unknown", word{texts.Of("word.notKnown"), warn}}, never,
+		}},
+		{"lastWrongPassword", at("lastBadPassword"), nil},
+		{"accountExpires", at("accountExpires"), []unless{never}},
+		{"organizationalUnit", unit("ouPath"), nil},
+		{"created", at("created"), nil},
 	}},
-	{"lastResetHere", func(r record) fact {
-		if r["lastReset"] == nil {
-			return fact{}
-		}
-		return fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
-	}, nil},
-	{"passwordExpires", at("passwordExpires"), []unless{
-		{"logonUnread", word{texts.Of("word.notKnown"), warn}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
-		{"logon.unknown", word{texts.Of("word.notKnown"), warn}}, never,
+	{"contact", []factRow{
+		{"mail", mailTo("emailAddress"), nil},
+		{"phone", phone("officePhone"), nil},
+		{"mobile", phone("mobilePhone"), nil},
+		{"office", plainly("office"), nil},
+		{"address", plainly("streetAddress", "postalCode", "city", "country"), nil},
 	}},
-	{"lastWrongPassword", at("lastBadPassword"), nil},
-	{"accountExpires", at("accountExpires"), []unless{never}},
-	{"created", at("created"), nil},
+	{"organization", []factRow{
+		{"title", plainly("jobTitle"), nil},
+		{"department", plainly("department"), nil},
+		{"company", plainly("company"), nil},
+		{"manager", other("manager"), nil},
+		{"description", plainly("description"), nil},
+		{"home", plainly("homeFolderPath", "homeFolderDrive"), nil},
+	}},
 }
 
-var groupFacts = []factRow{
+var groupFacts = []factSection{{"about", []factRow{
 	{"accountName", plainly("samName"), nil},
 	{"kind", plainly("scope", "type"), nil},
 	{"mail", mailTo("email"), nil},
 	{"managedBy", other("managedBy"), nil},
 	{"organizationalUnit", unit("ouPath"), nil},
 	{"created", at("created"), nil},
-}
+}}}
 
-var computerFacts = []factRow{
+var computerFacts = []factSection{{"about", []factRow{
 	{"account", flagged("enabled"), nil},
 	{"system", plainly("operatingSystem", "operatingSystemVersion"), nil},
 	{"lastLogonAbout", at("lastLogon"), []unless{never}},
 	{"organizationalUnit", unit("path"), nil},
 	{"created", at("created"), nil},
-}
+}}}
 
 var unreadable = []unless{{word: word{texts.Of("word.notKnown"), warn}}}
 

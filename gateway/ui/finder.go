@@ -26,14 +26,16 @@ type hitRow struct {
 
 func hitOf(r record) hitRow {
 	row := hitRow{
-		Name: r.first("displayName", "name"), Username: r.Text("username"), Icon: "info", Kind: texts.Raw(r.Text("type")),
+		Name: r.first(
+			"displayName", "name",
+		), Username: r.Text("username"), Icon: "info", Kind: texts.Raw(r.Text("type")),
 		Words: accountState(r).Words,
 	}
 	if k := kindOf(r.Text("type")); k != nil {
 		row.Kind, row.Link, row.Icon = texts.Of("kind."+k.hitType), k.at(r.Text("guid")), iconOf(k.path)
 	}
 	var facts []string
-	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), strings.Join(pathOf(r.Text("ouPath")), " › ")} {
+	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), pathText(r.Text("ouPath"))} {
 		if text != "" {
 			facts = append(facts, text)
 		}
@@ -79,7 +81,9 @@ func searchAll(c *visit) {
 		}
 		body.Warnings = found.Warnings
 		if len(body.Hits) == 0 {
-			shown.Empty = &empty{Title: texts.Of("search.nothing", "query", body.Query), Text: texts.Of("search.looked")}
+			shown.Empty = &empty{
+				Title: texts.Of("search.nothing", "query", body.Query), Text: texts.Of("search.looked"),
+			}
 		}
 	}
 	shown.Body = body
@@ -96,7 +100,8 @@ var examples = &empty{Text: texts.Of("search.example"), Examples: []example{
 var suggestKinds = map[string]string{"person": "user", "group": "group", "computer": "computer"}
 
 var options = template.Must(template.New("options").Parse(
-	`{{range .}}<div role="option" data-href="{{.Link}}" data-value="{{.Value}}" data-kind="{{.Kind}}">{{.Icon}}<span>{{.Name}}</span><small>{{.More}}</small></div>
+	`{{range .}}<div role="option" data-href="{{.Link}}" data-value="{{.Value}}" data-kind="{{.Kind}}">` +
+		`{{.Icon}}<span>{{.Name}}</span><small>{{.More}}</small></div>
 {{end}}`))
 
 type option struct {

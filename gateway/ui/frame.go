@@ -47,7 +47,8 @@ var menu = []menuRow{
 	{"work", "jobs", "list", with(identity.JobRead)},
 	{"work", "changes", "history", with(identity.ChangeRead)},
 	{"gateway", "status", "pulse", always},
-	{"gateway", "audit", "info", func(c *visit) bool { return c.Log != nil }}, // of one's own calls without a right
+	// Without a right, one's own calls.
+	{"gateway", "audit", "info", func(c *visit) bool { return c.Log != nil }},
 	{"gateway", "rights", "shield", always},
 }
 
@@ -80,7 +81,8 @@ func initials(name string) string {
 		name = account
 	}
 	var letters []rune
-	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(name, between) {
 		letters = append(letters, unicode.ToUpper([]rune(word)[0]))
 	}
 	switch {
@@ -168,11 +170,15 @@ func (l look) framed(shown *page, r *http.Request) {
 		if name == "" {
 			name = "system"
 		}
-		shown.Themes = append(shown.Themes, choice{ID: theme, Label: texts.Of("frame.look." + name), Chosen: theme == l.theme})
+		shown.Themes = append(
+			shown.Themes, choice{ID: theme, Label: texts.Of("frame.look." + name), Chosen: theme == l.theme},
+		)
 	}
 	for _, other := range texts.Langs {
 		if other != l.lang {
-			shown.Languages = append(shown.Languages, language{other.Code(), texts.Of("language." + other.Code()).In(other)})
+			shown.Languages = append(
+				shown.Languages, language{other.Code(), texts.Of("language." + other.Code()).In(other)},
+			)
 		}
 	}
 }

@@ -131,14 +131,17 @@ func showChange(c *visit) {
 			link = address("objects", guid)
 		}
 		for _, change := range listIn(o, "changes") {
-			row := sideRow{Object: name, Link: link, Field: label(change.Text("field")), Before: valueOf(change, "before"), After: valueOf(change, "after")}
+			row := sideRow{Object: name, Link: link, Field: label(change.Text("field"))}
+			row.Before, row.After = valueOf(change, "before"), valueOf(change, "after")
 			if change.Text("state") == "drifted" && change.Text("kind") != secretChange {
 				row.Now = valueText(change["now"])
 			}
 			body.Rows = append(body.Rows, row)
 		}
 		if len(listIn(o, "changes")) == 0 {
-			body.Rows = append(body.Rows, sideRow{Object: name, Link: link, Field: texts.Of("effect." + r.Text("effect"))})
+			body.Rows = append(
+				body.Rows, sideRow{Object: name, Link: link, Field: texts.Of("effect." + r.Text("effect"))},
+			)
 		}
 	}
 	body.Facts = factsOf(r, changeFacts)

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -33,8 +32,7 @@ type tile struct {
 	Count    texts.Text
 }
 
-// tilesOf returns the quick views of all lists that the person may see. With cheap, only those that an
-// index of the directory counts.
+// tilesOf returns the quick views of all lists that the person may see.
 func tilesOf(c *visit) (all []tile) {
 	for i := range listings {
 		l := &listings[i]
@@ -42,15 +40,10 @@ func tilesOf(c *visit) (all []tile) {
 			continue
 		}
 		for _, v := range l.views {
-			if v.filter == "" && v.days == 0 || v.id == "new" || v.id == "security" || v.id == "distribution" || v.id == "servers" {
-				continue
+			if id := l.path + "." + v.id; v.tile {
+				path := asked{list: l, view: v}.address()
+				all = append(all, tile{ID: id, Path: path, Title: texts.Of("tile." + id), Tone: v.tone})
 			}
-			if v.id == "week" {
-				continue
-			}
-			all = append(all, tile{
-				ID: l.path + "." + v.id, Path: asked{list: l, view: v}.address(), Title: texts.Of("tile." + l.path + "." + v.id), Tone: v.tone,
-			})
 		}
 	}
 	return all
@@ -257,7 +250,7 @@ func rights(c *visit) {
 			role.Rights = append(role.Rights, rightsRow{texts.Of("right.privileged"), texts.Of("word.yes")})
 		}
 		for _, ou := range p.Limits.OUs {
-			role.Limits = append(role.Limits, texts.Of("right.ou", "path", cmp.Or(strings.Join(pathOf(ou), " › "), ou)))
+			role.Limits = append(role.Limits, texts.Of("right.ou", "path", pathText(ou)))
 		}
 		for _, zone := range p.Limits.Zones {
 			role.Limits = append(role.Limits, texts.Of("right.zone", "zone", zone))

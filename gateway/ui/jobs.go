@@ -38,6 +38,7 @@ type jobItem struct {
 	Line              int
 	ID, Code, Message string
 	Operation, State  string
+	Plan              string // that its dry run has made
 }
 
 // title is how people call the job.
@@ -73,7 +74,9 @@ type progress struct {
 
 // modes have the words for what is done with the items of a list: those of the table below "job." and
 // their key. Nothing is changed before the mode is run, however many items were looked at.
-var modes = map[jobstate.Mode]string{jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun"}
+var modes = map[jobstate.Mode]string{
+	jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun",
+}
 
 func (j job) mode() string { return cmp.Or(modes[jobstate.Mode(j.Mode)], modes[jobstate.Run]) }
 
@@ -84,7 +87,9 @@ func (j job) progress() progress {
 		return progress{Text: texts.Of("job.nothing")}
 	}
 	p := progress{
-		Text: texts.Of("job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent), Max: j.Total,
+		Text: texts.Of(
+			"job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent,
+		), Max: j.Total,
 	}
 	if j.mode() == modes[jobstate.Run] {
 		p.Made = j.over()
@@ -267,6 +272,8 @@ type jobPage struct {
 	MoreProblems int
 	Items        []jobItem
 	More         bool
+	Would        []wouldRow // what a dry run has shown
+	WouldMore    bool
 }
 
 // job shows one job and what became of its items.
@@ -291,6 +298,7 @@ func (c *visit) job(failed *answer) {
 	if j.owner() == c.identity() {
 		body.Controls = controls(c, j)
 	}
+	body.Would, body.WouldMore = would(c, j)
 	for _, state := range notDone {
 		items := c.listed(list{
 			operation: "job.items", key: "line", before: byLine, most: mostItems,
@@ -340,8 +348,8 @@ func listFormOf(c *visit, failed *listForm) *listForm {
 		form.Open = true
 	}
 	for _, change := range c.Changes {
-		if c.may(change.Scope) {
-			form.Changes = append(form.Changes, choice{ID: change.ID, Label: texts.Raw(change.Summary)})
+		if f := formOf(change.ID); f != nil && c.may(change.Scope) {
+			form.Changes = append(form.Changes, choice{ID: change.ID, Label: actionIn(f)})
 		}
 	}
 	form.Once = signin.NewID()
@@ -383,8 +391,12 @@ func submitList(c *visit) {
 			values[name] = value
 		}
 	}
+	media := mediaOf(file, document)
+	if f := formOf(form.Operation); f != nil && media == "text/csv" {
+		document = f.Named(document)
+	}
 	a := send(c, "job.submit", call.Call{
-		Input: uploaded{values, document, mediaOf(file, document)}, Keys: []string{given.Get("once")},
+		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
 	})
 	submitted := records[job](a)
 	if !a.ok() || len(submitted) != 1 {

@@ -15,7 +15,7 @@ type kind struct {
 	scope   identity.Scope
 	reader  string // operation that reads one
 	object  string // parameter that names it there and in actions
-	facts   []factRow
+	facts   []factSection
 	actions []action
 	special bool // its page is not made by [visit.show]
 }
@@ -72,10 +72,14 @@ var kinds = []*kind{
 		reader: "user.get", object: "Username", facts: userFacts,
 		actions: []action{
 			{ID: "unlock", operation: "user.unlock", fits: is("lockedOut", true)},
-			{ID: "reset", operation: "user.resetPassword", values: map[string]string{"ChangePassword": "true", "Generate": "words"}},
+			{ID: "reset", operation: "user.resetPassword", values: map[string]string{
+				"ChangePassword": "true", "Generate": "words",
+			}},
 			{ID: "edit", operation: "user.update", whole: true},
 			{ID: "join", operation: "membership.add", asks: []string{"GroupName"}},
-			{ID: "leave", operation: "membership.remove", fits: not("primary", true), Inline: true, input: "GroupName"},
+			{ID: "leave", operation: "membership.remove", fits: not(
+				"primary", true,
+			), Inline: true, input: "GroupName"},
 			{ID: "copy", operation: "membership.copy", asks: []string{"From", "Remove"}},
 			{ID: "rename", operation: "user.rename", whole: true},
 			{ID: "expiry", operation: "user.expiry", whole: true},
@@ -115,7 +119,10 @@ var kinds = []*kind{
 		},
 	},
 	{hitType: "ou", path: "ous", scope: identity.OURead, reader: "ou.get", object: "OUPath", special: true},
-	{hitType: "zone", path: "zones", scope: identity.DNSRead, reader: "zone.get", object: "ZoneName", special: true},
+	{
+		hitType: "zone", path: "zones", scope: identity.DNSRead,
+		reader: "zone.get", object: "ZoneName", special: true,
+	},
 }
 
 func init() {

@@ -42,7 +42,10 @@ const mostBack = 20
 
 func askedOf(c *visit, l *listing) asked {
 	q := c.r.URL.Query()
-	a := asked{list: l, text: typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"], object: q.Get("object")}
+	a := asked{
+		list: l, text: typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
+		object: q.Get("object"),
+	}
 	if len(l.filters) > 0 {
 		a.chips = q["f"]
 	}
@@ -51,7 +54,8 @@ func askedOf(c *visit, l *listing) asked {
 			a.view = v
 		}
 	}
-	if field, op, value := q.Get("field"), q.Get("op"), strings.TrimSpace(q.Get("value")); field != "" && value != "" {
+	field, op, value := q.Get("field"), q.Get("op"), strings.TrimSpace(q.Get("value"))
+	if field != "" && value != "" {
 		if slices.Contains(l.filters, field) && slices.Contains(operators, op) {
 			a.chips = append(a.chips, field+" "+op+" "+quoted(value))
 		}
@@ -131,6 +135,9 @@ func (a asked) values(c *visit) call.Values {
 	return values
 }
 
+// slowFilter is the warning that the directory has no index for a filter, which people need not know.
+const slowFilter = "slow_filter"
+
 // listPage is the page of a list.
 type listPage struct {
 	Path       string
@@ -193,7 +200,8 @@ func showListing(c *visit, l *listing) {
 	}
 	if !c.may(l.scope) {
 		shown.Alert = &alert{Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right")}
-		c.page(http.StatusForbidden, "list", page{Title: title, Section: l.path, Alert: shown.Alert, Body: listPage{Path: address(l.path), Title: title}})
+		shown.Body = listPage{Path: address(l.path), Title: title}
+		c.page(http.StatusForbidden, "list", shown)
 		return
 	}
 	found, whole := readListing(c, a)
@@ -209,7 +217,7 @@ func showListing(c *visit, l *listing) {
 		return
 	}
 	rows := a.sorted(a.found(c, records[record](found)))
-	body.Warnings = found.Warnings
+	body.Warnings = slices.DeleteFunc(found.Warnings, func(w warning) bool { return w.Code == slowFilter })
 	body.fill(a, rows, whole, found.Next)
 	if len(rows) == 0 {
 		shown.Empty = nothingIn(c, a)
@@ -286,13 +294,17 @@ func compareTexts(x, y string) int {
 // page returns what a list shows besides its rows.
 func (a asked) page(c *visit) listPage {
 	body := listPage{
-		Path: address(a.list.path), Query: a.text, Searches: a.list.searches || !a.list.pages, CSV: a.address("format", "csv"),
+		Path: address(
+			a.list.path,
+		), Query: a.text, Searches: a.list.searches || !a.list.pages, CSV: a.address("format", "csv"),
 	}
 	if len(a.list.views) > 0 {
 		body.Views = append(body.Views, viewTab{a.address("view", ""), texts.Of("view.all"), a.view.id == ""})
 	}
 	for _, v := range a.list.views {
-		body.Views = append(body.Views, viewTab{a.address("view", v.id), texts.Of("view." + v.id), a.view.id == v.id})
+		body.Views = append(
+			body.Views, viewTab{a.address("view", v.id), texts.Of("view." + v.id), a.view.id == v.id},
+		)
 	}
 	for i, condition := range a.chips {
 		without := a
@@ -347,7 +359,9 @@ func saidCondition(condition string) texts.Text {
 		return texts.Raw(condition)
 	}
 	value := strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.Trim(parts[2], `"`))
-	return texts.Of("chip", "field", texts.Of("column."+parts[0]), "is", texts.Of("operator."+parts[1]), "value", value)
+	return texts.Of(
+		"chip", "field", texts.Of("column."+parts[0]), "is", texts.Of("operator."+parts[1]), "value", value,
+	)
 }
 
 // fill adds the rows of the page and the ways to others.
@@ -420,10 +434,14 @@ func nothingIn(c *visit, a asked) *empty {
 	if a.text == "" && len(a.chips) == 0 && a.view.id == "" && a.object == "" {
 		return &empty{Text: texts.Of("list.none")}
 	}
-	nothing := &empty{Title: texts.Of("list.noMatch"), Links: []link{{address(a.list.path), texts.Of("list.clear")}}}
+	nothing := &empty{
+		Title: texts.Of("list.noMatch"), Links: []link{{address(a.list.path), texts.Of("list.clear")}},
+	}
 	if a.text != "" {
 		nothing.Text = texts.Of("search.looked")
-		nothing.Links = append(nothing.Links, link{asking(address("search"), "q", a.text), texts.Of("search.everywhere")})
+		nothing.Links = append(
+			nothing.Links, link{asking(address("search"), "q", a.text), texts.Of("search.everywhere")},
+		)
 	}
 	return nothing
 }

@@ -2,7 +2,9 @@ package ui
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -11,15 +13,19 @@ import (
 
 // object is the page of an object.
 type object struct {
-	Kind    *kind
-	GUID    string
-	record  record
-	Lead    string
-	Code    string // a name in the directory, which ends the lead
-	Facts   []fact
-	Buttons []actionForm // without inputs
-	Forms   []actionForm // with inputs
-	Denied  []action     // that a role allows elsewhere only
+	Kind     *kind
+	GUID     string
+	record   record
+	Lead     string
+	Code     string // a name in the directory, which ends the lead
+	Initials string
+	State    word         // of the account; without a text nothing is said
+	Cards    []card       // of facts
+	Buttons  []actionForm // without inputs
+	Danger   []actionForm // what takes something away
+	Reports  []link
+	Forms    []actionForm // with inputs
+	Denied   []action     // that a role allows elsewhere only
 
 	Logon      *logonBox
 	PolicyName string
@@ -28,9 +34,41 @@ type object struct {
 	Leaves     bool         // the groups have a column of actions
 	Members    *membersPart // nil: they were not read
 	Changes    []madeRow
+	AllChanges string   // address of all of them
 	Unread     []string // what could not be read, and why
 
 	inline map[string]*action
+}
+
+// card are facts that belong together.
+type card struct {
+	ID    string
+	Title texts.Text
+	Facts []fact
+}
+
+// dangerous are the actions that take something away, by their id. They stand last.
+var dangerous = []string{"disable", "delete"}
+
+// sortOut moves dangerous actions behind the others.
+func (o *object) sortOut() {
+	for _, all := range []*[]actionForm{&o.Buttons, &o.Forms} {
+		*all = slices.DeleteFunc(*all, func(a actionForm) bool {
+			if !slices.Contains(dangerous, a.ID) {
+				return false
+			}
+			o.Danger = append(o.Danger, a)
+			return true
+		})
+	}
+}
+
+// stateWord returns the one word for the state of an account.
+func stateWord(r record) word {
+	if words := accountState(stated(r, time.Now())).Words; len(words) == 1 {
+		return words[0]
+	}
+	return word{}
 }
 
 // logonBox says whether a person can log on.
@@ -51,9 +89,10 @@ type membersPart struct {
 
 // relatedRow is a group of a person, or a member of a group.
 type relatedRow struct {
-	Link, Name, Kind, Description string
-	Words                         []word
-	Remove                        *actionForm
+	Link, Name, Description string
+	Kind                    texts.Text
+	Words                   []word
+	Remove                  *actionForm
 }
 
 // madeRow is a change in the history.
@@ -86,7 +125,9 @@ func (c *visit) show(k *kind) {
 	}
 	found := records[record](read)
 	if len(found) != 1 {
-		c.failed(&answer{Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)}})
+		c.failed(&answer{
+			Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)},
+		})
 		return
 	}
 	o.record = found[0]
@@ -96,8 +137,13 @@ func (c *visit) show(k *kind) {
 	c.offer(o)
 	fills[k.hitType](c, o)
 	c.readChanges(o)
-	o.Facts = factsOf(o.record, k.facts)
+	for _, section := range k.facts {
+		title := texts.Of("object." + section.title)
+		o.Cards = append(o.Cards, card{"card-" + section.title, title, factsOf(o.record, section.rows)})
+	}
+	o.sortOut()
 	title := o.record.first("displayName", "name", "computerName")
+	o.Initials, o.State = initials(title), stateWord(o.record)
 	lookedAt(c, k, o.GUID, title)
 	shown := page{Title: texts.Raw(title), Section: k.path, Body: o}
 	c.page(http.StatusOK, k.hitType, shown)
@@ -127,10 +173,10 @@ func (c *visit) offer(o *object) {
 // person may do it and it fits.
 func (c *visit) related(o *object, r record, remove string) relatedRow {
 	row := relatedRow{
-		Name: r.Text("name"), Description: r.Text("description"), Kind: r.Text("type"),
+		Name: r.Text("name"), Description: r.Text("description"), Kind: wordOf("type", r["type"]).Text,
 		Words: said(r, "enabled", "primary"),
 	}
-	k := kindOf(row.Kind)
+	k := kindOf(r.Text("type"))
 	if remove == "leave" {
 		k = kindOf("group")
 	}
@@ -197,7 +243,29 @@ var fills = map[string]func(*visit, *object){
 // fillUser adds what is known of the logon to the record, of which the facts are made.
 func (c *visit) fillUser(o *object) {
 	o.setLead("username", "jobTitle", "department")
-	states, read := part[logonState](c, o, "Logon", "user.logonState", o.Kind.object, o.GUID)
+	var logon, policy, groups, reports, seen *answer
+	ask := func(into **answer, operation string) func() {
+		return func() { *into = c.get(operation, o.Kind.object, o.GUID) }
+	}
+	sideBySide(
+		ask(&logon, "user.logonState"), ask(&policy, "user.passwordPolicy"), ask(&seen, "user.lastLogon"),
+		func() {
+			if c.may(identity.MemberRead) {
+				groups = c.listed(list{
+					operation: "membership.list", key: "guid", before: byName, values: call.Values{o.Kind.object: o.GUID},
+				})
+			}
+		},
+		func() {
+			values := call.Values{
+				"Filter": "manager eq " + quoted(o.GUID), "ShowFields": "guid,name,displayName",
+			}
+			reports = c.listed(list{
+				operation: "user.listAll", key: "guid", before: byGUID, most: mostReports, values: values,
+			})
+		},
+	)
+	states, read := noted[logonState](o, "Logon", logon)
 	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
 		o.Logon = o.logonBox(states[0])
 		for _, v := range states[0].Verdicts {
@@ -207,19 +275,31 @@ func (c *visit) fillUser(o *object) {
 			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
 		}
 	}
-	if policies, _ := part[record](c, o, "Password policy", "user.passwordPolicy", o.Kind.object, o.GUID); len(policies) == 1 {
+	if policies, _ := noted[record](o, "Password policy", policy); len(policies) == 1 {
 		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
 	}
+	for _, r := range records[record](seen) {
+		o.record["lastLogon"] = r["lastLogon"]
+	}
+	for _, r := range records[record](reports) {
+		o.Reports = append(o.Reports, link{o.Kind.at(r.Text("guid")), texts.Raw(r.first("displayName", "name"))})
+	}
+	if reports.Next != "" {
+		o.Reports = append(o.Reports, link{asked{
+			list: listingAt("people"), chips: []string{"manager eq " + quoted(o.GUID)},
+		}.address(), texts.Of("object.more")})
+	}
 	o.Leaves = o.inline["leave"] != nil
-	if c.may(identity.MemberRead) {
-		groups, _ := noted[record](o, "Groups", c.listed(list{
-			operation: "membership.list", key: "guid", before: byName, values: call.Values{o.Kind.object: o.GUID},
-		}))
-		for _, r := range groups {
+	if groups != nil {
+		found, _ := noted[record](o, "Groups", groups)
+		for _, r := range found {
 			o.Groups = append(o.Groups, c.related(o, r, "leave"))
 		}
 	}
 }
+
+// mostReports limits the people on a page who report to somebody.
+const mostReports = 8
 
 // logonBox says whether the person can log on, and offers what helps.
 func (o *object) logonBox(s logonState) *logonBox {
@@ -245,9 +325,6 @@ func (o *object) setLead(name string, fields ...string) {
 		}
 	}
 	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
-	if o.Lead != "" && o.Code != "" {
-		o.Lead += " · "
-	}
 }
 
 func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }
@@ -281,7 +358,7 @@ func (c *visit) readChanges(o *object) {
 		made, _ := noted[record](o, "Changes", c.listed(list{
 			operation: "change.list", key: "id", before: newest, most: 10, values: call.Values{"Object": o.GUID},
 		}))
-		o.Changes = madeRows(made)
+		o.Changes, o.AllChanges = madeRows(made), asked{list: listingAt("changes"), object: o.GUID}.address()
 		for _, r := range made {
 			if r["operation"] == passwordReset && r["outcome"] == "done" {
 				o.record["lastReset"], o.record["lastResetBy"] = r["time"], callerIn(r)

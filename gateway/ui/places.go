@@ -58,9 +58,12 @@ func treeOf(all []record, current string) []branch {
 		slices.SortFunc(rows, func(a, b record) int { return compareTexts(a.Text("name"), b.Text("name")) })
 		for _, r := range rows {
 			dn := r.Text("path")
-			one := branch{Name: r.Text("name"), Path: address("ous", dn), Description: r.Text("description"), Below: grow(strings.ToUpper(dn))}
+			one := branch{Name: r.Text(
+				"name",
+			), Path: address("ous", dn), Description: r.Text("description"), Below: grow(strings.ToUpper(dn))}
 			one.Current = strings.EqualFold(dn, current)
-			one.Open = one.Current || slices.ContainsFunc(one.Below, func(b branch) bool { return b.Open }) || parent == ""
+			open := slices.ContainsFunc(one.Below, func(b branch) bool { return b.Open })
+			one.Open = open || one.Current || parent == ""
 			branches = append(branches, one)
 		}
 		return branches
@@ -141,7 +144,8 @@ func partOf(l *listing, all []record, without string) partList {
 	}
 	whole := listPage{}
 	shortened := *l
-	shortened.columns = slices.DeleteFunc(slices.Clone(l.columns), func(col column) bool { return col.name == without })
+	left := func(col column) bool { return col.name == without }
+	shortened.columns = slices.DeleteFunc(slices.Clone(l.columns), left)
 	for _, col := range shortened.columns {
 		part.Heads = append(part.Heads, head{Text: texts.Of("column." + col.name), Class: col.class})
 	}
@@ -171,7 +175,9 @@ func showZone(c *visit) {
 	sideBySide(
 		func() { zone = c.get("zone.get", "ZoneName", name) },
 		func() {
-			found = c.listed(list{operation: "record.listZone", key: "", before: byRecord, values: call.Values{"ZoneName": name}})
+			found = c.listed(
+				list{operation: "record.listZone", key: "", before: byRecord, values: call.Values{"ZoneName": name}},
+			)
 		},
 	)
 	all := records[record](zone)

@@ -48,8 +48,8 @@ func asset(w http.ResponseWriter, r *http.Request) {
 var templates = func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
-		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list", "search", "user", "group", "computer",
-			"ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
+		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
+			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
 	}
 	return all
 }()
@@ -80,8 +80,16 @@ func functions(lang texts.Lang) template.FuncMap {
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
 		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
-		"both":     func(a string, b *actionForm) []any { return []any{a, b} },
+		"both":     both,
 	}
+}
+
+// both passes a form token and an action to a part of a page.
+func both(token string, action any) []any {
+	if one, is := action.(actionForm); is {
+		return []any{token, &one}
+	}
+	return []any{token, action}
 }
 
 // saidIn returns a value in a language if it is a text of the table.
@@ -95,7 +103,9 @@ func saidIn(lang texts.Lang, v any) any {
 // icon returns an icon of the sprite. It is decoration: a word stands next to it.
 func icon(name string) template.HTML {
 	const format = `<svg class="i" aria-hidden="true"><use href="%s#%s"/></svg>`
-	return template.HTML(fmt.Sprintf(format, address("assets", assetsVersion, "icons.svg"), template.HTMLEscapeString(name)))
+	return template.HTML(
+		fmt.Sprintf(format, address("assets", assetsVersion, "icons.svg"), template.HTMLEscapeString(name)),
+	)
 }
 
 // page is what every page has.
@@ -191,7 +201,9 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name s
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // if the connection has deadlines
+	_ = http.NewResponseController(
+		w,
+	).SetWriteDeadline(time.Now().Add(time.Minute)) // if the connection has deadlines
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(text.Bytes()) // fails only if the browser has left

@@ -48,7 +48,7 @@ func inLine(text string) string {
 }
 
 // readAttributes are those that people read. The values of others are addresses, or what a form sends.
-var readAttributes = []string{"datetime", "title", "aria-label", "alt", "placeholder"}
+var readAttributes = []string{"data-l", "datetime", "title", "aria-label", "alt", "placeholder"}
 
 // attribute matches the beginning of a tag that ends within the value of an attribute.
 var attribute = regexp.MustCompile(`([a-z-]+)="[^"]*$`)

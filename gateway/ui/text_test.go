@@ -24,9 +24,10 @@ const odd = "a/../b?c=d#e%2F\"'<b>&;\u202ex\u200by\x1b\u00a0 שלום ü"
 // oddRecord is a record in which all texts are odd.
 func oddRecord(fields map[string]any) map[string]any {
 	for _, name := range []string{
-		"guid", "id", "name", "username", "displayName", "emailAddress", "description", "type", "matched", "caller", "operation",
-		"distinguishedName", "office", "company", "computerName", "operatingSystem", "why", "code", "message", "state", "created", "time",
-		"outcome", "manager", "managedBy", "reason", "jobTitle", "department", "dnsHostName", "callerKind", "groupName",
+		"guid", "id", "name", "username", "displayName", "emailAddress", "description", "type", "caller", "operation",
+		"distinguishedName", "office", "company", "computerName", "operatingSystem", "why", "code", "message", "state", "created",
+		"outcome", "manager", "managedBy", "reason", "jobTitle", "department", "dnsHostName", "callerKind",
+		"groupName", "time", "matched",
 	} {
 		if _, has := fields[name]; !has {
 			fields[name] = odd
@@ -92,7 +93,9 @@ func oddPages(t *testing.T) map[string]string {
 	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
 
 	for i := range listings {
-		api[listings[i].operation] = []map[string]any{oddRecord(map[string]any{"id": odd, "zoneName": odd, "changes": nil})}
+		api[listings[i].operation] = []map[string]any{
+			oddRecord(map[string]any{"id": odd, "zoneName": odd, "changes": nil}),
+		}
 	}
 	api["ou.list"] = []map[string]any{oddRecord(map[string]any{"path": "OU=" + odd + ",DC=corp,DC=example"})}
 	api["change.get"] = api["change.list"]
@@ -143,7 +146,9 @@ func oddPages(t *testing.T) map[string]string {
 }
 
 // queryNames are the names that addresses of pages have in their queries.
-var queryNames = []string{"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId"}
+var queryNames = []string{
+	"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object",
+}
 
 var (
 	addresses = regexp.MustCompile(`(?:href|action|src)="([^"]*)"`)
@@ -232,5 +237,6 @@ func TestNothingOnAPageIsHidden(t *testing.T) {
 		}
 		assert.NotContains(t, isolated.ReplaceAllString(read, ""), "ש", name)
 		assert.NotContains(t, read, "<b>&", name)
+		assert.NotContains(t, read, "&lt;nil&gt;", name)
 	}
 }

@@ -198,7 +198,7 @@ func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if session == nil {
-			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), pageOf(r))
+			p.askSignIn(w, r, http.StatusUnauthorized, ended(r), pageOf(r))
 			return
 		}
 		p.plain(w, r, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
@@ -218,6 +218,14 @@ func withoutStore(err error) texts.Text {
 		return texts.Of("store.rewound")
 	}
 	return texts.Of("store.lost")
+}
+
+// ended says that a session has ended, and whether what was typed is kept.
+func ended(r *http.Request) texts.Text {
+	if strings.HasPrefix(r.URL.Path, base+doPath+"/") {
+		return texts.Of("signIn.kept")
+	}
+	return texts.Of("signIn.ended")
 }
 
 // pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
@@ -275,7 +283,7 @@ func (p *Pages) person(next func(*visit)) http.HandlerFunc {
 				p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
 				return
 			}
-			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.ended"), where)
+			p.askSignIn(w, r, http.StatusUnauthorized, ended(r), where)
 			return
 		}
 		c, err := p.visit(w, r, session)

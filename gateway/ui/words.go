@@ -43,7 +43,9 @@ var colors = map[string]map[any]color{
 	"state.changePasswordNextLogon": {true: warn},
 	"state":                         {"active": good},
 
-	"type":   {"Security": plain, "Distribution": plain, "user": plain, "group": plain, "computer": plain, "ou": plain},
+	"type": {
+		"Security": plain, "Distribution": plain, "user": plain, "group": plain, "computer": plain, "ou": plain,
+	},
 	"scope":  {"Domain_Local": plain, "Global": plain, "Universal": plain},
 	"lookup": {"Forward": plain, "Reverse": plain},
 	"zoneType": {

@@ -201,7 +201,7 @@ func TestWordsOfMembers(t *testing.T) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
 			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
-			cell := between(t, page, `<td data-l="Account">`, "</td>")
+			cell := between(t, page, `<td class="state">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
 		})
@@ -240,7 +240,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
 		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
-			badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
+			badges(between(t, page, `<h2 id="card-account">`, "</dl>")), "%v", r)
 		offered := []string{}
 		for _, id := range []string{"unlock", "enable", "disable"} {
 			if strings.Contains(page, `action="/ui/do/user.`+id+`"`) {
@@ -262,7 +262,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
 		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
-		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="facts">`, "</dl>")), "%v", r)
+		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="card-about">`, "</dl>")), "%v", r)
 	})
 }
 
@@ -337,7 +337,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
 		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
-		part := between(t, page, `<section class="box verdict `, `<div class="cards two">`)
+		part := between(t, page, `<section class="box verdict `, "</section>")
 		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
 		assert.Equal(t, c.says, m[1]+" "+html.UnescapeString(m[2]), c.codes)
@@ -476,7 +476,7 @@ func TestProgressOfJobs(t *testing.T) {
 
 // conditions of templates that are about the page and not about a record.
 var ofThePage = []string{
-	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Denied`,
+	`not .Known`, `not .Keys`, `not $page.Body.Counts`, `or $o.Buttons $o.Forms $o.Danger $o.Denied`,
 }
 
 // TestTemplatesDecideNothing: templates ask only whether there is something to show. What

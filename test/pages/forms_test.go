@@ -1,7 +1,9 @@
 package pages
 
 import (
+	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -24,7 +26,9 @@ func TestAFormPicksByName(t *testing.T) {
 	assert.True(t, strings.HasPrefix(b.path, "/ui/people/"+lea+"?done="), b.path)
 	assert.Contains(t, b.page, "Done: Add Lea Weber to Finance Staff.")
 	require.Equal(t, 200, b.get(b.path), "and the message reloads")
-	require.Equal(t, 303, b.submit("/ui/do/change.undo"), b.page)
+	undo := regexp.MustCompile(`action="(/ui/do/change\.undo\?[^"]*)"`).FindStringSubmatch(b.page)
+	require.Len(t, undo, 2, b.page)
+	require.Equal(t, 303, b.post(html.UnescapeString(undo[1]), b.form("/ui/signout")), b.page)
 	require.Equal(t, 200, b.follow(), b.page)
 	assert.Contains(t, b.page, "− Lea Weber from Finance Staff")
 	b.confirm()
@@ -138,4 +142,26 @@ func TestPickers(t *testing.T) {
 		require.Equal(t, 200, b.get("/ui/pick/"+kind+"?q=%00"), "and nothing is found for nonsense")
 	}
 	require.Equal(t, 404, b.get("/ui/pick/nosuch?q=aa"))
+}
+
+// TestAListIsCheckedAndDownloaded: its columns are called as people call them, in Latin-1, and what it would
+// change is a table.
+func TestAListIsCheckedAndDownloaded(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"), b.page)
+	assert.Contains(t, b.page, "People: Edit")
+	list := "Person;Telefon;B\xfcro\r\nlweber;+49 30 6010;M\xfcnchen\r\nnobody.here;1;=1+1\r\n"
+	require.Equal(t, 303, upload(b, "list.csv", list, "operation", "user.update", "mode", "dryRun"), b.page)
+	page := b.answer.Header.Get("Location")
+	shows(b, page, page+"/start")
+	assert.Contains(t, b.page, "<ins>München</ins>")
+	assert.Contains(t, b.page, "<ins>&#43;49 30 6010</ins>")
+	require.Equal(t, 200, b.get(page+"/result.csv"))
+	assert.Equal(t, "text/csv; charset=utf-8", b.answer.Header.Get("Content-Type"))
+	lines := strings.Split(strings.TrimSpace(b.page), "\n")
+	require.Len(t, lines, 3, b.page)
+	assert.Equal(t, "line,operation,state,code,message", lines[0])
+	require.Equal(t, 404, b.get("/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000/result.csv"))
 }

@@ -336,7 +336,7 @@ func TestActions(t *testing.T) {
 		{"/ui/groups/" + finance, "GroupName", "membership.remove", []string{"Username", lea}, "Lea Weber", "Add members"},
 		{"/ui/groups/" + finance, "GroupName", "membership.add", []string{"Username", "lweber"}, "Lea Weber", "Lea Weber"},
 		{"/ui/computers/" + oldPC, "ADComputerName", "computer.enable", nil, "Account enabled", "Disable account"},
-		{"/ui/computers/" + oldPC, "ADComputerName", "computer.move", []string{"OUPath", "Corp"}, "OLD-PC1", "<dd>Corp</dd>"},
+		{"/ui/computers/" + oldPC, "ADComputerName", "computer.move", []string{"OUPath", "Corp"}, "OLD-PC1", ">Corp</a></dd>"},
 	} {
 		require.Equal(t, 200, b.get(c.page), c.action)
 		before := s.Snapshot()
@@ -359,7 +359,7 @@ func TestActions(t *testing.T) {
 		assert.Contains(t, b.page, c.after, c.action)
 	}
 	require.Equal(t, 200, b.get("/ui/changes"))
-	assert.Contains(t, b.page, "user.disable")
+	assert.Contains(t, b.page, "OLD-PC1 moved")
 }
 
 func TestUnlockAndReset(t *testing.T) {
@@ -382,7 +382,8 @@ func TestUnlockAndReset(t *testing.T) {
 	m := regexp.MustCompile(`<output id="secret">([^<]*)</output>`).FindStringSubmatch(b.page)
 	require.Len(t, m, 2)
 	generated := html.UnescapeString(m[1])
-	assert.NoError(t, dc.Logon(context.Background(), "lweber", generated))
+	assert.ErrorContains(t, dc.Logon(context.Background(), "lweber", generated), "1907", "it must be changed")
+	assert.Regexp(t, `^(?:[A-Za-z]+-){5}[0-9]{4}$`, generated, "it can be read out")
 	assert.Equal(t, "no-store", b.answer.Header.Get("Cache-Control"))
 	require.Equal(t, 303, b.post(step, confirm), "a second press")
 	require.Equal(t, 200, b.follow())

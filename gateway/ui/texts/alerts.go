@@ -9,7 +9,10 @@ var alerts = table{
 		"Try again in a moment. If it fails again, give your gateway administrator the request ID.",
 		"Versuchen Sie es gleich noch einmal. Nennen Sie sonst Ihrem Gateway-Administrator die Anfrage-ID.",
 	},
-	"alert.right": {"Ask your gateway administrator for access.", "Bitten Sie Ihren Gateway-Administrator um Zugang."},
+	"alert.right": {
+		"Ask your gateway administrator for access.",
+		"Bitten Sie Ihren Gateway-Administrator um Zugang.",
+	},
 
 	"frame.plain":       {"Not encrypted", "Nicht verschlüsselt"},
 	"frame.plain.text":  {"These pages are served over HTTPS only.", "Diese Seiten gibt es nur über HTTPS."},
@@ -18,7 +21,8 @@ var alerts = table{
 	"form.foreign":      {"Not accepted", "Nicht angenommen"},
 	"form.foreign.text": {
 		"Forms are accepted from these pages only. Open the page again and repeat what you did.",
-		"Formulare werden nur von diesen Seiten angenommen. Öffnen Sie die Seite neu, und wiederholen Sie den Schritt.",
+		"Formulare werden nur von diesen Seiten angenommen. Öffnen Sie die Seite neu, und " +
+			"wiederholen Sie den Schritt.",
 	},
 	"form.unreadable":      {"Not readable", "Nicht lesbar"},
 	"form.unreadable.text": {"The form could not be read.", "Das Formular konnte nicht gelesen werden."},
@@ -36,7 +40,9 @@ var alerts = table{
 	},
 	"list.tooLarge": {"Too large", "Zu groß"},
 	"list.tooLarge.text": {
-		"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway job submit.",
-		"Eine Liste dieser Seiten hat höchstens 1 MiB. Reichen Sie eine größere mit dem Befehl ein: adgateway job submit.",
+		"A list of these pages has at most 1 MiB. Submit a larger one with the command: adgateway " +
+			"job submit.",
+		"Eine Liste dieser Seiten hat höchstens 1 MiB. Reichen Sie eine größere mit dem Befehl " +
+			"ein: adgateway job submit.",
 	},
 }

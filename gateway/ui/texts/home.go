@@ -2,7 +2,10 @@ package texts
 
 // home are the texts of the home page, of changes and of rights.
 var home = table{
-	"home.find":       {"Name, logon name, phone, group or computer", "Name, Anmeldename, Telefon, Gruppe oder Computer"},
+	"home.find": {
+		"Name, logon name, phone, group or computer",
+		"Name, Anmeldename, Telefon, Gruppe oder Computer",
+	},
 	"home.views":      {"Quick views", "Schnellansichten"},
 	"home.count":      {"Count", "Zählen"},
 	"home.mine":       {"My last changes", "Meine letzten Änderungen"},
@@ -31,15 +34,41 @@ var home = table{
 	"kind.ou":       {"Organizational unit", "Organisationseinheit"},
 	"kind.zone":     {"Zone", "Zone"},
 
-	"object.about": {"About", "Überblick"},
+	"tree.below":          {"{n} below", "{n} darunter"},
+	"object.about":        {"About", "Überblick"},
+	"object.account":      {"Account", "Konto"},
+	"object.contact":      {"Contact", "Kontakt"},
+	"object.organization": {"Organization", "Organisation"},
+	"object.actions":      {"Actions", "Aktionen"},
+	"object.denied": {
+		"You may do this elsewhere, not here: the object lies outside the limits of the role that allows it.",
+		"Das dürfen Sie anderswo, nicht hier: Das Objekt liegt außerhalb der Grenzen der Rolle, " +
+			"die es erlaubt.",
+	},
+	"object.copy":        {"Copy {what}", "{what} kopieren"},
+	"object.until":       {"Until", "Bis"},
+	"object.reports":     {"Reports", "Unterstellte"},
+	"object.more":        {"more", "weitere"},
+	"object.groups":      {"Groups", "Gruppen"},
+	"object.group":       {"Group", "Gruppe"},
+	"object.policy":      {"Password policy: {name}", "Kennwortrichtlinie: {name}"},
+	"object.changes":     {"Recent changes", "Letzte Änderungen"},
+	"object.members":     {"Members", "Mitglieder"},
+	"object.nextMembers": {"Next members", "Weitere Mitglieder"},
+	"object.noMembers":   {"The group has no members.", "Die Gruppe hat keine Mitglieder."},
+	"object.remove":      {"Remove", "Entfernen"},
+	"fact.lastLogon":     {"Last logon", "Letzte Anmeldung"},
+	"fact.address":       {"Address", "Adresse"},
+	"fact.title":         {"Title", "Position"},
+	"fact.department":    {"Department", "Abteilung"},
+	"fact.home":          {"Home folder", "Basisordner"},
+	"column.manager":     {"Manager", "Vorgesetzte"},
 
 	"time.today":     {"today, {hour}", "heute, {hour}"},
 	"time.yesterday": {"yesterday, {hour}", "gestern, {hour}"},
 
-	"value.secret":    {"not shown", "nicht gezeigt"},
-	"value.newSecret": {"a new one", "ein neues"},
-	"value.member":    {"member", "Mitglied"},
-	"value.noMember":  {"not a member", "kein Mitglied"},
+	"value.member":   {"member", "Mitglied"},
+	"value.noMember": {"not a member", "kein Mitglied"},
 
 	"change.what":    {"What changed", "Was sich geändert hat"},
 	"change.object":  {"Object", "Objekt"},

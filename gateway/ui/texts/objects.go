@@ -27,10 +27,16 @@ var objects = table{
 	"fact.locksOut":           {"Locks out", "Sperrt"},
 	"fact.by":                 {"by {who}", "von {who}"},
 
-	"policy.length":       {"at least {n}", "mindestens {n}"},
-	"policy.length.mixed": {"at least {n}, letters, digits and signs mixed", "mindestens {n}, Buchstaben, Ziffern und Zeichen gemischt"},
-	"policy.history":      {"the last {n}", "die letzten {n}"},
-	"policy.lockout":      {"after {n} wrong ones within {minutes} minutes", "nach {n} falschen in {minutes} Minuten"},
+	"policy.length": {"at least {n}", "mindestens {n}"},
+	"policy.length.mixed": {
+		"at least {n}, letters, digits and signs mixed",
+		"mindestens {n}, Buchstaben, Ziffern und Zeichen gemischt",
+	},
+	"policy.history": {"the last {n}", "die letzten {n}"},
+	"policy.lockout": {
+		"after {n} wrong ones within {minutes} minutes",
+		"nach {n} falschen in {minutes} Minuten",
+	},
 
 	"field.enabled":                 {"Account enabled", "Konto aktiviert"},
 	"field.lockedOut":               {"Locked out", "Gesperrt"},

@@ -2,20 +2,31 @@ package texts
 
 // signIn are the texts of sign-in.
 var signIn = table{
-	"signIn.title":       {"Sign in", "Anmelden"},
-	"signIn.link":        {"Sign in with a link", "Mit einem Link anmelden"},
-	"signIn.link.once":   {"This link signs you in once.", "Dieser Link meldet Sie einmal an."},
-	"signIn.link.used":   {"This link was used already or has expired.", "Dieser Link wurde schon benutzt oder ist abgelaufen."},
-	"signIn.account":     {"With your account", "Mit Ihrem Konto"},
-	"signIn.name":        {"User name", "Benutzername"},
-	"signIn.password":    {"Password", "Kennwort"},
-	"signIn.withToken":   {"With a token", "Mit einem Token"},
-	"signIn.token":       {"Token", "Token"},
-	"signIn.token.go":    {"Sign in with the token", "Mit dem Token anmelden"},
-	"signIn.token.ended": {"The token is not valid any more. Sign in again.", "Das Token gilt nicht mehr. Melden Sie sich wieder an."},
+	"signIn.title":     {"Sign in", "Anmelden"},
+	"signIn.link":      {"Sign in with a link", "Mit einem Link anmelden"},
+	"signIn.link.once": {"This link signs you in once.", "Dieser Link meldet Sie einmal an."},
+	"signIn.link.used": {
+		"This link was used already or has expired.",
+		"Dieser Link wurde schon benutzt oder ist abgelaufen.",
+	},
+	"signIn.account":   {"With your account", "Mit Ihrem Konto"},
+	"signIn.name":      {"User name", "Benutzername"},
+	"signIn.password":  {"Password", "Kennwort"},
+	"signIn.withToken": {"With a token", "Mit einem Token"},
+	"signIn.token":     {"Token", "Token"},
+	"signIn.token.go":  {"Sign in with the token", "Mit dem Token anmelden"},
+	"signIn.token.ended": {
+		"The token is not valid any more. Sign in again.",
+		"Das Token gilt nicht mehr. Melden Sie sich wieder an.",
+	},
 	"signIn.token.not": {
 		"The token is not valid, or too many were tried from here.",
 		"Das Token gilt nicht, oder es wurden von hier zu viele probiert.",
+	},
+	"signIn.kept": {
+		"Your session has ended, and nothing was changed. Sign in again: what you typed is kept.",
+		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an: " +
+			"Ihre Eingaben bleiben erhalten.",
 	},
 	"signIn.ended": {
 		"Your session has ended, and nothing was changed. Sign in again.",
@@ -52,7 +63,8 @@ var signIn = table{
 	},
 	"signIn.away": {
 		"The directory does not answer, so nobody can sign in. Try again in a moment.",
-		"Das Verzeichnis antwortet nicht, deshalb kann sich niemand anmelden. Versuchen Sie es gleich noch einmal.",
+		"Das Verzeichnis antwortet nicht, deshalb kann sich niemand anmelden. Versuchen Sie es " +
+			"gleich noch einmal.",
 	},
 	"signIn.noStore": {
 		"{why} Nobody can sign in until it is back. Try again in a moment.",
@@ -61,7 +73,8 @@ var signIn = table{
 	"signIn.out": {"Signed out here", "Hier abgemeldet"},
 	"signIn.out.text": {
 		"{why} You are signed out in this browser; your session ends everywhere once the store is back.",
-		"{why} In diesem Browser sind Sie abgemeldet; überall endet Ihre Sitzung, sobald der Speicher wieder da ist.",
+		"{why} In diesem Browser sind Sie abgemeldet; überall endet Ihre Sitzung, sobald der " +
+			"Speicher wieder da ist.",
 	},
 	"store.rewound": {
 		"The nodes of the cluster have lost changes (store_rewound).",

@@ -68,7 +68,9 @@ func TestTexts(t *testing.T) {
 
 // What is put in is never read again: a name in braces in a name stays.
 func TestValuesAreNotRead(t *testing.T) {
-	assert.Equal(t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English))
+	assert.Equal(
+		t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English),
+	)
 }
 
 func TestLanguages(t *testing.T) {
@@ -80,4 +82,16 @@ func TestLanguages(t *testing.T) {
 	}
 	_, known := Named("fr")
 	assert.False(t, known)
+}
+
+// api are words of the API, which pages do not have: scopes, operations, endpoints and codes.
+var api = regexp.MustCompile(`\b(scope|credential|endpoint|parameter|payload|sAMAccountName|GUID|readyz)s?\b|` +
+	`\b(GET|POST|PUT|DELETE) /|\b[a-z]+:(read|write|delete|submit|undo)\b|\b(user|group|membership|job|change)\.[a-z]+\b`)
+
+func TestNoTextHasAWordOfTheAPI(t *testing.T) {
+	for key, row := range all {
+		for _, l := range Langs {
+			assert.NotRegexp(t, api, row[l], key)
+		}
+	}
 }

@@ -2,12 +2,15 @@ package texts
 
 // words are what pages say of values, by field and value.
 var words = table{
-	"word.enabled.true":                 {"Enabled", "Aktiviert"},
-	"word.enabled.false":                {"Disabled", "Deaktiviert"},
-	"word.locked.true":                  {"Locked out", "Gesperrt"},
-	"word.lockedOut.true":               {"Locked out", "Gesperrt"},
-	"word.changePasswordNextLogon.true": {"Must be changed at the next logon", "Bei der nächsten Anmeldung zu ändern"},
-	"word.primary.true":                 {"primary group", "primäre Gruppe"},
+	"word.enabled.true":   {"Enabled", "Aktiviert"},
+	"word.enabled.false":  {"Disabled", "Deaktiviert"},
+	"word.locked.true":    {"Locked out", "Gesperrt"},
+	"word.lockedOut.true": {"Locked out", "Gesperrt"},
+	"word.changePasswordNextLogon.true": {
+		"Must be changed at the next logon",
+		"Bei der nächsten Anmeldung zu ändern",
+	},
+	"word.primary.true": {"primary group", "primäre Gruppe"},
 
 	"word.state.enabled.false":                {"Disabled", "Deaktiviert"},
 	"word.state.lockedOut.true":               {"Locked", "Gesperrt"},
@@ -55,12 +58,18 @@ var words = table{
 	"word.check.state.failed":      {"Failed", "Nicht bestanden"},
 	"word.check.state.not_checked": {"Not checked", "Nicht geprüft"},
 
-	"word.readiness.ok.true":          {"OK", "In Ordnung"},
-	"word.readiness.ok.false":         {"Failed", "Gestört"},
-	"word.readiness.degraded.true":    {"Attention", "Achtung"},
-	"word.readiness.verdict.down":     {"Not ready: requests are not served.", "Nicht bereit: Anfragen werden nicht bedient."},
-	"word.readiness.verdict.degraded": {"Working, but something needs attention.", "In Betrieb, aber etwas braucht Aufmerksamkeit."},
-	"word.readiness.verdict.sound":    {"Everything works.", "Alles funktioniert."},
+	"word.readiness.ok.true":       {"OK", "In Ordnung"},
+	"word.readiness.ok.false":      {"Failed", "Gestört"},
+	"word.readiness.degraded.true": {"Attention", "Achtung"},
+	"word.readiness.verdict.down": {
+		"Not ready: requests are not served.",
+		"Nicht bereit: Anfragen werden nicht bedient.",
+	},
+	"word.readiness.verdict.degraded": {
+		"Working, but something needs attention.",
+		"In Betrieb, aber etwas braucht Aufmerksamkeit.",
+	},
+	"word.readiness.verdict.sound": {"Everything works.", "Alles funktioniert."},
 
 	"word.job.state.ready":     {"ready", "bereit"},
 	"word.job.state.held":      {"held", "wartet"},
@@ -80,7 +89,8 @@ var words = table{
 	},
 	"word.job.why.credential": {
 		"Its submitter may not do this any more: the account is disabled, or has no role with this right.",
-		"Der Einreicher darf das nicht mehr: Das Konto ist deaktiviert oder hat keine Rolle mit diesem Recht.",
+		"Der Einreicher darf das nicht mehr: Das Konto ist deaktiviert oder hat keine Rolle mit " +
+			"diesem Recht.",
 	},
 	"word.job.why.engine": {
 		"The store of the cluster cannot be written at the moment. It goes on by itself.",
@@ -90,8 +100,11 @@ var words = table{
 		"The directory cannot be asked at the moment. It goes on by itself.",
 		"Das Verzeichnis kann gerade nicht gefragt werden. Es geht von selbst weiter.",
 	},
-	"word.job.why.errors":  {"Too many items failed.", "Zu viele Zeilen sind fehlgeschlagen."},
-	"word.job.why.unknown": {"It is not known whether an item was done.", "Ob eine Zeile ausgeführt wurde, ist nicht bekannt."},
+	"word.job.why.errors": {"Too many items failed.", "Zu viele Zeilen sind fehlgeschlagen."},
+	"word.job.why.unknown": {
+		"It is not known whether an item was done.",
+		"Ob eine Zeile ausgeführt wurde, ist nicht bekannt.",
+	},
 
 	"word.never":    {"never", "nie"},
 	"word.notKnown": {"not known", "nicht bekannt"},
@@ -106,8 +119,11 @@ var words = table{
 		"Can log on only after changing the password – not over VPN, mail or Wi-Fi",
 		"Kann sich erst nach Ändern des Kennworts anmelden – nicht über VPN, Mail oder WLAN",
 	},
-	"logon.smartcard":    {"Can log on only with a smart card", "Kann sich nur mit Smartcard anmelden"},
-	"logon.workstations": {"Can log on only at some computers", "Kann sich nur an manchen Computern anmelden"},
+	"logon.smartcard": {"Can log on only with a smart card", "Kann sich nur mit Smartcard anmelden"},
+	"logon.workstations": {
+		"Can log on only at some computers",
+		"Kann sich nur an manchen Computern anmelden",
+	},
 	"logon.unknown": {
 		"Can log on, as far as that can be read", "Kann sich anmelden, soweit sich das lesen lässt",
 	},
