@@ -238,7 +238,7 @@ func readListing(c *visit, a asked) (found *answer, whole bool) {
 			return found, true
 		}
 	}
-	l.most = perPage
+	l.most = cmp.Or(a.list.rows, perPage)
 	l.values["After"] = a.after
 	found = c.listed(l)
 	return found, a.after == "" && found.Next == ""

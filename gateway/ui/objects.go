@@ -11,6 +11,13 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
+// offers are the actions that a page offers.
+type offers struct {
+	Buttons []actionForm // without inputs
+	Danger  []actionForm // what takes something away
+	Denied  []action     // that a role allows elsewhere only
+}
+
 // object is the page of an object.
 type object struct {
 	Kind     *kind
@@ -19,13 +26,11 @@ type object struct {
 	Lead     string
 	Code     string // a name in the directory, which ends the lead
 	Initials string
-	State    word         // of the account; without a text nothing is said
-	Cards    []card       // of facts
-	Buttons  []actionForm // without inputs
-	Danger   []actionForm // what takes something away
-	Reports  []link
-	Forms    []actionForm // with inputs
-	Denied   []action     // that a role allows elsewhere only
+	State    word   // of the account; without a text nothing is said
+	Cards    []card // of facts
+	offers
+	Reports []link
+	Forms   []actionForm // with inputs
 
 	Logon      *logonBox
 	PolicyName string

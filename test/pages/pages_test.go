@@ -282,7 +282,8 @@ func TestNoRights(t *testing.T) {
 	b := start(t).browser(t)
 	b.signIn("norights")
 	require.Equal(t, 200, b.get("/ui/"))
-	assert.Contains(t, b.page, "have no rights here")
+	assert.Contains(t, b.page, "no rights here")
+	assert.Contains(t, b.page, "You have no access yet")
 	assert.Contains(t, b.page, "Help desk")
 	require.Equal(t, 403, b.get("/ui/people/"+lea))
 }
