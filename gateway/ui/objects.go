@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -377,11 +378,15 @@ func (c *visit) readChanges(o *object) {
 func (c *visit) find() {
 	var last *answer
 	for _, k := range kinds {
-		if last = c.read(k, c.r.PathValue("id")); !last.ok() {
+		found := c.read(k, c.r.PathValue("id"))
+		if !found.ok() {
+			if last == nil || found.Status != http.StatusBadRequest { // it cannot name an object of the kind
+				last = found
+			}
 			continue
 		}
-		for _, r := range records[record](last) {
-			c.goTo(k.at(r.Text("guid")))
+		for _, r := range records[record](found) {
+			c.goTo(k.at(r.Text(cmp.Or(k.key, "guid"))))
 			return
 		}
 	}

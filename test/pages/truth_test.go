@@ -294,13 +294,13 @@ func TestRefusedListsAreNotEmpty(t *testing.T) {
 			}
 			assert.Equal(t, 403, b.answer.StatusCode, path)
 			assert.Contains(t, b.page, `role="alert"`, path)
-			assert.NotContains(t, b.page, `class="empty"`, path)
+			assert.NotContains(t, b.page, `class="card void"`, path)
 		}
 	}
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/jobs"))
-	assert.Contains(t, b.page, `class="empty"`)
+	assert.Contains(t, b.page, `class="card void"`)
 	assert.Contains(t, b.between(`<nav id="nav" popover aria-label="Main">`, "</nav>"), `href="/ui/jobs" aria-current="page"`)
 }
 
