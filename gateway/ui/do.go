@@ -501,8 +501,7 @@ func (c *visit) doAll() {
 		if !c.mayDo(f.Op) || f.Op.ID == "change.undo" {
 			continue
 		}
-		resource, _, _ := strings.Cut(f.Op.ID, ".")
-		id := cmp.Or(doGroups[resource], "dns")
+		id := groupOf(f)
 		i := slices.IndexFunc(groups, func(g doGroup) bool { return g.ID == id })
 		if i < 0 {
 			groups, i = append(groups, doGroup{ID: id, Title: texts.Of("group." + id)}), len(groups)
@@ -515,6 +514,20 @@ func (c *visit) doAll() {
 	}
 	c.page(http.StatusOK, "doall", shown)
 }
+
+// groupOf returns the group of the actions that a form belongs to.
+func groupOf(f *form.Form) string {
+	resource, _, _ := strings.Cut(f.Op.ID, ".")
+	return cmp.Or(doGroups[resource], "dns")
+}
+
+// actionIn returns what people call an action beside those on other kinds of objects.
+func actionIn(f *form.Form) texts.Text {
+	return texts.Of("do.title", "action", texts.Of("group."+groupOf(f)), "object", texts.Each(f.Label))
+}
+
+// formOf is [form.Of] where a form is a variable.
+func formOf(operation string) *form.Form { return form.Of(operation) }
 
 // doGroups are the groups of the actions, by resource. All others are about DNS.
 var doGroups = map[string]string{

@@ -38,6 +38,7 @@ type jobItem struct {
 	Line              int
 	ID, Code, Message string
 	Operation, State  string
+	Plan              string // that its dry run has made
 }
 
 // title is how people call the job.
@@ -271,6 +272,8 @@ type jobPage struct {
 	MoreProblems int
 	Items        []jobItem
 	More         bool
+	Would        []wouldRow // what a dry run has shown
+	WouldMore    bool
 }
 
 // job shows one job and what became of its items.
@@ -295,6 +298,7 @@ func (c *visit) job(failed *answer) {
 	if j.owner() == c.identity() {
 		body.Controls = controls(c, j)
 	}
+	body.Would, body.WouldMore = would(c, j)
 	for _, state := range notDone {
 		items := c.listed(list{
 			operation: "job.items", key: "line", before: byLine, most: mostItems,
@@ -344,8 +348,8 @@ func listFormOf(c *visit, failed *listForm) *listForm {
 		form.Open = true
 	}
 	for _, change := range c.Changes {
-		if c.may(change.Scope) {
-			form.Changes = append(form.Changes, choice{ID: change.ID, Label: texts.Raw(change.Summary)})
+		if f := formOf(change.ID); f != nil && c.may(change.Scope) {
+			form.Changes = append(form.Changes, choice{ID: change.ID, Label: actionIn(f)})
 		}
 	}
 	form.Once = signin.NewID()
@@ -387,8 +391,12 @@ func submitList(c *visit) {
 			values[name] = value
 		}
 	}
+	media := mediaOf(file, document)
+	if f := formOf(form.Operation); f != nil && media == "text/csv" {
+		document = f.Named(document)
+	}
 	a := send(c, "job.submit", call.Call{
-		Input: uploaded{values, document, mediaOf(file, document)}, Keys: []string{given.Get("once")},
+		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
 	})
 	submitted := records[job](a)
 	if !a.ok() || len(submitted) != 1 {

@@ -47,6 +47,7 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
 	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
 	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))
+	p.routes.HandleFunc("GET /ui/jobs/{id}/result.csv", p.person(jobResult))
 	p.routes.HandleFunc("POST /ui/jobs/{id}/{action}", p.form(p.person((*visit).control)))
 	if p.Log != nil {
 		p.routes.HandleFunc("GET /ui/audit", p.person((*visit).audit))

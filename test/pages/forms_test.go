@@ -143,3 +143,25 @@ func TestPickers(t *testing.T) {
 	}
 	require.Equal(t, 404, b.get("/ui/pick/nosuch?q=aa"))
 }
+
+// TestAListIsCheckedAndDownloaded: its columns are called as people call them, in Latin-1, and what it would
+// change is a table.
+func TestAListIsCheckedAndDownloaded(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"), b.page)
+	assert.Contains(t, b.page, "People: Edit")
+	list := "Person;Telefon;B\xfcro\r\nlweber;+49 30 6010;M\xfcnchen\r\nnobody.here;1;=1+1\r\n"
+	require.Equal(t, 303, upload(b, "list.csv", list, "operation", "user.update", "mode", "dryRun"), b.page)
+	page := b.answer.Header.Get("Location")
+	shows(b, page, page+"/start")
+	assert.Contains(t, b.page, "<ins>München</ins>")
+	assert.Contains(t, b.page, "<ins>&#43;49 30 6010</ins>")
+	require.Equal(t, 200, b.get(page+"/result.csv"))
+	assert.Equal(t, "text/csv; charset=utf-8", b.answer.Header.Get("Content-Type"))
+	lines := strings.Split(strings.TrimSpace(b.page), "\n")
+	require.Len(t, lines, 3, b.page)
+	assert.Equal(t, "line,operation,state,code,message", lines[0])
+	require.Equal(t, 404, b.get("/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000/result.csv"))
+}

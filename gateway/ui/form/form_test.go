@@ -1,0 +1,100 @@
+package form
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
+)
+
+// TestEveryChangingRowHasWords: in each language, with names of its own parameters.
+func TestEveryChangingRowHasWords(t *testing.T) {
+	names := regexp.MustCompile(`\{[A-Za-z_]+\}`)
+	all := All()
+	assert.Greater(t, len(all), 85)
+	for _, f := range all {
+		for lang := range f.Label {
+			require.NotEmpty(t, f.Label[lang], f.Op.ID)
+			require.NotEmpty(t, f.Says[lang], f.Op.ID)
+			for _, name := range names.FindAllString(f.Says[lang], -1) {
+				assert.NotNil(t, f.Field(strings.Trim(name, "{}")), "%s %s", f.Op.ID, name)
+			}
+			for _, field := range f.Fields {
+				assert.NotEmpty(t, field.Label[lang], "%s %s", f.Op.ID, field.Name)
+				assert.Equal(t, field.Help[0] == "", field.Help[lang] == "", "%s %s", f.Op.ID, field.Name)
+			}
+		}
+	}
+	for id, words := range operations {
+		f := Of(id)
+		if f == nil {
+			assert.True(t, strings.HasPrefix(id, "record."), id)
+			continue
+		}
+		for _, name := range words.order {
+			assert.NotNil(t, f.Field(name), "%s %s", id, name)
+		}
+	}
+}
+
+// TestEachFormTakesTheSampleOfItsRow: what succeeds as a call is accepted as a form.
+func TestEachFormTakesTheSampleOfItsRow(t *testing.T) {
+	for _, f := range All() {
+		if f.Op.Sample == nil {
+			continue
+		}
+		typed := url.Values{}
+		for name, value := range f.Op.Sample {
+			switch value := value.(type) {
+			case string:
+				typed.Set(name, value)
+			case bool:
+				if value {
+					typed.Set(name, "true")
+				} else if f.Field(name) != nil && f.Field(name).Control == Choose {
+					typed.Set(name, "false")
+				}
+			default:
+				typed.Set(name, "")
+			}
+		}
+		if len(typed) != len(f.Op.Sample) || strings.Contains(typed.Encode(), "=&") {
+			continue // it has lists or numbers
+		}
+		_, problems := f.Read(typed)
+		for _, p := range problems {
+			assert.NotContains(t, p.Text[0], "is missing", "%s %s", f.Op.ID, p.Field)
+		}
+	}
+}
+
+func TestWhatIsNotTypedIsNotSent(t *testing.T) {
+	f := Of("user.update")
+	typed := url.Values{
+		"Username": {"lweber"}, "JobTitle": {"Painter"}, "was:JobTitle": {"Clerk"}, "Office": {"1.01"}, "was:Office": {"1.01"},
+		"Company": {""}, "was:Company": {"Corp"}, "Department": {""}, "was:Department": {""},
+	}
+	given, problems := f.Read(typed)
+	require.Empty(t, problems)
+	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
+}
+
+// TestColumnsOfAList: by name or label, in each language and separator; Latin-1 is read.
+func TestColumnsOfAList(t *testing.T) {
+	f := Of("user.update")
+	for list, want := range map[string]string{
+		"Person,Phone\r\na,b\r\n":                     "Username,OfficePhone\r\na,b\r\n",
+		"\ufeffanmeldename;Telefon;BÜRO\na;b;c\n":     "Username;OfficePhone;Office\na;b;c\n",
+		"sep=;\n\"Logon name\";officephone\na;b":      "sep=;\nUsername;OfficePhone\na;b",
+		"Person\tB\xfcro\na\tM\xfcnchen\n":            "Username\tOffice\na\tMünchen\n",
+		"Username,Nonsense,=HYPERLINK()\na,b,\"c\"\n": "Username,Nonsense,=HYPERLINK()\na,b,\"c\"\n",
+		"": "",
+	} {
+		assert.Equal(t, want, string(f.Named([]byte(list))), "%q", list)
+	}
+}

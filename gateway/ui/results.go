@@ -1,0 +1,79 @@
+package ui
+
+import (
+	"bytes"
+	"encoding/csv"
+	"net/http"
+	"strconv"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/texts"
+)
+
+// wouldRow is what a row of a list that was dry run would change.
+type wouldRow struct {
+	Line int
+	plannedRow
+	Effect texts.Text // instead of values; nil: there are values
+}
+
+// would returns what the first rows of a list that was dry run would change.
+func would(c *visit, j job) (all []wouldRow, more bool) {
+	if jobstate.Mode(j.Mode) != jobstate.DryRun {
+		return nil, false
+	}
+	items := c.listed(list{
+		operation: "job.items", key: "line", before: byLine, most: mostItems, values: call.Values{jobID: j.ID},
+	})
+	for _, item := range records[jobItem](items) {
+		f := form.Of(item.Operation)
+		if item.Plan == "" || f == nil {
+			continue
+		}
+		for _, p := range records[plan](c.get("plan.get", "PlanId", item.Plan)) {
+			var told stepPage
+			for _, o := range p.Objects {
+				for _, change := range o.Changes {
+					c.tell(&told, f, o, change)
+				}
+			}
+			for _, line := range told.Lines {
+				all = append(all, wouldRow{Line: item.Line, Effect: texts.Of("job.effect", "mark", line.Mark, "what", line.Text)})
+			}
+			for _, row := range told.Rows {
+				all = append(all, wouldRow{Line: item.Line, plannedRow: row})
+			}
+		}
+	}
+	return all, items.Next != ""
+}
+
+// jobResult sends the result of a list as a file, with a line for each of its rows.
+func jobResult(c *visit) {
+	id := c.r.PathValue("id")
+	var file bytes.Buffer
+	out := csv.NewWriter(&file)
+	_ = out.Write([]string{"line", "operation", "state", "code", "message"}) // a buffer takes all
+	for after, more := "", true; more; {
+		a := c.get("job.items", jobID, id, "Limit", "1000", "After", after)
+		if !a.ok() {
+			c.failed(a)
+			return
+		}
+		for _, item := range records[jobItem](a) {
+			cells := []string{strconv.Itoa(item.Line), item.Operation, item.State, item.Code, item.Message}
+			for i := range cells {
+				cells[i] = defused(cells[i])
+			}
+			_ = out.Write(cells)
+		}
+		after, more = a.Next, a.Next != ""
+	}
+	out.Flush()
+	c.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	c.w.Header().Set("Content-Disposition", `attachment; filename="result.csv"`)
+	c.w.WriteHeader(http.StatusOK)
+	_, _ = c.w.Write(file.Bytes()) // fails only if the browser has left
+}
