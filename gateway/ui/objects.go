@@ -12,6 +12,14 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
+// heading is what stands at the top of a page of an object.
+type heading struct {
+	Lead     string
+	Code     string // a name in the directory
+	Initials string
+	State    word // of the account; without a text nothing is said
+}
+
 // offers are the actions that a page offers.
 type offers struct {
 	Buttons []actionForm // without inputs
@@ -21,14 +29,11 @@ type offers struct {
 
 // object is the page of an object.
 type object struct {
-	Kind     *kind
-	GUID     string
-	record   record
-	Lead     string
-	Code     string // a name in the directory, which ends the lead
-	Initials string
-	State    word   // of the account; without a text nothing is said
-	Cards    []card // of facts
+	Kind   *kind
+	GUID   string
+	record record
+	Cards  []card // of facts
+	heading
 	offers
 	Reports []link
 	Forms   []actionForm // with inputs
