@@ -40,7 +40,8 @@ func would(c *visit, j job) (all []wouldRow, more bool) {
 				}
 			}
 			for _, line := range told.Lines {
-				all = append(all, wouldRow{Line: item.Line, Effect: texts.Of("job.effect", "mark", line.Mark, "what", line.Text)})
+				effect := texts.Of("job.effect", "mark", line.Mark, "what", line.Text)
+				all = append(all, wouldRow{Line: item.Line, Effect: effect})
 			}
 			for _, row := range told.Rows {
 				all = append(all, wouldRow{Line: item.Line, plannedRow: row})

@@ -98,7 +98,8 @@ const passwordLife = 10 * time.Minute
 func (c *visit) keep(s *step) error {
 	kept := keptStep{
 		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
-		Typed: withoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says, Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
+		Typed: withoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says,
+		Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
 		Result: s.Result, Password: s.sealed, Confirmed: s.shown,
 	}
 	for name, text := range s.secrets {
@@ -415,7 +416,8 @@ func (c *visit) closeStep() {
 	}
 	s.sealed = nil
 	if err := c.keep(s); err != nil {
-		c.failed(&answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: withoutStore(err).In(c.lang())}})
+		why := &failure{Message: withoutStore(err).In(c.lang())}
+		c.failed(&answer{Status: http.StatusServiceUnavailable, Error: why})
 		return
 	}
 	c.goTo(withDone(s.landing(), s.ID))

@@ -76,7 +76,8 @@ func TestEachFormTakesTheSampleOfItsRow(t *testing.T) {
 func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	f := Of("user.update")
 	typed := url.Values{
-		"Username": {"lweber"}, "JobTitle": {"Painter"}, "was:JobTitle": {"Clerk"}, "Office": {"1.01"}, "was:Office": {"1.01"},
+		"Username": {"lweber"}, "JobTitle": {"Painter"}, "was:JobTitle": {"Clerk"},
+		"Office": {"1.01"}, "was:Office": {"1.01"},
 		"Company": {""}, "was:Company": {"Corp"}, "Department": {""}, "was:Department": {""},
 	}
 	given, problems := f.Read(typed)

@@ -25,7 +25,8 @@ var signIn = table{
 	},
 	"signIn.kept": {
 		"Your session has ended, and nothing was changed. Sign in again: what you typed is kept.",
-		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an: Ihre Eingaben bleiben erhalten.",
+		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an: " +
+			"Ihre Eingaben bleiben erhalten.",
 	},
 	"signIn.ended": {
 		"Your session has ended, and nothing was changed. Sign in again.",
