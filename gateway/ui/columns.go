@@ -19,6 +19,7 @@ type listing struct {
 	key       string            // the field that tells records apart
 	before    func(a, b record) bool
 	pages     bool // the operation has Limit and After
+	rows      int  // of a page; 0: [perPage]
 	searches  bool // it has Text
 	columns   []column
 	views     []view
@@ -261,7 +262,7 @@ var listings = []listing{
 	},
 	{
 		path: "changes", icon: "history", scope: identity.ChangeRead, operation: "change.list",
-		key: "id", before: newest, pages: true,
+		key: "id", before: newest, pages: true, rows: 50,
 		columns: []column{
 			{"when", "num", timeCell("time"), ""},
 			{"what", "nm", func(r record) cell {

@@ -59,7 +59,7 @@ func home(c *visit) {
 		counted(c, body.Tiles)
 	}
 	if c.may(identity.ChangeRead) {
-		body.Made = madeRows(records[record](c.listed(c.own("", 10))))
+		body.Made = madeRows(records[record](c.listed(ownChanges(c, "", 10))))
 	}
 	c.page(http.StatusOK, "home", page{Title: texts.Of("page.home"), Section: "home", Body: body})
 }

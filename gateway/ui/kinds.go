@@ -17,7 +17,8 @@ type kind struct {
 	object  string // parameter that names it there and in actions
 	facts   []factSection
 	actions []action
-	special bool // its page is not made by [visit.show]
+	special bool   // its page is not made by [visit.show]
+	key     string // the field that its address has; empty: guid
 }
 
 // Path is the address of the search.
@@ -118,10 +119,10 @@ var kinds = []*kind{
 			{ID: "delete", operation: "computer.delete"},
 		},
 	},
-	{hitType: "ou", path: "ous", scope: identity.OURead, reader: "ou.get", object: "OUPath", special: true},
+	{hitType: "ou", path: "ous", scope: identity.OURead, reader: "ou.get", object: "OUPath", special: true, key: "path"},
 	{
 		hitType: "zone", path: "zones", scope: identity.DNSRead,
-		reader: "zone.get", object: "ZoneName", special: true,
+		reader: "zone.get", object: "ZoneName", special: true, key: "zoneName",
 	},
 }
 

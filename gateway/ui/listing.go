@@ -238,7 +238,7 @@ func readListing(c *visit, a asked) (found *answer, whole bool) {
 			return found, true
 		}
 	}
-	l.most = perPage
+	l.most = cmp.Or(a.list.rows, perPage)
 	l.values["After"] = a.after
 	found = c.listed(l)
 	return found, a.after == "" && found.Next == ""
@@ -395,7 +395,7 @@ func (b *listPage) fill(a asked, all []record, whole bool, next string) {
 		for i, col := range a.list.columns {
 			one := col.cell(r)
 			one.Class = col.class
-			if i > 0 && col.class != "ou" && !strings.Contains(col.class, "last") {
+			if i > 0 && col.class != "ou" && col.class != "nm" && !strings.Contains(col.class, "last") {
 				one.Label = "column." + col.name
 			}
 			if col.class == "nm" {

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -11,21 +12,31 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
+// heading is what stands at the top of a page of an object.
+type heading struct {
+	Lead     string
+	Code     string // a name in the directory
+	Initials string
+	State    word // of the account; without a text nothing is said
+}
+
+// offers are the actions that a page offers.
+type offers struct {
+	Buttons []actionForm // without inputs
+	Danger  []actionForm // what takes something away
+	Denied  []action     // that a role allows elsewhere only
+}
+
 // object is the page of an object.
 type object struct {
-	Kind     *kind
-	GUID     string
-	record   record
-	Lead     string
-	Code     string // a name in the directory, which ends the lead
-	Initials string
-	State    word         // of the account; without a text nothing is said
-	Cards    []card       // of facts
-	Buttons  []actionForm // without inputs
-	Danger   []actionForm // what takes something away
-	Reports  []link
-	Forms    []actionForm // with inputs
-	Denied   []action     // that a role allows elsewhere only
+	Kind   *kind
+	GUID   string
+	record record
+	Cards  []card // of facts
+	heading
+	offers
+	Reports []link
+	Forms   []actionForm // with inputs
 
 	Logon      *logonBox
 	PolicyName string
@@ -372,11 +383,15 @@ func (c *visit) readChanges(o *object) {
 func (c *visit) find() {
 	var last *answer
 	for _, k := range kinds {
-		if last = c.read(k, c.r.PathValue("id")); !last.ok() {
+		found := c.read(k, c.r.PathValue("id"))
+		if !found.ok() {
+			if last == nil || found.Status != http.StatusBadRequest { // it cannot name an object of the kind
+				last = found
+			}
 			continue
 		}
-		for _, r := range records[record](last) {
-			c.goTo(k.at(r.Text("guid")))
+		for _, r := range records[record](found) {
+			c.goTo(k.at(r.Text(cmp.Or(k.key, "guid"))))
 			return
 		}
 	}

@@ -108,29 +108,34 @@ func icon(name string) template.HTML {
 	)
 }
 
-// page is what every page has.
-type page struct {
-	Title     texts.Text
-	Section   string // of the menu
-	Name      string // of who is signed in; empty: nobody
-	Initials  string
-	Role      texts.Text
-	Form      string // token
-	Assets    string // their version
-	Sandbox   bool
-	Version   string
-	Manual    string // its address; empty: there is none
+// looks is how a page looks, and how else it could.
+type looks struct {
 	Lang      texts.Lang
 	Theme     string // empty: as the system has it
 	Keys      string // off: the key for the search is not taken
 	Themes    []choice
 	Languages []language // others than that of the page
-	Here      string     // its address
-	Said      *done      // what was done; nil: nothing
-	Alert     *alert
-	Nav       []section
-	Empty     *empty // what stands in place of a list; never shown with an alert
-	Body      any
+}
+
+// page is what every page has.
+type page struct {
+	Title    texts.Text
+	Section  string // of the menu
+	Name     string // of who is signed in; empty: nobody
+	Initials string
+	Role     texts.Text
+	Form     string // token
+	Assets   string // their version
+	Sandbox  bool
+	Version  string
+	Manual   string // its address; empty: there is none
+	looks
+	Here  string // its address
+	Said  *done  // what was done; nil: nothing
+	Alert *alert
+	Nav   []section
+	Empty *empty // what stands in place of a list; never shown with an alert
+	Body  any
 }
 
 // done is a message about what was done, on the page of what it was done to.

@@ -8,7 +8,7 @@ import (
 func New(o Options) *Pages {
 	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
 	p.routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
-	p.routes.HandleFunc("GET /ui/{$}", p.front)
+	p.routes.HandleFunc("GET /ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
 	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
 	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
 	p.routes.HandleFunc("GET "+ticketPath, p.ticket)
@@ -24,7 +24,7 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("GET /ui/search", p.person(searchAll))
 	p.routes.HandleFunc("GET /ui/suggest", p.person(suggest))
 	p.routes.HandleFunc("GET /ui/counts", p.person(counts))
-	p.routes.HandleFunc("GET /ui/status", p.status)
+	p.routes.HandleFunc("GET /ui/status", func(w http.ResponseWriter, r *http.Request) { showStatus(p, w, r) })
 	p.routes.HandleFunc("GET /ui/rights", p.person(rights))
 	p.routes.HandleFunc("POST /ui/recent", p.form(p.person(clearRecent)))
 	for _, k := range kinds {

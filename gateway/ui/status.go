@@ -65,20 +65,20 @@ func readiness(c *visit) (rows []checkRow, ready, degraded bool) {
 }
 
 // front is where people begin; those who are not signed in see whether the gateway works.
-func (p *Pages) front(w http.ResponseWriter, r *http.Request) {
-	c := p.visitor(w, r)
+func front(p *Pages, w http.ResponseWriter, r *http.Request) {
+	c := visitor(p, w, r)
 	switch {
 	case c.session != nil && len(c.principals) > 0:
 		home(c)
 	case c.session == nil && p.triesTicket(r):
 		http.Redirect(w, r, asking(ticketPath, "next", r.URL.RequestURI()), http.StatusSeeOther)
 	default:
-		p.status(w, r)
+		showStatus(p, w, r)
 	}
 }
 
 // visitor returns the visit of somebody who may not be signed in.
-func (p *Pages) visitor(w http.ResponseWriter, r *http.Request) *visit {
+func visitor(p *Pages, w http.ResponseWriter, r *http.Request) *visit {
 	session, _ := p.Gate.Find(r.Context(), p.cookie(r)) // the page is for everybody
 	if session != nil {
 		if c, err := p.visit(w, r, session); err == nil {
@@ -88,9 +88,9 @@ func (p *Pages) visitor(w http.ResponseWriter, r *http.Request) *visit {
 	return &visit{Pages: p, w: w, r: r}
 }
 
-// status shows the verdict to everybody, and the checks to people who are signed in.
-func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
-	c := p.visitor(w, r)
+// showStatus shows the verdict to everybody, and the checks to people who are signed in.
+func showStatus(p *Pages, w http.ResponseWriter, r *http.Request) {
+	c := visitor(p, w, r)
 	rows, ready, degraded := readiness(c)
 	body := statusPage{Known: c.session != nil, Verdict: wordOf("readiness.verdict", verdictOf(ready, degraded))}
 	shown := page{Title: texts.Of("page.status"), Section: "status"}
@@ -111,8 +111,8 @@ func (p *Pages) status(w http.ResponseWriter, r *http.Request) {
 	c.page(http.StatusOK, "status", shown)
 }
 
-// own is the list of what the person has changed.
-func (c *visit) own(after string, most int) list {
+// ownChanges is the list of what the person has changed.
+func ownChanges(c *visit, after string, most int) list {
 	return list{
 		operation: "change.list", key: "id", before: newest, most: most,
 		values: map[string]any{"Caller": identity.ReferenceTo(c.identity()), "After": after},

@@ -155,46 +155,6 @@ func everyValue(fields []string, check func(map[string]any)) {
 	}
 }
 
-// stateOf is the one word that a list is expected to say of an account.
-func stateOf(r map[string]any) []string {
-	switch {
-	case r["enabled"] == false:
-		return []string{"bad Disabled"}
-	case r["lockedOut"] == true, r["locked"] == true:
-		return []string{"bad Locked"}
-	case r["accountExpires"] == past:
-		return []string{"bad Expired"}
-	case r["changePasswordNextLogon"] == true:
-		return []string{"warn Must change password"}
-	case r["enabled"] == true:
-		return []string{"ok Active"}
-	}
-	return []string{}
-}
-
-const past, future = "2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
-
-func TestWordsOfHits(t *testing.T) {
-	everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
-		r["type"], r["guid"], r["name"] = "user", "g", "Somebody"
-		page := shownAt(t, given{"search.find": {r}}, "/ui/search?q=some", searchAll)
-		assert.Equal(t, stateOf(r), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
-	})
-}
-
-func TestWordsOfLists(t *testing.T) {
-	for _, path := range []string{"people", "computers"} {
-		l := listingAt(path)
-		everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-			for _, expires := range []any{nil, past, future} {
-				r["guid"], r["name"], r["computerName"], r["accountExpires"] = "g", "Somebody", "PC", expires
-				page := shownAt(t, given{l.operation: {r}}, address(path), func(c *visit) { showListing(c, l) })
-				assert.Equal(t, stateOf(r), badges(between(t, page, "<tbody>", "</tbody>")), "%v", r)
-			}
-		})
-	}
-}
-
 func TestWordsOfMembers(t *testing.T) {
 	for _, kind := range schema.MemberTypes {
 		everyValue([]string{"enabled"}, func(r map[string]any) {

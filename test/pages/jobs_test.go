@@ -43,7 +43,7 @@ func TestJobsPages(t *testing.T) {
 	assert.Contains(t, b.page, `data-refresh="3"`)
 	assert.NotContains(t, b.page, page+"/pause")
 	require.Equal(t, 303, b.submitFrom(page, page+"/start"))
-	require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.page, `<span class="badge good">done</span>`) }, systemtest.Patience, 20*time.Millisecond)
+	require.Eventually(t, func() bool { b.get(page); return strings.Contains(b.page, `<span class="st ok">done</span>`) }, systemtest.Patience, 20*time.Millisecond)
 	assert.Contains(t, b.page, "not_found")
 	assert.Contains(t, b.page, `<progress max="2" value="2"`)
 	require.Equal(t, 303, b.submit(page+"/retry"))
@@ -125,7 +125,7 @@ func TestAPersonSubmitsAList(t *testing.T) {
 	assert.Equal(t, 403, other.get("/ui/jobs"))
 	admin := s.browser(t)
 	require.Equal(t, 303, admin.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.AllToken))
-	shows(admin, job, `<span class="badge good">done</span>`)
+	shows(admin, job, `<span class="st ok">done</span>`)
 	assert.NotContains(t, admin.page, job+"/remove", "it belongs to somebody else")
 	require.Equal(t, 403, admin.post(job+"/remove", admin.form("/ui/signout")))
 	for user, city := range map[string]string{"aschmidt": "Rome", "ahoffmann": "Oslo"} {
@@ -133,8 +133,9 @@ func TestAPersonSubmitsAList(t *testing.T) {
 	}
 
 	b.signIn("operator")
-	require.Equal(t, 200, b.get("/ui/changes"))
-	assert.Equal(t, 2, strings.Count(b.page, "<code>user.update</code>"), "they are changes of the person")
+	require.Equal(t, 200, b.get("/ui/changes?view=mine"))
+	assert.Contains(t, b.page, "Anna Schmidt changed", "they are changes of the person")
+	assert.Contains(t, b.page, "Anna Hoffmann changed")
 	require.Equal(t, 200, b.get(job))
 	assert.NotContains(t, b.page, job+"/retry", "all was done")
 	require.Equal(t, 303, b.submit(job+"/undo"))
@@ -143,7 +144,7 @@ func TestAPersonSubmitsAList(t *testing.T) {
 	shows(b, undo, "/start")
 	assert.Equal(t, "Rome", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"], "it is only shown")
 	require.Equal(t, 303, b.submit(undo+"/start"))
-	shows(b, undo, `<span class="badge good">done</span>`)
+	shows(b, undo, `<span class="st ok">done</span>`)
 	assert.NotEqual(t, "Rome", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])
 	require.Equal(t, 200, b.get(job))
 	require.Equal(t, 303, b.submit(job+"/remove"))
@@ -180,14 +181,14 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	}{
 		"nothing":          {400, "There is no list", []string{"operation", "user.update"}},
 		"no operation":     {400, "unlock", []string{"operation", "user.unlok", "list", "UserName\naschmidt\n"}},
-		"of another role":  {403, "Ask whoever runs the gateway", []string{"operation", "user.delete", "list", "UserName\naschmidt\n"}},
+		"of another role":  {403, "Ask your gateway administrator", []string{"operation", "user.delete", "list", "UserName\naschmidt\n"}},
 		"no list of items": {400, "This is no list that can be run", []string{"operation", "user.unlock", "list", "{"}},
 	} {
 		require.Equal(t, 200, b.get("/ui/jobs"), name)
 		assert.NotContains(t, b.page, `<option value="user.delete"`)
 		require.Equal(t, c.status, upload(b, "", "", c.pairs...), "%s: %s", name, b.page)
 		assert.Contains(t, html.UnescapeString(b.page), c.says, name)
-		assert.Contains(t, b.page, "<details open>", name)
+		assert.Contains(t, b.page, `<details class="card" open>`, name)
 	}
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	wrong := "UserName,Town\naschmidt,Rome\n"

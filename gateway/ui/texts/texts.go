@@ -54,9 +54,6 @@ func Accepted(header string) Lang {
 	return English
 }
 
-// table has a text for each language, by key.
-type table map[string][2]string
-
 // all is the one table. Two parts never have the same key, which a test holds.
 var all = func() table {
 	whole := table{}

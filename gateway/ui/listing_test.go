@@ -1,0 +1,123 @@
+package ui
+
+import (
+	"encoding/csv"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/texts"
+)
+
+// stateOf is the one word that a list is expected to say of an account.
+func stateOf(r map[string]any) []string {
+	switch {
+	case r["enabled"] == false:
+		return []string{"bad Disabled"}
+	case r["lockedOut"] == true, r["locked"] == true:
+		return []string{"bad Locked"}
+	case r["accountExpires"] == past:
+		return []string{"bad Expired"}
+	case r["changePasswordNextLogon"] == true:
+		return []string{"warn Must change password"}
+	case r["enabled"] == true:
+		return []string{"ok Active"}
+	}
+	return []string{}
+}
+
+const past, future = "2001-01-01T00:00:00Z", "2999-01-01T00:00:00Z"
+
+func TestWordsOfHits(t *testing.T) {
+	everyValue([]string{"enabled", "locked"}, func(r map[string]any) {
+		r["type"], r["guid"], r["name"] = "user", "g", "Somebody"
+		page := shownAt(t, given{"search.find": {r}}, "/ui/search?q=some", searchAll)
+		assert.Equal(t, stateOf(r), badges(between(t, page, `<ul class="lines hits">`, "</ul>")), "%v", r)
+	})
+}
+
+func TestWordsOfLists(t *testing.T) {
+	for _, path := range []string{"people", "computers"} {
+		l := listingAt(path)
+		everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
+			for _, expires := range []any{nil, past, future} {
+				r["guid"], r["name"], r["computerName"], r["accountExpires"] = "g", "Somebody", "PC", expires
+				page := shownAt(t, given{l.operation: {r}}, address(path), func(c *visit) { showListing(c, l) })
+				assert.Equal(t, stateOf(r), badges(between(t, page, "<tbody>", "</tbody>")), "%v", r)
+			}
+		})
+	}
+}
+
+// TestCSVIsDefused: no cell of a file is a formula, and the file has the columns of the page.
+func TestCSVIsDefused(t *testing.T) {
+	formulas := []string{"=1+1", "+1", "-1", "@sum", "\tx", "plain"}
+	var all []map[string]any
+	for i, text := range formulas {
+		all = append(all, map[string]any{
+			"guid": string(rune('a' + i)), "displayName": text, "username": "u", "department": text,
+		})
+	}
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/people?format=csv", nil)
+	r.Header.Set("Accept-Language", "de")
+	showListing(&visit{
+		Pages: New(
+			Options{API: given{"user.listAll": all}, Gate: signin.NewGate(signin.Options{}), Client: somewhere},
+		), w: w, r: r,
+		session: &signin.Session{}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+	}, listingAt("people"))
+	assert.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.Body.String(), "\ufeff"))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, len(formulas)+1)
+	assert.Equal(t, "Anmeldename", rows[0][1])
+	for _, row := range rows[1:] {
+		for _, one := range row {
+			assert.NotRegexp(t, `^[=+\-@\t\r]`, one)
+		}
+	}
+}
+
+func TestFiltersAreSaidInWords(t *testing.T) {
+	for condition, said := range map[string]string{
+		`department eq "Sales"`:              "Department is Sales",
+		`jobTitle sw "Head \"of\" \\"`:       `Title starts with Head "of" \`,
+		`enabled eq true and not (a eq "b")`: `enabled eq true and not (a eq "b")`,
+		"":                                   "",
+	} {
+		assert.Equal(t, said, saidCondition(condition).In(texts.English))
+	}
+	assert.Equal(t, "Abteilung ist Sales", saidCondition(`department eq "Sales"`).In(texts.German))
+	assert.Equal(t, `"a\"b\\c"`, quoted(`a"b\c`))
+}
+
+func TestPathsOfUnits(t *testing.T) {
+	assert.Equal(t, []string{"Corp", "A, B", "É"}, pathOf(`OU=\C3\89,OU=A\, B,OU=Corp,DC=corp,DC=example`))
+	assert.Nil(t, pathOf("DC=corp,DC=example"))
+	assert.Equal(t, "O'Brien, Patrick", nameOfDN(`CN=O'Brien\, Patrick,OU=Odd Names,DC=corp,DC=example`))
+	assert.Equal(t, "www.corp.example", nameOfDN("www.corp.example"))
+}
+
+func TestTheTreeOfUnits(t *testing.T) {
+	unit := func(path string) record {
+		return record{"path": path, "name": nameOfDN(path)}
+	}
+	tree := treeOf([]record{
+		unit(
+			"OU=b,OU=Corp,DC=x,DC=y",
+		), unit("OU=Corp,DC=x,DC=y"), unit("OU=a,OU=Corp,DC=x,DC=y"), unit("OU=deep,OU=a,OU=Corp,DC=x,DC=y"),
+	}, "ou=deep,ou=a,ou=corp,dc=x,dc=y")
+	require.Len(t, tree, 1)
+	assert.Equal(t, "Corp", tree[0].Name)
+	require.Len(t, tree[0].Below, 2)
+	assert.Equal(t, []string{"a", "b"}, []string{tree[0].Below[0].Name, tree[0].Below[1].Name})
+	assert.True(t, tree[0].Below[0].Open, "what is below is shown")
+	assert.False(t, tree[0].Below[1].Open)
+	assert.True(t, tree[0].Below[0].Below[0].Current)
+}
