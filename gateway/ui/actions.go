@@ -39,7 +39,7 @@ type input struct {
 func (i input) Hidden() bool { return i.Type == "hidden" }
 
 // actionOf returns an action for the object of a page.
-func (c *visit) actionOf(o *object, a *action) actionForm {
+func actionOf(c *visit, o *object, a *action) actionForm {
 	f := form.Of(a.operation)
 	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: address(doPath, a.operation)}
 	back := o.Kind.at(o.GUID)
@@ -72,8 +72,8 @@ func (c *visit) actionOf(o *object, a *action) actionForm {
 }
 
 // inlineForm returns an action of a row, with the object of the row as its input.
-func (c *visit) inlineForm(o *object, a *action, name string, row record) *actionForm {
-	shown := c.actionOf(o, a)
+func inlineForm(c *visit, o *object, a *action, name string, row record) *actionForm {
+	shown := actionOf(c, o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
 	shown.Label = texts.Of("object.remove")
 	names := map[string]string{a.target: nameIn(o.record), name: nameIn(row)}

@@ -63,20 +63,20 @@ func doAddress(operation string, pairs ...string) string {
 }
 
 // mayDo reports whether a role has the right to a row.
-func (c *visit) mayDo(op *ops.Operation) bool {
+func mayDo(c *visit, op *ops.Operation) bool {
 	return slices.ContainsFunc(c.principals, func(p *identity.Principal) bool {
 		return call.AuthoriseRow(p, op) == nil
 	})
 }
 
 // asked returns the form at the address; nil: there is none, or it is not for this person, which is said.
-func (c *visit) asked() *form.Form {
+func askedOperation(c *visit) *form.Form {
 	f := form.Of(c.r.PathValue("operation"))
 	switch {
 	case f == nil:
 		c.notFound(c.w, c.r)
 		return nil
-	case !c.mayDo(f.Op):
+	case !mayDo(c, f.Op):
 		label := texts.Each(f.Label)
 		why := &alert{Text: texts.Of("do.notYours", "action", label)}
 		c.page(http.StatusForbidden, "message", page{Title: label, Alert: why})
@@ -87,22 +87,22 @@ func (c *visit) asked() *form.Form {
 
 // doForm shows the form of a row: with what was typed before, or else with the values of the address and
 // of the object that it changes.
-func (c *visit) doForm() {
-	f := c.asked()
+func doForm(c *visit) {
+	f := askedOperation(c)
 	if f == nil {
 		return
 	}
 	var kept draft
 	if id := c.r.URL.Query().Get(draftName); id != "" {
 		if at, err := c.session.Kept(c.r.Context(), id, &kept); err == nil && at != 0 && kept.Operation == f.Op.ID {
-			c.showForm(f, kept)
+			showForm(c, f, kept)
 			return
 		}
 		kept = draft{Failed: &failure{Message: c.say("do.forgotten")}, Status: http.StatusGone}
 	}
 	kept.Typed = c.r.URL.Query()
-	c.prefill(f, kept.Typed)
-	c.showForm(f, kept)
+	prefill(c, f, kept.Typed)
+	showForm(c, f, kept)
 }
 
 // readers are the rows that read what a form changes, and the parameter that names it.
@@ -112,7 +112,7 @@ var readers = map[form.Pick][2]string{
 }
 
 // prefill adds the values that the object has, and as which each was shown.
-func (c *visit) prefill(f *form.Form, typed url.Values) {
+func prefill(c *visit, f *form.Form, typed url.Values) {
 	target := f.Target()
 	if target == nil || f.Op.Effect != ops.Update || typed.Get(target.Name) == "" {
 		return
@@ -178,7 +178,6 @@ type fieldView struct {
 	Control              form.Control
 	Choices              []choice
 	Least, Most          int64
-	Limited              bool // a number has the limits
 	Length               int  // zero: no limit
 	Demanded             bool // it must not be empty
 	Emptied              bool // it is empty on purpose if that is ticked
@@ -195,6 +194,9 @@ func (v fieldView) Image() bool  { return v.Control == form.Image }
 func (v fieldView) Secret() bool { return v.Control == form.Secret }
 func (v fieldView) Day() bool    { return v.Control == form.Day }
 func (v fieldView) Number() bool { return v.Control == form.Number }
+
+// Limited reports whether a number has the limits Least and Most.
+func (v fieldView) Limited() bool { return v.Most > 0 }
 
 // Here returns the address of the field on its page.
 func (v fieldView) Here() string { return "#" + v.ID }
@@ -238,18 +240,18 @@ type fixedView struct {
 	Label             texts.Text
 }
 
-func (c *visit) showForm(f *form.Form, d draft) {
-	body := formPage{Action: address(doPath, f.Op.ID), Back: c.backOf(f, d.Typed)}
+func showForm(c *visit, f *form.Form, d draft) {
+	body := formPage{Action: address(doPath, f.Op.ID), Back: backOf(c, f, d.Typed)}
 	names := map[string]string{}
 	target := f.Target()
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		v := c.fieldView(field, d)
+		v := viewOfField(c, field, d)
 		given := v.Error == nil && v.Value != "" && !v.HasWas
 		fixed := field.Pick != "" && given && isFixed(f, field, target, v.Value)
 		switch {
 		case fixed:
-			name := c.nameOfPicked(field.Pick, v.Value)
+			name := nameOfPicked(c, field.Pick, v.Value)
 			names[field.Name] = name
 			body.Fixed = append(body.Fixed, fixedView{field.Name, v.Value, name, v.Label})
 		case field.More:
@@ -288,10 +290,10 @@ func isFixed(f *form.Form, field, target *form.Field, value string) bool {
 		field.Pick == form.Zone && field == target && f.Op.Effect != ops.Create
 }
 
-func (c *visit) fieldView(field *form.Field, d draft) fieldView {
+func viewOfField(c *visit, field *form.Field, d draft) fieldView {
 	v := fieldView{
 		ID: "f-" + field.Name, Name: field.Name, Control: field.Control, Length: field.Length,
-		Least: field.Least, Most: field.Most, Limited: field.Most > 0, Emptied: field.Emptied,
+		Least: field.Least, Most: field.Most, Emptied: field.Emptied,
 		Demanded: field.Required && !field.Emptied, Open: !field.Required && field.Default == "",
 		Label: texts.Each(field.Label), Help: texts.Each(field.Help),
 		Value: d.Typed.Get(field.Name),
@@ -338,7 +340,7 @@ func sectionOf(f *form.Form) string {
 }
 
 // backOf returns the page that a form was opened from, or else that of the object that it changes.
-func (c *visit) backOf(f *form.Form, typed url.Values) string {
+func backOf(c *visit, f *form.Form, typed url.Values) string {
 	if back := typed.Get(backName); back != "" {
 		return next(back)
 	}
@@ -357,8 +359,8 @@ func kindNamed(pick form.Pick) *kind {
 }
 
 // do takes what was typed into a form, and goes to the preview of what it would change, or back to the form.
-func (c *visit) do() {
-	f := c.asked()
+func doOperation(c *visit) {
+	f := askedOperation(c)
 	if f == nil {
 		return
 	}
@@ -369,14 +371,14 @@ func (c *visit) do() {
 			typed[name] = values
 		}
 	}
-	if err := c.readImage(f, typed); err != nil {
-		c.leave(f, draft{Typed: typed, Problems: []form.Problem{*err}})
+	if err := readImage(c, f, typed); err != nil {
+		leaveForm(c, f, draft{Typed: typed, Problems: []form.Problem{*err}})
 		return
 	}
 	meant := maps.Clone(typed)
 	var problems []form.Problem
 	for i := range f.Fields {
-		if p := c.resolve(&f.Fields[i], meant); p != nil {
+		if p := resolvePick(c, &f.Fields[i], meant); p != nil {
 			problems = append(problems, *p)
 		}
 	}
@@ -393,19 +395,19 @@ func (c *visit) do() {
 		}
 	}
 	if len(problems) > 0 {
-		c.leave(f, draft{Typed: typed, Problems: problems})
+		leaveForm(c, f, draft{Typed: typed, Problems: problems})
 		return
 	}
-	s := &step{Form: f, Given: call.Values(given), Typed: typed, Back: c.backOf(f, meant)}
+	s := &step{Form: f, Given: call.Values(given), Typed: typed, Back: backOf(c, f, meant)}
 	if failed := c.plan(s); failed != nil {
-		c.leave(f, c.refusedDraft(f, typed, failed))
+		leaveForm(c, f, refusedDraft(c, f, typed, failed))
 		return
 	}
 	c.goTo(address("steps", s.ID))
 }
 
 // refusedDraft returns the draft of a form that the API has refused, with what it says at the fields.
-func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) draft {
+func refusedDraft(c *visit, f *form.Form, typed url.Values, failed *answer) draft {
 	d := draft{Typed: typed}
 	if failed.Error != nil && failed.Status != http.StatusForbidden {
 		for _, detail := range failed.Error.Details {
@@ -421,11 +423,11 @@ func (c *visit) refusedDraft(f *form.Form, typed url.Values, failed *answer) dra
 }
 
 // leave keeps a form as it was left, without its secrets, and shows it at an address of its own.
-func (c *visit) leave(f *form.Form, d draft) {
+func leaveForm(c *visit, f *form.Form, d draft) {
 	d.Operation, d.Typed = f.Op.ID, withoutSecrets(f, d.Typed)
 	id := signin.NewID()
 	if err := c.session.Keep(c.r.Context(), id, 0, d); err != nil {
-		c.showForm(f, d) // at least here nothing is lost
+		showForm(c, f, d) // at least here nothing is lost
 		return
 	}
 	c.goTo(doAddress(f.Op.ID, draftName, id))
@@ -455,7 +457,7 @@ func typedAddress(f *form.Form, typed url.Values) string {
 }
 
 // readImage puts the image of a form among what was typed, as small as the directory keeps it.
-func (c *visit) readImage(f *form.Form, typed url.Values) *form.Problem {
+func readImage(c *visit, f *form.Form, typed url.Values) *form.Problem {
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		if field.Control != form.Image {
@@ -472,7 +474,7 @@ func (c *visit) readImage(f *form.Form, typed url.Values) *form.Problem {
 			typed.Set(field.Name, base64.StdEncoding.EncodeToString(data))
 		}
 		if err != nil {
-			return &form.Problem{Field: field.Name, Text: *c.words("do.image")}
+			return &form.Problem{Field: field.Name, Text: *wordsOfPick(c, "do.image")}
 		}
 	}
 	return nil
@@ -495,10 +497,10 @@ type doGroup struct {
 }
 
 // doAll shows every action that the person may do.
-func (c *visit) doAll() {
+func doAll(c *visit) {
 	var groups []doGroup
 	for _, f := range form.All() {
-		if !c.mayDo(f.Op) || f.Op.ID == "change.undo" {
+		if !mayDo(c, f.Op) || f.Op.ID == "change.undo" {
 			continue
 		}
 		id := groupOf(f)

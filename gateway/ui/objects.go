@@ -165,7 +165,7 @@ func (c *visit) offer(o *object) {
 	for i := range o.Kind.actions {
 		a := &o.Kind.actions[i]
 		switch {
-		case !c.mayDo(a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
+		case !mayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
 		case !c.reaches(o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
@@ -173,9 +173,9 @@ func (c *visit) offer(o *object) {
 		case a.Inline:
 			o.inline[a.ID] = a
 		case a.Secondary():
-			o.Forms = append(o.Forms, c.actionOf(o, a))
+			o.Forms = append(o.Forms, actionOf(c, o, a))
 		default:
-			o.Buttons = append(o.Buttons, c.actionOf(o, a))
+			o.Buttons = append(o.Buttons, actionOf(c, o, a))
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (c *visit) related(o *object, r record, remove string) relatedRow {
 		row.Link = k.at(r.Text("guid"))
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
-		row.Remove = c.inlineForm(o, a, a.input, r)
+		row.Remove = inlineForm(c, o, a, a.input, r)
 	}
 	return row
 }

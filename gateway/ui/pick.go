@@ -31,7 +31,7 @@ var searched = map[form.Pick]string{
 type pickOption struct{ Kind, Icon, Value, Name, About string }
 
 // pick answers a picker with what fits what was typed.
-func (c *visit) pick() {
+func showPick(c *visit) {
 	kind, text := form.Pick(c.r.PathValue("kind")), strings.TrimSpace(c.r.URL.Query().Get("q"))
 	var all []pickOption
 	add := func(icon, value, name, about string) {
@@ -41,13 +41,13 @@ func (c *visit) pick() {
 	}
 	switch kind {
 	case form.Unit:
-		for _, dn := range c.units() {
+		for _, dn := range pickUnits(c) {
 			if path := pathText(dn); strings.Contains(folded(path), folded(text)) {
 				add("ou", path, path, "")
 			}
 		}
 	case form.Zone:
-		for _, zone := range c.zones() {
+		for _, zone := range pickZones(c) {
 			if strings.Contains(folded(zone), folded(text)) {
 				add("zone", zone, zone, "")
 			}
@@ -57,7 +57,7 @@ func (c *visit) pick() {
 			c.notFound(c.w, c.r)
 			return
 		}
-		hits, _ := c.hits(kind, text)
+		hits, _ := pickHits(c, kind, text)
 		for _, hit := range hits {
 			icon := hit.Text("type")
 			if icon == "user" {
@@ -66,11 +66,11 @@ func (c *visit) pick() {
 			add(icon, pickValue(hit), hit.first("displayName", "name"), aboutHit(hit))
 		}
 	}
-	c.fragment("pick", all)
+	pickFragment(c, "pick", all)
 }
 
 // fragment renders a part of a page, which the script puts into one.
-func (c *visit) fragment(name string, body any) {
+func pickFragment(c *visit, name string, body any) {
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.w.WriteHeader(http.StatusOK)
 	_ = templates[c.lang()][name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
@@ -92,7 +92,7 @@ func aboutHit(hit record) string {
 }
 
 // hits returns what the search finds for a text.
-func (c *visit) hits(kind form.Pick, text string) ([]record, bool) {
+func pickHits(c *visit, kind form.Pick, text string) ([]record, bool) {
 	a := c.listed(list{
 		operation: "search.find", key: "guid", before: bestFor(text),
 		values: call.Values{"Text": text, "Type": searched[kind], "Limit": "50"},
@@ -101,7 +101,7 @@ func (c *visit) hits(kind form.Pick, text string) ([]record, bool) {
 }
 
 // units returns the distinguished names of the organizational units that the person may see.
-func (c *visit) units() (all []string) {
+func pickUnits(c *visit) (all []string) {
 	a := c.listed(list{operation: "ou.list", key: "guid", before: byName, values: call.Values{}})
 	for _, r := range records[record](a) {
 		all = append(all, r.Text("path"))
@@ -111,7 +111,7 @@ func (c *visit) units() (all []string) {
 }
 
 // zones returns the names of the zones that the person may see.
-func (c *visit) zones() (all []string) {
+func pickZones(c *visit) (all []string) {
 	a := c.listed(list{operation: "zone.list", key: "zoneName", before: byZone, values: call.Values{}})
 	for _, r := range records[record](a) {
 		all = append(all, r.first("zoneName", "name"))
@@ -121,7 +121,7 @@ func (c *visit) zones() (all []string) {
 
 // resolve puts the identity of the object that a field names in place of its name, or says why that is not
 // known.
-func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
+func resolvePick(c *visit, field *form.Field, typed url.Values) *form.Problem {
 	value := strings.TrimSpace(typed.Get(field.Name))
 	was, shown := typed.Get(form.Was+field.Name), typed.Has(form.Was+field.Name)
 	if field.Pick == "" || value == "" || shown && was == value {
@@ -135,7 +135,7 @@ func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		found, problem := c.meant(field.Pick, line)
+		found, problem := meantObject(c, field.Pick, line)
 		if problem != nil {
 			return &form.Problem{Field: field.Name, Text: *problem}
 		}
@@ -147,12 +147,12 @@ func (c *visit) resolve(field *form.Field, typed url.Values) *form.Problem {
 
 // meant returns the identity of an object by what people call it. What cannot be looked up stays as it is:
 // the API knows further names.
-func (c *visit) meant(pick form.Pick, text string) (identity string, problem *form.Words) {
+func meantObject(c *visit, pick form.Pick, text string) (identity string, problem *form.Words) {
 	switch {
 	case isGUID(text), strings.Contains(strings.ToUpper(text), "DC="), strings.HasPrefix(text, "S-1-"):
 		return text, nil
 	case pick == form.Unit:
-		return c.meantUnit(text)
+		return meantUnit(c, text)
 	case searched[pick] == "":
 		return text, nil
 	}
@@ -160,14 +160,14 @@ func (c *visit) meant(pick form.Pick, text string) (identity string, problem *fo
 	if _, after, has := strings.Cut(text, `\`); has {
 		plain = after
 	}
-	all, ok := c.hits(pick, plain)
+	all, ok := pickHits(c, pick, plain)
 	if !ok {
 		all = nil
 	}
 	exact := named(all, plain)
 	if open := strings.LastIndex(plain, " ("); len(exact) == 0 && open > 0 && strings.HasSuffix(plain, ")") {
 		logon := plain[open+2 : len(plain)-1]
-		more, found := c.hits(pick, logon)
+		more, found := pickHits(c, pick, logon)
 		ok, all = ok || found, append(all, more...)
 		exact = named(more, logon)
 	}
@@ -175,13 +175,13 @@ func (c *visit) meant(pick form.Pick, text string) (identity string, problem *fo
 	case len(exact) == 1:
 		return exact[0].Text("guid"), nil
 	case len(exact) > 1:
-		return "", c.words("pick.several", "name", text, "names", namesOf(exact))
+		return "", wordsOfPick(c, "pick.several", "name", text, "names", namesOf(exact))
 	case !ok, strings.Contains(text, "@"):
 		return text, nil
 	case len(all) > 0:
-		return "", c.words("pick.near", "name", text, "names", namesOf(all))
+		return "", wordsOfPick(c, "pick.near", "name", text, "names", namesOf(all))
 	}
-	return "", c.words("pick.none", "name", text)
+	return "", wordsOfPick(c, "pick.none", "name", text)
 }
 
 // named returns the hits that have a name. If one has it as its logon name, that is the only one meant.
@@ -200,8 +200,8 @@ func named(hits []record, name string) (all []record) {
 	return all
 }
 
-func (c *visit) meantUnit(text string) (string, *form.Words) {
-	all := c.units()
+func meantUnit(c *visit, text string) (string, *form.Words) {
+	all := pickUnits(c)
 	if len(all) == 0 {
 		return text, nil
 	}
@@ -221,11 +221,11 @@ func (c *visit) meantUnit(text string) (string, *form.Words) {
 	case len(exact) == 1:
 		return exact[0], nil
 	case len(exact) > 1:
-		return "", c.words("pick.several", "name", text, "names", pathsOf(exact))
+		return "", wordsOfPick(c, "pick.several", "name", text, "names", pathsOf(exact))
 	case len(near) > 0:
-		return "", c.words("pick.near", "name", text, "names", pathsOf(near))
+		return "", wordsOfPick(c, "pick.near", "name", text, "names", pathsOf(near))
 	}
-	return "", c.words("pick.none", "name", text)
+	return "", wordsOfPick(c, "pick.none", "name", text)
 }
 
 const mostNear = 3
@@ -247,7 +247,7 @@ func pathsOf(dns []string) string {
 }
 
 // words returns a text in all languages.
-func (c *visit) words(key string, pairs ...any) *form.Words {
+func wordsOfPick(c *visit, key string, pairs ...any) *form.Words {
 	var all form.Words
 	for lang := range all {
 		all[lang] = texts.Of(key, pairs...).In(texts.Lang(lang))
@@ -317,14 +317,14 @@ func isGUID(text string) bool {
 }
 
 // nameOfPicked returns the name of an object that a field names by its identity.
-func (c *visit) nameOfPicked(pick form.Pick, identity string) string {
+func nameOfPicked(c *visit, pick form.Pick, identity string) string {
 	if pick == form.Unit || strings.Contains(identity, "DC=") {
 		return lastOf(pathText(identity))
 	}
 	reader, known := readers[pick]
 	if pick == form.Holder {
 		for _, each := range []form.Pick{form.Person, form.Group} {
-			if name := c.nameOfPicked(each, identity); name != identity {
+			if name := nameOfPicked(c, each, identity); name != identity {
 				return name
 			}
 		}

@@ -225,7 +225,7 @@ func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Nav = c.session.Name, c.Version, nav(c, shown.Section)
 	shown.Initials = initials(shown.Name)
 	if shown.Said == nil {
-		shown.Said = c.message()
+		shown.Said = messageOf(c)
 	}
 	if len(c.principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")

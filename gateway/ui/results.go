@@ -36,7 +36,7 @@ func would(c *visit, j job) (all []wouldRow, more bool) {
 			var told stepPage
 			for _, o := range p.Objects {
 				for _, change := range o.Changes {
-					c.tell(&told, f, o, change)
+					tellOf(c, &told, f, o, change)
 				}
 			}
 			for _, line := range told.Lines {

@@ -33,10 +33,10 @@ func New(o Options) *Pages {
 		}
 		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k) }))
 	}
-	p.routes.HandleFunc("GET /ui/do", p.person((*visit).doAll))
-	p.routes.HandleFunc("GET /ui/do/{operation}", p.person((*visit).doForm))
-	p.routes.HandleFunc("POST /ui/do/{operation}", p.filled((*visit).do))
-	p.routes.HandleFunc("GET /ui/pick/{kind}", p.person((*visit).pick))
+	p.routes.HandleFunc("GET /ui/do", p.person(doAll))
+	p.routes.HandleFunc("GET /ui/do/{operation}", p.person(doForm))
+	p.routes.HandleFunc("POST /ui/do/{operation}", p.filled(doOperation))
+	p.routes.HandleFunc("GET /ui/pick/{kind}", p.person(showPick))
 	p.routes.HandleFunc("GET /ui/steps/{step}", p.person((*visit).shownStep))
 	p.routes.HandleFunc("POST /ui/steps/{step}", p.form(p.person((*visit).confirm)))
 	p.routes.HandleFunc("POST /ui/steps/{step}/close", p.form(p.person((*visit).closeStep)))

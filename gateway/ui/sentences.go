@@ -62,7 +62,7 @@ const noEffect = "none"
 // existsField is the field of a plan that says whether the object is there.
 const existsField = "exists"
 
-func (c *visit) showStep(status int, s *step, said *alert, password string) {
+func showStep(c *visit, status int, s *step, said *alert, password string) {
 	body := stepPage{
 		ID: s.ID, Back: s.Back, Saying: texts.Each(s.Says), Nothing: s.Plan.Effect == noEffect,
 		Undo: wordOf("plan.undo", s.Plan.Undo), Again: typedAddress(s.Form, s.Typed),
@@ -70,14 +70,14 @@ func (c *visit) showStep(status int, s *step, said *alert, password string) {
 	}
 	for _, o := range s.Plan.Objects {
 		for _, change := range o.Changes {
-			c.tell(&body, s.Form, o, change)
+			tellOf(c, &body, s.Form, o, change)
 		}
 	}
-	body.Worth = c.worth(s)
+	body.Worth = worthOf(c, s)
 	title := body.Saying
 	if s.Result != nil {
 		body.Done, body.Good = true, s.Result.ok()
-		said = c.result(&body, s, password)
+		said = resultOf(c, &body, s, password)
 		if !s.Result.ok() {
 			title = texts.Of("step.notDone", "what", title)
 		}
@@ -89,7 +89,7 @@ func (c *visit) showStep(status int, s *step, said *alert, password string) {
 var dangers = map[string]bool{"user.disable": true, "computer.disable": true}
 
 // result adds what a step did, and returns what is wrong with it.
-func (c *visit) result(body *stepPage, s *step, password string) *alert {
+func resultOf(c *visit, body *stepPage, s *step, password string) *alert {
 	body.Next = withDone(s.landing(), s.ID)
 	if s.Form.Op.ID == "membership.copy" {
 		body.Parts = records[copied](s.Result)
@@ -110,7 +110,7 @@ func (c *visit) result(body *stepPage, s *step, password string) *alert {
 const mostAddress = 6 << 10
 
 // tell adds what a plan says of one change.
-func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChange) {
+func tellOf(c *visit, body *stepPage, f *form.Form, o planned, change plannedChange) {
 	name := lastOf(pathText(o.DistinguishedName))
 	line := func(mark, icon, key string, pairs ...any) {
 		body.Lines = append(body.Lines, stepLine{mark, icon, texts.Of(key, append(pairs, "object", name)...)})
@@ -132,7 +132,7 @@ func (c *visit) tell(body *stepPage, f *form.Form, o planned, change plannedChan
 		line("−", "minus", "step.deleted")
 	default:
 		body.Rows = append(body.Rows, plannedRow{
-			name, c.fieldName(f, change.Field), shown(change.Before), shown(change.After),
+			name, nameOfField(c, f, change.Field), shown(change.Before), shown(change.After),
 		})
 	}
 }
@@ -144,7 +144,7 @@ func aboveOf(dn string) string {
 }
 
 // fieldName returns what people call a field of a plan.
-func (c *visit) fieldName(f *form.Form, field string) texts.Text {
+func nameOfField(c *visit, f *form.Form, field string) texts.Text {
 	if key := "field." + field; texts.Has(key) {
 		return texts.Of(key)
 	}
@@ -236,7 +236,7 @@ func namesIn(value json.RawMessage) []string {
 }
 
 // worth returns what is unusual: checks that failed, warnings, and what others have changed meanwhile.
-func (c *visit) worth(s *step) (all []texts.Text) {
+func worthOf(c *visit, s *step) (all []texts.Text) {
 	for _, check := range s.Plan.Checks {
 		if check.State == schema.CheckFailed {
 			all = append(all, texts.Raw(check.Message))
@@ -250,11 +250,11 @@ func (c *visit) worth(s *step) (all []texts.Text) {
 			all = append(all, texts.Raw(w.Message))
 		}
 	}
-	return append(all, c.meanwhile(s)...)
+	return append(all, changedMeanwhile(c, s)...)
 }
 
 // meanwhile says what was changed of the objects of a step since its preview, which it does not touch.
-func (c *visit) meanwhile(s *step) (all []texts.Text) {
+func changedMeanwhile(c *visit, s *step) (all []texts.Text) {
 	if s.Plan.Made == "" || !c.may(identity.ChangeRead) {
 		return nil
 	}
@@ -282,7 +282,7 @@ func (c *visit) meanwhile(s *step) (all []texts.Text) {
 const doneName = "done"
 
 // message returns what the page says about a step that was done; nil: nothing.
-func (c *visit) message() *done {
+func messageOf(c *visit) *done {
 	id := c.r.URL.Query().Get(doneName)
 	if c.r.Method != http.MethodGet || id == "" {
 		return nil
@@ -291,7 +291,7 @@ func (c *visit) message() *done {
 	if s == nil || s.Result == nil || !s.Result.ok() {
 		return nil
 	}
-	m := &done{Text: texts.Of("step.done", "what", texts.Each(s.Says)), Notes: c.worth(s)}
+	m := &done{Text: texts.Of("step.done", "what", texts.Each(s.Says)), Notes: worthOf(c, s)}
 	if s.Plan.Effect == noEffect {
 		m.Text = texts.Of("step.same", "what", texts.Each(s.Says))
 	}
@@ -303,7 +303,7 @@ func (c *visit) message() *done {
 		m.Path, m.More = address("changes", change), texts.Of("step.see")
 	}
 	undo := form.Of("change.undo")
-	if s.Form != undo && s.Form.Op.Undo.Never == "" && c.mayDo(undo.Op) {
+	if s.Form != undo && s.Form.Op.Undo.Never == "" && mayDo(c, undo.Op) {
 		m.Undo = doAddress(undo.Op.ID, "ChangeId", change, backName, s.landing())
 	}
 	return m

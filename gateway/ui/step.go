@@ -206,7 +206,7 @@ func (c *visit) sentences(s *step) (says form.Words) {
 		value, _ := s.Given[field.Name].(string)
 		names[field.Name] = value
 		if field.Pick != "" && value != "" {
-			names[field.Name] = c.nameOfPicked(field.Pick, value)
+			names[field.Name] = nameOfPicked(c, field.Pick, value)
 			for _, o := range s.Plan.Objects {
 				if o.GUID == value && names[field.Name] == value {
 					names[field.Name] = lastOf(pathText(o.DistinguishedName))
@@ -273,7 +273,7 @@ func (c *visit) confirm() {
 	}
 	s.Result, s.secrets = a, nil
 	if err := c.keep(s); err != nil || generated != "" && s.sealed == nil {
-		c.showStep(http.StatusOK, s, nil, generated) // what could not be kept is in this answer only
+		showStep(c, http.StatusOK, s, nil, generated) // what could not be kept is in this answer only
 		return
 	}
 	c.goTo(s.after())
@@ -365,7 +365,7 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 	s.Result, s.secrets = drifted, nil
 	_ = c.keep(s) // the plan cannot be applied any more, which another press would show again
 	if failed := c.plan(again); failed != nil {
-		c.leave(s.Form, c.refusedDraft(s.Form, s.Typed, failed))
+		leaveForm(c, s.Form, refusedDraft(c, s.Form, s.Typed, failed))
 		return
 	}
 	c.goTo(address("steps", again.ID))
@@ -386,7 +386,7 @@ func (c *visit) shownStep() {
 	if s.Drifted && s.Result == nil {
 		said = &alert{Text: texts.Of("step.drifted")}
 	}
-	c.showStep(http.StatusOK, s, said, c.password(s))
+	showStep(c, http.StatusOK, s, said, c.password(s))
 }
 
 // tooLate says that a step is not kept any more.

@@ -57,19 +57,19 @@ func oddActions(t *testing.T, k *kind, api given, pages map[string]string) {
 		s.Warned = []warning{{Message: odd}}
 		name := k.path + " " + k.actions[i].ID
 		pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
-			c.showStep(http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
+			showStep(c, http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
 		})
 		done := *s
 		done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
 		pages["result of "+name] = shownAt(t, api, base, func(c *visit) {
-			c.showStep(http.StatusOK, &done, nil, odd)
+			showStep(c, http.StatusOK, &done, nil, odd)
 		})
 		pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
 			typed := url.Values{"back": {odd}}
 			for i := range s.Form.Fields {
 				typed.Set(s.Form.Fields[i].Name, odd)
 			}
-			c.showForm(s.Form, draft{Typed: typed})
+			showForm(c, s.Form, draft{Typed: typed})
 		})
 	}
 }
