@@ -15,7 +15,7 @@ var attributes = map[string][]string{
 	"AllowEmptyCollection": {},
 	"AllowEmptyString":     {},
 	"AllowNull":            {},
-	"CmdletBinding":        {"ConfirmImpact", "DefaultParameterSetName", "PositionalBinding", "SupportsShouldProcess"},
+	"CmdletBinding":        {"ConfirmImpact", "DefaultParameterSetName", "HelpUri", "PositionalBinding", "SupportsShouldProcess"},
 	"Parameter":            {"Mandatory", "ParameterSetName", "Position", "ValueFromPipeline", "ValueFromPipelineByPropertyName"},
 	"ValidateSet":          {},
 }
