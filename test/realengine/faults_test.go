@@ -88,14 +88,22 @@ func faultsOf(t *testing.T, path string) {
 // longestSecret is the limit of a SecureString in characters, less one.
 const longestSecret = 65535
 
+// readSecret returns the statements that read the secret of a text into $plain. On a real engine
+// NetworkCredential.Password ends at a NUL; the sandbox has no Marshal, and its Password does not.
+func readSecret(standIn bool) string {
+	if standIn {
+		return "$plain = [System.Net.NetworkCredential]::new('', $Secret).Password"
+	}
+	return `$place = [System.Runtime.InteropServices.Marshal]::SecureStringToBSTR($Secret)
+try { $plain = [System.Runtime.InteropServices.Marshal]::PtrToStringBSTR($place) }
+finally { [System.Runtime.InteropServices.Marshal]::ZeroFreeBSTR($place) }`
+}
+
 // textsArrive: texts and secrets make the round trip unchanged.
-func textsArrive(t *testing.T, path string) {
+func textsArrive(t *testing.T, path string, standIn bool) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayEcho", Text: `[CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List, [Parameter(Mandatory)] [securestring] $Secret)
-# NetworkCredential.Password ends at a NUL.
-$place = [System.Runtime.InteropServices.Marshal]::SecureStringToBSTR($Secret)
-try { $plain = [System.Runtime.InteropServices.Marshal]::PtrToStringBSTR($place) }
-finally { [System.Runtime.InteropServices.Marshal]::ZeroFreeBSTR($place) }
+` + readSecret(standIn) + `
 [ordered]@{
     text   = [string]$Text
     length = [int]$Text.Length

@@ -73,7 +73,7 @@ func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("module", func(t *testing.T) { modulesAreOurs(t, path) })
 	t.Run("texts", func(t *testing.T) { textsParse(t, path, every > 1) })
 	t.Run("faults", func(t *testing.T) { faultsOf(t, path) })
-	t.Run("hostile", func(t *testing.T) { textsArrive(t, path) })
+	t.Run("hostile", func(t *testing.T) { textsArrive(t, path, every > 1) })
 	t.Run("contract", func(t *testing.T) {
 		sameAnswers(t, every, func(t testing.TB, world *sandbox.World) session.Starter { return powerShell(t, path, world) })
 	})

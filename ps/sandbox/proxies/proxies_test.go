@@ -26,7 +26,7 @@ func all(t *testing.T) []Module {
 	require.NoError(t, err)
 	modules, err := Modules(described)
 	require.NoError(t, err)
-	require.Len(t, modules, 2)
+	require.Len(t, modules, 4)
 	return modules
 }
 
