@@ -142,8 +142,8 @@ var systemOwned = strings.Fields(strings.ToLower(`
 // the fields of filters and the parameters of the rows of users have, besides systemOwned.
 var fixed = strings.Fields(`
 	accountexpired after changepassword changepasswordnextlogon city company count country created
-	department description displayname dryrun emailaddress enabled filter firstname force givenname
-	groupname guid homedirectory homedrive homefolderdirectory homefolderdrive homefolderpath homephone
+	department description displayname dryrun emailaddress enabled filter firstname force generate
+	givenname groupname guid homedirectory homedrive homefolderdirectory homefolderdrive homefolderpath homephone
 	initials isprotected jobtitle l lastlogonapprox lastname limit lockedout mail manager memberofnested
 	mobile mobilephone modified neverloggedon newpassword newusername nogroups office officephone oupath
 	parent password passwordexpired passwordexpires passwordlastset passwordneverexpired

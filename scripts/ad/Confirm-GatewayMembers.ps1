@@ -14,7 +14,7 @@ $members = @{}
 foreach ($item in @(Select-GatewayPresent -Group $group -Guid $others -Server $Server)) { $members[[string]$item.ObjectGUID] = $item }
 $state = [ordered]@{ exists = 'True' }
 $left = @()
-$there = @(foreach ($guid in @($members.Keys)) { $members[$guid] })
+$there = @(foreach ($guid in $others) { if ($members.ContainsKey($guid)) { $members[$guid] } })
 if ($others.Length -gt 0) {
     $known = Find-GatewayNamed -Identity $others -Server $Server
     foreach ($guid in $others) {

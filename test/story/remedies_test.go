@@ -318,6 +318,7 @@ const similarKey = "dn: CN=2026-02-05T09:12:44-00:00{7F6B1D5C-0000-4000-8000-000
 var notTried = map[string]string{
 	"The member '$name' may be several objects. Use one of the distinguished names: '$choice'.": "the directory keeps account names unique",
 	"OUPath names where to search, Recursive=true searches below that, too.":                    "a warning of a call that succeeds",
+	"$Name' is a domain controller that exists. Demote it, or remove its account, first.":       "only tools of Windows demote a controller",
 	"An administrator of the domain names another one with $tool first.":                        "only tools of Windows change default containers",
 }
 
