@@ -87,7 +87,8 @@ const wrongPassword = "the user is unknown or the password is wrong"
 // unknownCertificate says how an administrator can name a certificate that stands for
 // no token.
 func unknownCertificate(certificate *x509.Certificate) string {
-	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): a token must name it exactly",
+	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): "+
+		"a token must name it exactly",
 		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
 }
 

@@ -28,7 +28,7 @@ type listing struct {
 	object    string // parameter that names an object in the operations for many
 }
 
-// column is a column of a list. Its text is that of its name below "column.".
+// column is a column of a list. Its text has the key "column." and its name.
 type column struct {
 	name, class string
 	cell        func(r record) cell
@@ -46,7 +46,7 @@ type cell struct {
 	Code         bool
 }
 
-// view is a filter that people often want. Its text is that of its id below "view.".
+// view is a filter that people often want. Its text has the key "view." and its id.
 type view struct {
 	id, filter, icon string
 	tone             color
@@ -54,7 +54,7 @@ type view struct {
 	tile             bool // it stands on the home page
 }
 
-// many is what can be done with all that are selected. Its text is that of its id below "many.".
+// many is what can be done with all that are selected. Its text has the key "many." and its id.
 type many struct {
 	id, operation string
 	scope         identity.Scope

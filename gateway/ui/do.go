@@ -221,7 +221,7 @@ type formPage struct {
 	MoreOpen bool
 	Fixed    []fixedView
 	Problems []fieldView  // with an error, for the summary
-	General  []texts.Text // what is wrong with several fields
+	General  []texts.Text // faults that concern several fields
 	Count    texts.Text
 	Wrong    bool
 	Back     string

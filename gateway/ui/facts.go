@@ -52,7 +52,7 @@ func factsOf(r record, rows []factRow) []fact {
 	return all
 }
 
-// factSection is a card of facts. Its text is that of its title below "object.".
+// factSection is a card of facts. Its text has the key "object." and its title.
 type factSection struct {
 	title string
 	rows  []factRow

@@ -33,7 +33,7 @@ type jobProblem struct {
 	ID, Field, Message string
 }
 
-// jobItem is what became of an item.
+// jobItem is the outcome of an item.
 type jobItem struct {
 	Line              int
 	ID, Code, Message string
@@ -276,7 +276,7 @@ type jobPage struct {
 	WouldMore    bool
 }
 
-// job shows one job and what became of its items.
+// job shows one job and the outcome of each item.
 func (c *visit) job(failed *answer) {
 	id := c.r.PathValue("id")
 	a := c.get("job.get", jobID, id)

@@ -20,7 +20,7 @@ import (
 //go:embed templates assets
 var files embed.FS
 
-// assetsVersion changes with the files, so that browsers may keep them for ever.
+// assetsVersion changes with the files, so that browsers may keep them forever.
 var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/icons.svg")
 
 func hashOf(names ...string) string {
@@ -64,7 +64,7 @@ func parse(lang texts.Lang, names ...string) map[string]*template.Template {
 	return all
 }
 
-// functions are those of the templates of a language.
+// functions returns the functions of the templates in a language.
 func functions(lang texts.Lang) template.FuncMap {
 	return template.FuncMap{
 		"t":      func(key string, pairs ...any) texts.Text { return texts.Of(key, pairs...) },
@@ -121,7 +121,7 @@ type looks struct {
 type page struct {
 	Title    texts.Text
 	Section  string // of the menu
-	Name     string // of who is signed in; empty: nobody
+	Name     string // of the person signed in; empty: nobody
 	Initials string
 	Role     texts.Text
 	Form     string // token

@@ -31,7 +31,7 @@ type stepPage struct {
 	Left        texts.Text // how long the password is shown
 	MembersStay bool
 	Seconds     int
-	Gone        bool // a password was generated that is not shown any more
+	Gone        bool // a password was generated that is no longer shown
 	Next        string
 	Parts       []copied
 }
@@ -85,10 +85,10 @@ func showStep(c *visit, status int, s *step, said *alert, password string) {
 	c.page(status, "step", page{Title: title, Section: sectionOf(s.Form), Alert: said, Body: body})
 }
 
-// dangers are the rows besides removals whose button is that of a danger.
+// dangers are the rows besides removals whose button warns of a danger.
 var dangers = map[string]bool{"user.disable": true, "computer.disable": true}
 
-// result adds what a step did, and returns what is wrong with it.
+// resultOf adds what a step did, and returns the alert about its faults.
 func resultOf(c *visit, body *stepPage, s *step, password string) *alert {
 	body.Next = withDone(s.landing(), s.ID)
 	if s.Form.Op.ID == "membership.copy" {

@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// retryAfter is after how many seconds whoever cannot sign in at the moment tries again.
+// retryAfter is after how many seconds a person who cannot sign in at the moment tries again.
 const retryAfter = "5"
 
 // signInPage is the page to sign in on.
@@ -177,7 +177,7 @@ func (p *Pages) setFormCookie(w http.ResponseWriter, r *http.Request, age int) {
 	})
 }
 
-// ticket signs the person in who is signed in to Windows, and asks for the ticket first.
+// ticket signs in the person that Windows has signed in, and asks for the ticket first.
 func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
 	if !p.Gate.Tickets() {
 		p.notFound(w, r)

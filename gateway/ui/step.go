@@ -57,7 +57,7 @@ type step struct {
 	Drifted bool    // the object changed after an earlier preview
 	Result  *answer // nil: not confirmed
 	role    role    // that made the plan
-	sealed  []byte  // a password that was generated; nil: none, or it is not shown any more
+	sealed  []byte  // a password that was generated; nil: none, or it is no longer shown
 	shown   time.Time
 
 	version signin.Version
@@ -363,7 +363,7 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 		Form: s.Form, Given: s.Given, secrets: maps.Clone(s.secrets), Typed: s.Typed, Back: s.Back, Drifted: true,
 	}
 	s.Result, s.secrets = drifted, nil
-	_ = c.keep(s) // the plan cannot be applied any more, which another press would show again
+	_ = c.keep(s) // the plan can no longer be applied, which another press would show again
 	if failed := c.plan(again); failed != nil {
 		leaveForm(c, s.Form, refusedDraft(c, s.Form, s.Typed, failed))
 		return
@@ -389,7 +389,7 @@ func (c *visit) shownStep() {
 	showStep(c, http.StatusOK, s, said, c.password(s))
 }
 
-// tooLate says that a step is not kept any more.
+// tooLate says that a step is no longer kept.
 func (c *visit) tooLate() {
 	gone := &alert{Text: texts.Of("step.gone")}
 	c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: gone})

@@ -2,9 +2,8 @@
 // and one's own changes. They are rendered here and work without a script.
 //
 // The pages reach the directory only by calls of operations, which they make as the person who
-// is signed in ([API]). So scopes, limits, rates, plans and audit are
-// those of every caller. A change is a preview (a dry run and its plan), a confirmation
-// (its PlanId) and a result, see change.go.
+// is signed in ([API]). So the scopes, limits, rates, plans and audit of the API apply to them.
+// A change is a preview (a dry run and its plan), a confirmation (its PlanId) and a result, see step.go.
 package ui
 
 import (

@@ -135,3 +135,16 @@ func (b *browser) cookie() string {
 	}
 	return ""
 }
+
+// submitFrom fills in a form of a page and sends it.
+func (b *browser) submitFrom(page, action string, pairs ...string) int {
+	b.t.Helper()
+	require.Equal(b.t, 200, b.get(page))
+	return b.submit(action, pairs...)
+}
+
+// person shows the page of lea.
+func (b *browser) person(t testing.TB) string {
+	require.Equal(t, 200, b.get("/ui/people/"+lea), b.page)
+	return b.page
+}

@@ -166,13 +166,6 @@ func TestSignInsAreAudited(t *testing.T) {
 	}
 }
 
-// submitFrom fills in a form of a page and sends it.
-func (b *browser) submitFrom(page, action string, pairs ...string) int {
-	b.t.Helper()
-	require.Equal(b.t, 200, b.get(page))
-	return b.submit(action, pairs...)
-}
-
 // TestDeniedActionsSayWhy: an action that a role allows elsewhere only is shown, disabled,
 // with the reason; one that no role allows is not shown.
 func TestDeniedActionsSayWhy(t *testing.T) {

@@ -106,11 +106,6 @@ const (
 	oldPC   = "b0527901-8f25-5e1e-8874-67bac5bc9474"
 )
 
-func (b *browser) person(t testing.TB) string {
-	require.Equal(t, 200, b.get("/ui/people/"+lea), b.page)
-	return b.page
-}
-
 func TestSignIn(t *testing.T) {
 	s := start(t)
 	b := s.browser(t)
@@ -196,7 +191,9 @@ func TestForgedForms(t *testing.T) {
 	other := s.browser(t)
 	other.signIn("helpdesk")
 	other.person(t)
-	for what, token := range map[string]string{"none": "", "invented": "AAAA", "of another session": other.form(action).Get("form")} {
+	for what, token := range map[string]string{
+		"none": "", "invented": "AAAA", "of another session": other.form(action).Get("form"),
+	} {
 		assert.Equal(t, 403, b.post(action, url.Values{"form": {token}}), what)
 		assert.Contains(t, b.page, "Nothing was changed")
 	}
@@ -224,7 +221,8 @@ func TestTriesEndBelowTheLockout(t *testing.T) {
 		if i >= 3 {
 			status, text = 429, "Wait 30 minutes, then sign in again."
 		}
-		require.Equal(t, status, b.submit("/ui/signin", "username", []string{"helpdesk", "HELPDESK", `CORP\helpdesk`}[i%3], "password", "wrong"))
+		name := []string{"helpdesk", "HELPDESK", `CORP\helpdesk`}[i%3]
+		require.Equal(t, status, b.submit("/ui/signin", "username", name, "password", "wrong"))
 		assert.Contains(t, b.page, text)
 	}
 	assert.Equal(t, 3, s.people.asked, "the domain locks out at five")
@@ -437,7 +435,8 @@ func TestBadInputOfActions(t *testing.T) {
 		{"user.expiry", "AccountExpires", "soon", 422}, {"user.expiry", "AccountExpires", "", 422},
 		{"membership.copy", "From", "nobody", 422}, {"nosuch", "a", "b", 404},
 	} {
-		assert.Equal(t, c.status, b.sent(c.action, "Username", lea, c.name, c.value), "%s %q: %s", c.action, c.value, b.page)
+		status := b.sent(c.action, "Username", lea, c.name, c.value)
+		assert.Equal(t, c.status, status, "%s %q: %s", c.action, c.value, b.page)
 		assert.True(t, c.action == "nosuch" || strings.Contains(b.page, `role="alert"`), c.action)
 	}
 	require.Equal(t, 404, b.get("/ui/people/00000000-0000-0000-0000-000000000000"))
@@ -497,7 +496,8 @@ func TestCookieOverHTTPS(t *testing.T) {
 
 func change(t *testing.T, at, text string) int {
 	t.Helper()
-	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(url.Values{"Description": {text}}.Encode()))
+	body := url.Values{"Description": {text}}.Encode()
+	r, err := http.NewRequest(http.MethodPut, at+"/api/ADUser/lweber", strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Auth-Token", "Bearer "+systemtest.AllToken)

@@ -2,7 +2,7 @@
 //
 // [Of] returns the form of a row: its fields follow from the row's parameters, their words from the
 // tables labels.txt and operations.txt. [Form.Read] takes what somebody typed and returns the values
-// of a call, or what is wrong with them at which field.
+// of a call, or its faults, each with its field.
 package form
 
 import (

@@ -19,13 +19,13 @@ const (
 	Never = "never:"
 )
 
-// Problem is what is wrong with a field.
+// Problem is the fault of a field.
 type Problem struct {
 	Field string // empty: it is about several
 	Text  Words
 }
 
-// Read returns the values of a call by what was typed, and what is wrong with it. Values that are as they
+// Read returns the values of a call by what was typed, and its faults. Values that are as they
 // were shown are left out. Secrets are among the values, and never in a problem.
 func (f *Form) Read(typed url.Values) (ops.Given, []Problem) {
 	given := ops.Given{}
@@ -112,7 +112,7 @@ func (f *Field) missing() *Problem {
 // NoEnd is the label of a box that says that a day is empty on purpose.
 var NoEnd = Words{"No end", "Kein Ende"}
 
-// Problem returns what is wrong with a parameter, by what the API says of it and what was typed.
+// Problem returns the fault of a parameter, by what the API says of it and what was typed.
 func (f *Form) Problem(param, message, typed string) Problem {
 	field := f.Field(param)
 	if field == nil {

@@ -2,6 +2,7 @@ package form
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"adgateway/gateway/ops"
@@ -67,7 +68,7 @@ func wordsOf(op *ops.Operation) operationWords {
 	}
 	resource, what, _ := strings.Cut(op.ID, ".")
 	shared, has := operations["record."+what]
-	if !has {
+	if !has || !slices.Contains(recordTypes, resource) {
 		return operationWords{}
 	}
 	for i := range shared.label {

@@ -1,7 +1,9 @@
 package texts
 
 // parts are the parts of the table, each about one thing.
-var parts = []table{forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway}
+var parts = []table{
+	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway,
+}
 
 // frame are the texts around every page.
 var frame = table{

@@ -9,11 +9,13 @@ var tickets = table{
 	"signIn.ticket.go": {"Sign in with this computer", "Mit diesem Computer anmelden"},
 	"ticket.tooMany": {
 		"Too many tickets from this address were not valid. Wait a minute, then try again.",
-		"Zu viele Tickets von dieser Adresse waren ungültig. Warten Sie eine Minute, und versuchen Sie es noch einmal.",
+		"Zu viele Tickets von dieser Adresse waren ungültig. " +
+			"Warten Sie eine Minute, und versuchen Sie es noch einmal.",
 	},
 	refusal(negotiate.NotKerberos): {
 		negotiate.NotKerberos.Sentence(),
-		"Dieser Computer hat kein Kerberos-Ticket geschickt, und NTLM wird nicht angenommen. Öffnen Sie das Gateway unter seinem vollen Namen.",
+		"Dieser Computer hat kein Kerberos-Ticket geschickt, und NTLM wird nicht angenommen. " +
+			"Öffnen Sie das Gateway unter seinem vollen Namen.",
 	},
 	refusal(negotiate.Unreadable): {
 		negotiate.Unreadable.Sentence(),
@@ -33,7 +35,8 @@ var tickets = table{
 	},
 	refusal(negotiate.Expired): {
 		negotiate.Expired.Sentence(),
-		"Das Ticket dieses Computers ist abgelaufen. Sperren Sie Windows, entsperren Sie es, und versuchen Sie es noch einmal.",
+		"Das Ticket dieses Computers ist abgelaufen. " +
+			"Sperren Sie Windows, entsperren Sie es, und versuchen Sie es noch einmal.",
 	},
 	refusal(negotiate.NotYet): {
 		negotiate.NotYet.Sentence(),
@@ -41,7 +44,8 @@ var tickets = table{
 	},
 	refusal(negotiate.ClockOff): {
 		negotiate.ClockOff.Sentence(),
-		"Die Uhr dieses Computers geht mehr als fünf Minuten anders als die des Gateways. Stellen Sie sie, und versuchen Sie es noch einmal.",
+		"Die Uhr dieses Computers geht mehr als fünf Minuten anders als die des Gateways. " +
+			"Stellen Sie sie, und versuchen Sie es noch einmal.",
 	},
 	refusal(negotiate.OtherDomain): {
 		negotiate.OtherDomain.Sentence(),
