@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,6 +13,8 @@ import (
 // listing is a row of the table of lists: what a list shows, and of which operation.
 type listing struct {
 	path      string // of its page, and its texts below "page."
+	within    link   // the object that it is a part of, such as a zone
+	section   string // of the menu; empty: path
 	icon      string
 	scope     identity.Scope
 	operation string
@@ -26,6 +29,23 @@ type listing struct {
 	filters   []string // fields that can be filtered by, which have the texts "column."
 	many      []many
 	object    string // parameter that names an object in the operations for many
+}
+
+// address returns the address of the list's page.
+func (l *listing) address() string {
+	if l.within.Path != "" {
+		return l.within.Path + "/" + url.PathEscape(l.path)
+	}
+	return address(l.path)
+}
+
+// title returns the heading of the list's page.
+func (l *listing) title() texts.Text {
+	title := texts.Of("page." + l.path)
+	if l.within.Path != "" {
+		return texts.Of("list.within", "what", title, "object", l.within.Text)
+	}
+	return title
 }
 
 // column is a column of a list. Its text has the key "column." and its name.

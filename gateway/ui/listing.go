@@ -99,9 +99,9 @@ func (a asked) address(pairs ...string) string {
 		q.Del("f")
 	}
 	if len(q) == 0 {
-		return address(a.list.path)
+		return a.list.address()
 	}
-	return address(a.list.path) + "?" + q.Encode()
+	return a.list.address() + "?" + q.Encode()
 }
 
 // values returns the parameters of the call.
@@ -157,6 +157,7 @@ type listPage struct {
 	CSV        string
 	Warnings   []warning
 	Title      texts.Text
+	Within     link   // the object that the list is a part of
 	New        string // address of the form for a new one; empty: none
 }
 
@@ -193,14 +194,14 @@ type (
 // showListing shows a list.
 func showListing(c *visit, l *listing) {
 	a := askedOf(c, l)
-	title := texts.Of("page." + l.path)
-	shown := page{Title: title, Section: l.path}
+	title := l.title()
+	shown := page{Title: title, Section: cmp.Or(l.section, l.path)}
 	if a.text != "" {
 		shown.Title = texts.Of("search.title", "query", a.text, "what", title)
 	}
 	if !c.may(l.scope) {
 		shown.Alert = &alert{Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right")}
-		shown.Body = listPage{Path: address(l.path), Title: title}
+		shown.Body = listPage{Path: l.address(), Title: title}
 		c.page(http.StatusForbidden, "list", shown)
 		return
 	}
@@ -210,7 +211,7 @@ func showListing(c *visit, l *listing) {
 		return
 	}
 	body := a.page(c)
-	body.Title = title
+	body.Title, body.Within = title, l.within
 	if shown.Alert = alertOf(found); shown.Alert != nil {
 		shown.Body = body
 		c.page(found.Status, "list", shown)
@@ -294,9 +295,8 @@ func compareTexts(x, y string) int {
 // page returns what a list shows besides its rows.
 func (a asked) page(c *visit) listPage {
 	body := listPage{
-		Path: address(
-			a.list.path,
-		), Query: a.text, Searches: a.list.searches || !a.list.pages, CSV: a.address("format", "csv"),
+		Path: a.list.address(), Query: a.text, Searches: a.list.searches || !a.list.pages,
+		CSV: a.address("format", "csv"),
 	}
 	if len(a.list.views) > 0 {
 		body.Views = append(body.Views, viewTab{a.address("view", ""), texts.Of("view.all"), a.view.id == ""})
@@ -435,7 +435,7 @@ func nothingIn(c *visit, a asked) *empty {
 		return &empty{Text: texts.Of("list.none")}
 	}
 	nothing := &empty{
-		Title: texts.Of("list.noMatch"), Links: []link{{address(a.list.path), texts.Of("list.clear")}},
+		Title: texts.Of("list.noMatch"), Links: []link{{a.list.address(), texts.Of("list.clear")}},
 	}
 	if a.text != "" {
 		nothing.Text = texts.Of("search.looked")

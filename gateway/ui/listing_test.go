@@ -2,8 +2,11 @@ package ui
 
 import (
 	"encoding/csv"
+	"fmt"
+	"html"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,4 +123,49 @@ func TestTheTreeOfUnits(t *testing.T) {
 	assert.True(t, tree[0].Below[0].Open, "what is below is shown")
 	assert.False(t, tree[0].Below[1].Open)
 	assert.True(t, tree[0].Below[0].Below[0].Current)
+}
+
+// TestTheRestOfALongPart: the page of a zone or a unit shows the first rows and how many there are, and
+// leads to pages that together show each row once.
+func TestTheRestOfALongPart(t *testing.T) {
+	var all []map[string]any
+	for i := range 2*perPage + 50 {
+		name := fmt.Sprintf("n%04d", i)
+		all = append(all, map[string]any{"guid": name, "name": name, "displayName": name, "groupName": name})
+	}
+	zone, unit := []map[string]any{{"zoneName": "corp.example"}}, "OU=Sales,DC=corp,DC=example"
+	api := given{
+		"zone.get": zone, "record.listZone": all, "ou.get": {{"name": "Sales"}}, "ou.list": nil,
+		"user.list": all, "group.list": all,
+	}
+	for _, c := range []struct {
+		of   *listing
+		on   string
+		show func(*visit)
+	}{
+		{recordsOf("corp.example"), address("zones", "corp.example"), showZone},
+		{inOU("people", unit), address("ous", unit), showOU},
+		{inOU("groups", unit), address("ous", unit), showOU},
+	} {
+		shown := shownAt(t, api, c.on, c.show)
+		assert.Contains(t, shown, `<span class="n">250</span>`, c.on)
+		rest := html.EscapeString(c.of.address())
+		require.Contains(t, shown, `href="`+rest+`"`, c.on)
+
+		found := map[string]int{}
+		next, at := regexp.MustCompile(`href="([^"]*)" rel="next"`), c.of.address()
+		for range 5 {
+			shown = shownAt(t, api, at, func(v *visit) { showListing(v, c.of) })
+			rows := between(t, shown, "<tbody>", "</tbody>")
+			for _, name := range regexp.MustCompile(`>(n\d{4})<`).FindAllStringSubmatch(rows, -1) {
+				found[name[1]]++
+			}
+			link := next.FindStringSubmatch(shown)
+			if link == nil {
+				break
+			}
+			at = html.UnescapeString(link[1])
+		}
+		assert.Len(t, found, len(all), at)
+	}
 }

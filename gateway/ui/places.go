@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,7 +31,8 @@ type partList struct {
 	Title texts.Text
 	Heads []head
 	Rows  []listRow
-	More  string // address of the rest; empty: there is none
+	Total int    // rows, shown or not
+	More  string // address of the whole list; empty: all are shown
 	Empty texts.Text
 }
 
@@ -92,24 +92,20 @@ func showTree(c *visit) {
 func showOU(c *visit) {
 	dn := c.r.PathValue("path")
 	one, all := &answer{}, &answer{}
-	people, groups := &answer{}, &answer{}
-	within := func(operation string) *answer {
-		return c.listed(list{operation: operation, key: "guid", before: byName, values: call.Values{"OUPath": dn}})
-	}
-	sideBySide(
+	parts := make([]*answer, len(partsOfOU))
+	reads := []func(){
 		func() { one = c.get("ou.get", "OUPath", dn) },
 		func() { all = readTree(c) },
-		func() {
-			if c.may(identity.UserRead) {
-				people = within("user.list")
+	}
+	for i, path := range partsOfOU {
+		l := inOU(path, dn)
+		reads = append(reads, func() {
+			if c.may(l.scope) {
+				parts[i], _ = readListing(c, asked{list: l})
 			}
-		},
-		func() {
-			if c.may(identity.GroupRead) {
-				groups = within("group.list")
-			}
-		},
-	)
+		})
+	}
+	sideBySide(reads...)
 	found := records[record](one)
 	if !one.ok() || len(found) != 1 {
 		c.failed(one)
@@ -117,39 +113,50 @@ func showOU(c *visit) {
 	}
 	r := found[0]
 	body := treePage{Tree: treeOf(records[record](all), dn), Name: r.Text("name"), Facts: factsOf(r, ouFacts)}
-	parts := splitDN(dn)
-	for i := 1; i < len(parts); i++ {
-		above := strings.Join(parts[i:], ",")
+	levels := splitDN(dn)
+	for i := 1; i < len(levels); i++ {
+		above := strings.Join(levels[i:], ",")
 		if names := pathOf(above); len(names) > 0 {
 			body.Crumbs = append([]link{{address("ous", above), texts.Raw(names[len(names)-1])}}, body.Crumbs...)
 		}
 	}
-	for path, a := range map[string]*answer{"people": people, "groups": groups} {
-		if a.ok() {
-			body.Lists = append(body.Lists, partOf(listingAt(path), records[record](a), "ou"))
+	for i, path := range partsOfOU {
+		if parts[i] != nil && parts[i].ok() {
+			body.Lists = append(body.Lists, partOf(inOU(path, dn), records[record](parts[i])))
 		}
 	}
-	slices.SortFunc(body.Lists, func(a, b partList) int { return -cmp.Compare(len(a.Heads), len(b.Heads)) })
 	lookedAt(c, kindAt("ous"), dn, r.Text("name"))
 	c.page(http.StatusOK, "ou", page{Title: texts.Raw(r.Text("name")), Section: "ous", Body: body})
 }
 
-// partOf returns a list as a part of a page, without one of its columns.
-func partOf(l *listing, all []record, without string) partList {
+// partsOfOU are the lists of an organizational unit, in their order on its page.
+var partsOfOU = []string{"people", "groups"}
+
+// inOU returns the list of what is in an organizational unit. It is read whole.
+func inOU(path, dn string) *listing {
+	of := listingAt(path)
+	operation, name := map[string]string{"people": "user.list", "groups": "group.list"}[path], nameOfDN(dn)
+	return &listing{
+		path: path, within: link{address("ous", dn), texts.Raw(name)}, section: "ous",
+		scope: of.scope, operation: operation, fixed: map[string]string{"OUPath": dn},
+		key: of.key, before: byName,
+		columns: slices.DeleteFunc(slices.Clone(of.columns), func(col column) bool { return col.name == "ou" }),
+	}
+}
+
+// partOf returns a list as a part of a page: its first rows, and where all are.
+func partOf(l *listing, all []record) partList {
 	a := asked{list: l}
-	part := partList{Title: texts.Of("page." + l.path), Empty: texts.Of("list.none")}
+	part := partList{Title: texts.Of("page." + l.path), Empty: texts.Of("list.none"), Total: len(all)}
 	all = a.sorted(all)
 	if len(all) > perPage {
-		all, part.More = all[:perPage], address(l.path)
+		all, part.More = all[:perPage], l.address()
 	}
 	whole := listPage{}
-	shortened := *l
-	left := func(col column) bool { return col.name == without }
-	shortened.columns = slices.DeleteFunc(slices.Clone(l.columns), left)
-	for _, col := range shortened.columns {
+	for _, col := range l.columns {
 		part.Heads = append(part.Heads, head{Text: texts.Of("column." + col.name), Class: col.class})
 	}
-	whole.fill(asked{list: &shortened}, all, true, "")
+	whole.fill(a, all, true, "")
 	part.Rows = whole.Rows
 	return part
 }
@@ -175,9 +182,7 @@ func showZone(c *visit) {
 	sideBySide(
 		func() { zone = c.get("zone.get", "ZoneName", name) },
 		func() {
-			found = c.listed(
-				list{operation: "record.listZone", key: "", before: byRecord, values: call.Values{"ZoneName": name}},
-			)
+			found, _ = readListing(c, asked{list: recordsOf(name)})
 		},
 	)
 	all := records[record](zone)
@@ -191,7 +196,7 @@ func showZone(c *visit) {
 	if shown.Alert = alertOf(found); shown.Alert != nil {
 		status = found.Status
 	} else {
-		body.Records = partOf(&recordListing, records[record](found), "")
+		body.Records = partOf(recordsOf(name), records[record](found))
 	}
 	shown.Body = body
 	lookedAt(c, kindAt("zones"), all[0].Text("zoneName"), all[0].Text("zoneName"))
@@ -207,13 +212,18 @@ var zoneFacts = []factRow{
 	{"account", flagged("paused", "readOnly", "signed"), nil},
 }
 
-// recordListing are the columns of the records of a zone.
-var recordListing = listing{
-	path: "zones", key: "name", columns: []column{
-		{"name", "nm", textCell("name", "hostName"), "name hostName"},
-		{"recordType", "", textCell("type", "recordType"), "type"},
-		{"data", "", textCell("data", "target", "address", "value"), "data"},
-		{"ttl", "num", textCell("ttl", "timeToLive"), ""},
-		{"stamped", "num", timeCell("timestamp"), ""},
-	},
+// recordsOf returns the list of the records of a zone.
+func recordsOf(zone string) *listing {
+	return &listing{
+		path: "records", within: link{address("zones", zone), texts.Raw(zone)}, section: "zones",
+		scope: identity.DNSRead, operation: "record.listZone", fixed: map[string]string{"ZoneName": zone},
+		before: byRecord,
+		columns: []column{
+			{"name", "nm", textCell("name", "hostName"), "name hostName"},
+			{"recordType", "", textCell("type", "recordType"), "type"},
+			{"data", "", textCell("data", "target", "address", "value"), "data"},
+			{"ttl", "num", textCell("ttl", "timeToLive"), ""},
+			{"stamped", "num", timeCell("timestamp"), ""},
+		},
+	}
 }

@@ -42,7 +42,15 @@ func New(o Options) *Pages {
 	p.routes.HandleFunc("POST /ui/steps/{step}/close", p.form(p.person((*visit).closeStep)))
 	p.routes.HandleFunc("GET /ui/ous", p.person(showTree))
 	p.routes.HandleFunc("GET /ui/ous/{path}", p.person(showOU))
+	for _, path := range partsOfOU {
+		p.routes.HandleFunc("GET /ui/ous/{path}/"+path, p.person(func(c *visit) {
+			showListing(c, inOU(path, c.r.PathValue("path")))
+		}))
+	}
 	p.routes.HandleFunc("GET /ui/zones/{zone}", p.person(showZone))
+	p.routes.HandleFunc("GET /ui/zones/{zone}/records", p.person(func(c *visit) {
+		showListing(c, recordsOf(c.r.PathValue("zone")))
+	}))
 	p.routes.HandleFunc("GET /ui/changes/{id}", p.person(showChange))
 	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
 	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))

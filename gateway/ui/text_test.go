@@ -118,6 +118,13 @@ func oddPages(t *testing.T) map[string]string {
 	pages["home"] = shownAt(t, api, base, home)
 	pages["tree"] = shownAt(t, api, address("ous"), showTree)
 	pages["unit"] = shownAt(t, api, address("ous", odd), showOU)
+	for _, path := range partsOfOU {
+		of := inOU(path, odd)
+		some := given{of.operation: {oddRecord(map[string]any{})}}
+		pages[path+" in a unit"] = shownAt(t, some, of.address(), func(c *visit) { showListing(c, of) })
+	}
+	records := recordsOf(odd)
+	pages["records"] = shownAt(t, api, records.address(), func(c *visit) { showListing(c, records) })
 	pages["zone"] = shownAt(t, api, address("zones", odd), showZone)
 	pages["change"] = shownAt(t, api, address("changes", odd), showChange)
 	for _, k := range kinds {

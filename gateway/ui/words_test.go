@@ -68,8 +68,9 @@ func shownAt(t *testing.T, api API, address string, show func(*visit)) string {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
 	if _, guid, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, base), "/"); guid != "" {
-		r.SetPathValue("guid", guid)
-		r.SetPathValue("id", guid)
+		for _, name := range []string{"guid", "id", "zone", "path"} {
+			r.SetPathValue(name, guid)
+		}
 	}
 	gate := signin.NewGate(signin.Options{Record: func(signin.Event) {}})
 	show(&visit{

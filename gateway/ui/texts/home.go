@@ -22,11 +22,12 @@ var home = table{
 		"Search everything", "Alles durchsuchen",
 	},
 
-	"page.home":   {"Home", "Start"},
-	"page.ous":    {"Organizational units", "Organisationseinheiten"},
-	"page.bin":    {"Recycle Bin", "Papierkorb"},
-	"page.zones":  {"Zones and records", "Zonen und Einträge"},
-	"page.rights": {"What may I do", "Was darf ich"},
+	"page.home":    {"Home", "Start"},
+	"page.ous":     {"Organizational units", "Organisationseinheiten"},
+	"page.bin":     {"Recycle Bin", "Papierkorb"},
+	"page.records": {"Records", "Einträge"},
+	"page.zones":   {"Zones and records", "Zonen und Einträge"},
+	"page.rights":  {"What may I do", "Was darf ich"},
 
 	"kind.user":     {"Person", "Person"},
 	"kind.group":    {"Group", "Gruppe"},

@@ -21,6 +21,7 @@ var lists = table{
 	"list.next":      {"Next", "Weiter"},
 	"list.csv":       {"Export as CSV", "Als CSV exportieren"},
 	"list.path":      {"Path", "Pfad"},
+	"list.within":    {"{what} in {object}", "{what} in {object}"},
 	"list.rest":      {"All", "Alle"},
 	"list.none":      {"There is nothing here yet.", "Hier gibt es noch nichts."},
 	"list.noMatch":   {"Nothing matches.", "Nichts passt."},
@@ -36,6 +37,7 @@ var lists = table{
 	"list.all.computers": {"{n} computers", "{n} Computer"},
 	"list.all.bin":       {"{n} removed objects", "{n} gelöschte Objekte"},
 	"list.all.zones":     {"{n} zones", "{n} Zonen"},
+	"list.all.records":   {"{n} records", "{n} Einträge"},
 	"list.all.changes":   {"{n} changes", "{n} Änderungen"},
 
 	"list.all.people.one":    {"{n} person", "{n} Person"},
@@ -43,6 +45,7 @@ var lists = table{
 	"list.all.computers.one": {"{n} computer", "{n} Computer"},
 	"list.all.bin.one":       {"{n} removed object", "{n} gelöschtes Objekt"},
 	"list.all.zones.one":     {"{n} zone", "{n} Zone"},
+	"list.all.records.one":   {"{n} record", "{n} Eintrag"},
 	"list.all.changes.one":   {"{n} change", "{n} Änderung"},
 
 	"chip":        {"{field} {is} {value}", "{field} {is} {value}"},
