@@ -334,8 +334,8 @@ const (
 	secretOfSession = "secret of a session"
 )
 
-// SealSecret encrypts what a page shows for the cookie of its session. Whoever has the store, but not the
-// cookie, cannot read it.
+// SealSecret encrypts what a page shows for the cookie of its session. The store without the cookie
+// does not say what it is.
 func SealSecret(id, text string) ([]byte, error) {
 	aead, err := sealer(id, secretOfSession)
 	if err != nil {

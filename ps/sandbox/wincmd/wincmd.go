@@ -2,7 +2,7 @@
 // of LAPS, over the simulated directory (package ps/sandbox/directory), and Get-WinEvent of
 // Microsoft.PowerShell.Diagnostics, over a stand-in for the security log of the PDC emulator ([Log]).
 //
-// Their parameters are those of package ps/cmdlets. What they return follows Microsoft's documents (facts
+// Package ps/cmdlets declares their parameters. What they return follows Microsoft's documents (facts
 // S41 to S45); none of it was recorded on Windows. A parameter or a query that the gateway's scripts do not
 // use is refused by name, never ignored.
 package wincmd
