@@ -32,7 +32,7 @@ type Credential struct {
 	Other         string   // name of a header that other APIs take credentials in; empty: none is there
 
 	Chains [][]*x509.Certificate // of the client's certificate, verified
-	Client netip.Addr            // the client's, not the proxy's between
+	Client netip.Addr            // the client's address, which behind a proxy is not the address of the connection
 }
 
 // Given reports whether anything is meant as a credential, besides the certificate.
@@ -87,7 +87,8 @@ const wrongPassword = "the user is unknown or the password is wrong"
 // unknownCertificate says how an administrator can name a certificate that stands for
 // no token.
 func unknownCertificate(certificate *x509.Certificate) string {
-	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): a token must name it exactly",
+	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): "+
+		"a token must name it exactly",
 		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
 }
 

@@ -334,8 +334,8 @@ const (
 	secretOfSession = "secret of a session"
 )
 
-// SealSecret encrypts what a page shows for the cookie of its session. The store without the cookie
-// does not say what it is.
+// SealSecret encrypts what a page shows for the cookie of its session. A reader of the store without the
+// cookie cannot read it.
 func SealSecret(id, text string) ([]byte, error) {
 	aead, err := sealer(id, secretOfSession)
 	if err != nil {

@@ -46,7 +46,7 @@ type Attribute struct {
 	Constructed            bool // computed, never stored, not allowed in filters
 	NotReplicated          bool // each DC has its own value
 	ANR                    bool // part of ambiguous name resolution
-	Confidential           bool // shown only with the control access right to the object
+	Confidential           bool // shown only to principals with the control access right to the object
 	LinkID                 int  // even: forward link, odd: its back link, 0: no link
 	// Unknown marks an attribute of a loaded file that the schema does not
 	// describe. Its values are text, or octets if they are not valid UTF-8.
