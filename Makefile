@@ -64,6 +64,9 @@ test: go-version ## what to run before a commit: what lint does but for dead cod
 # runs them. In their packages other tests of the same subject are left.
 LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestForHowLongNothingIsAcknowledged
 
+# Tests with programs of MIT Kerberos: `make kerberos-test` runs them.
+KERBEROS := TestARealAuthority|TestTicketsMustBeBound
+
 # Many tests wait for processes, elections and expiries: more of them run at once than there
 # are cores.
 OVERLAP := -p 4 -parallel 4
@@ -73,10 +76,10 @@ FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./t
 
 # Without the tables of debuggers the hundred test binaries take a quarter less time to link.
 # Packages without tests are left out.
-plain: go-version ## the tests but for those that only `make thorough` runs
+plain: go-version ## the tests but for those that only `make thorough` and `make kerberos-test` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
-	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG))$$' $$packages
+	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
@@ -179,7 +182,7 @@ ansible-test: build ## the Ansible collection of the release against the sandbox
 
 kerberos-test: ## people with tickets of a KDC of MIT Kerberos; as root on Debian, what is missing is installed
 	@PATH=$$PATH:/usr/sbin ./test/tools.sh krb5-kdc=krb5kdc krb5-admin-server=kadmin.local krb5-user=kinit curl=curl faketime=faketime
-	KERBEROS=1 $(GO) test -count=1 $(HANG) -vet=off ./cmd/adgateway/internal/cli -run '^(TestARealAuthority|TestTicketsMustBeBound)$$'
+	KERBEROS=1 $(GO) test -count=1 $(HANG) -vet=off ./cmd/adgateway/internal/cli -run '^($(KERBEROS))$$'
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway
 release-check: ## all files of a release are equal byte for byte when they are made twice, and run

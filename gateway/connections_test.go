@@ -210,8 +210,8 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 		status, _, _ := strings.Cut(string(said), "\r\n")
 		return status
 	}
-	assert.Equal(t, "HTTP/1.1 200 OK", get(60<<10))
-	assert.Equal(t, "HTTP/1.1 431 Request Header Fields Too Large", get(80<<10))
+	assert.Equal(t, "HTTP/1.1 200 OK", get(120<<10))
+	assert.Equal(t, "HTTP/1.1 431 Request Header Fields Too Large", get(140<<10))
 	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
 }
 

@@ -132,6 +132,26 @@ func TestEachShareIsTriedWhole(t *testing.T) {
 	}
 }
 
+// TestKerberosTestsAreRunWhole: the tests that `make test` leaves to `make kerberos-test` are in the
+// package that it runs, and in no other.
+func TestKerberosTestsAreRunWhole(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	_, names, found := strings.Cut(string(makefile), "\nKERBEROS :=")
+	require.True(t, found)
+	names, _, _ = strings.Cut(names, "\n")
+	for _, name := range strings.Split(strings.TrimSpace(names), "|") {
+		var homes []string
+		for _, s := range sources(t) {
+			if strings.Contains(string(s.text), "\nfunc "+name+"(") {
+				homes = append(homes, "./"+s.dir)
+			}
+		}
+		require.Len(t, homes, 1, "%s is skipped in every package", name)
+		assert.Contains(t, string(makefile), homes[0]+" -run '^($(KERBEROS))$$'", name)
+	}
+}
+
 // TestTheManualHasPagesOnly: what is packed as the manual is text.
 func TestTheManualHasPagesOnly(t *testing.T) {
 	for _, page := range manual.Pages(t) {

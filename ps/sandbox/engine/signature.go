@@ -201,6 +201,7 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 				sig.high = strings.EqualFold(dotnet.ToText(v), "High")
 			case "positionalbinding":
 				positional = dotnet.Truthy(v)
+			case "helpuri": // only help shows it
 			default:
 				c.refuse(arg, "the argument "+arg.Name+" of CmdletBinding")
 			}

@@ -30,7 +30,8 @@ var others = map[string]string{
 	"acme.ttl":                 "1", "acme.zones": "[acme.example]", "acme.accounts": "[{subdomain: a, credential: b, name: _acme-challenge.d}]",
 	"externaldns.budget": "1s", "plans.life": "2m", "plans.otherCaller": "true",
 	"auth.rate": "1/s", "auth.concurrency": "1", "auth.deletionsPerHour": "1", "auth.passwordResetsPerHour": "1", "auth.changesPerHour": "1",
-	"signIn.idle": "1m", "signIn.max": "1m", "signIn.recheck": "1s", "signIn.tries": "1",
+	"auth.revealsPerHour": "1",
+	"signIn.idle":         "1m", "signIn.max": "1m", "signIn.recheck": "1s", "signIn.tries": "1",
 	"pool.maxWait": "1s", "pool.directorySessions": "1", "pool.dnsSessions": "1",
 	"jobs.maxItems": "1", "jobs.maxBytes": "1", "jobs.running": "1", "jobs.perCaller": "1", "jobs.share": "1", "jobs.rate": "0",
 	"jobs.keep": "1h", "jobs.maxStored": "1", "plans.maxSize": "1", "idempotency.maxSize": "1", "jobs.secrets": config.SecretsSealed,
@@ -40,7 +41,8 @@ var others = map[string]string{
 // elsewhere are the settings that reach what uses them in another way.
 var elsewhere = []string{
 	"http.listen", "http.allowUnencrypted", "tls.", "auth.allowQueryToken", "auth.store", "auth.staleMax", "auth.failures",
-	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "powershell.", "pool.maxQueue", "pool.maxRequests", "pool.maxAge",
+	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "signIn.keytab", "signIn.bindings",
+	"powershell.", "pool.maxQueue", "pool.maxRequests", "pool.maxAge",
 	"pool.maxMemory", "pool.startTimeout", "pool.maxList", "servers.", "audit.", "store.file", "store.minFree", "changes.", "memory.", "log.",
 	"events.webhooks", "cluster.", "engine.", "sandbox.",
 }

@@ -58,7 +58,7 @@ func startAuthority(t *testing.T) *authority {
  .corp.example = CORP.EXAMPLE
 `, port, a.folder))
 	a.write("kdc.conf", fmt.Sprintf(`[kdcdefaults]
- kdc_listen = 127.0.0.1:%[1]d
+ kdc_listen = ""
  kdc_tcp_listen = 127.0.0.1:%[1]d
 [realms]
  CORP.EXAMPLE = {
@@ -182,7 +182,7 @@ func TestARealAuthority(t *testing.T) {
 
 	jar := filepath.Join(a.folder, "cookies")
 	page := a.curl(s, "/ui/signin/kerberos?next=/ui/people", "-L", "-b", jar, "-c", jar)
-	assert.Contains(t, page, `<span class="name">helpdesk`)
+	assert.Contains(t, page, `<p><b>helpdesk</b>`)
 
 	for name, c := range map[string]struct{ said, sentence string }{
 		"another service":   {a.curl(s, "/api/WhoAmI", "--service-name", "cifs"), "for another service"},

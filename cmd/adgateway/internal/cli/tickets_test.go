@@ -123,9 +123,9 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 		"expired":         {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Begins: -11 * time.Hour, Ends: -time.Hour}), "has expired", "expired"},
 		"the clock":       {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Clock: -6 * time.Minute}), "more than five minutes", "skew"},
 		"another domain":  {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE"}), "Accounts of your domain", "OTHER.EXAMPLE"},
-		"an at sign":      {r.Header(t, negotiatetest.Ticket{Name: "helpdesk@corp.example"}), "not that of a person", "has a character"},
-		"a backslash":     {r.Header(t, negotiatetest.Ticket{Name: `CORP\helpdesk`}), "not that of a person", "has a character"},
-		"a computer":      {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "not that of a person", "of a computer"},
+		"an at sign":      {r.Header(t, negotiatetest.Ticket{Name: "helpdesk@corp.example"}), "does not belong to a person", "has a character"},
+		"a backslash":     {r.Header(t, negotiatetest.Ticket{Name: `CORP\helpdesk`}), "does not belong to a person", "has a character"},
+		"a computer":      {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "does not belong to a person", "of a computer"},
 		"nobody":          {r.Header(t, negotiatetest.Ticket{Name: "nobody"}), "may not log on", "no account with the name"},
 		"NTLM":            {encoded([]byte("NTLMSSP\x00\x01")), "NTLM is not accepted", "NTLM"},
 		"NTLM, wrapped": {encoded(negotiatetest.Wrap(t, []byte("NTLMSSP\x00"), asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10})),
@@ -213,7 +213,7 @@ func TestThePageSignsInByATicket(t *testing.T) {
 	cookie := map[string]string{"Cookie": "adgateway=" + session}
 	page := r.send(t, http.MethodGet, "/ui/people?q=lweber", "", cookie)
 	assert.Equal(t, http.StatusOK, page.status)
-	assert.Contains(t, page.body, `<span class="name">helpdesk`)
+	assert.Contains(t, page.body, `<p><b>helpdesk</b>`)
 	api := r.send(t, http.MethodGet, details, "", cookie)
 	assert.Equal(t, http.StatusUnauthorized, api.status, "the session is for the pages only")
 
