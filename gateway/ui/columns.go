@@ -68,10 +68,10 @@ type cell struct {
 
 // view is a filter that people often want. Its text has the key "view." and its id.
 type view struct {
-	id, filter, icon string
-	tone             color
-	days             int  // since when, for changes
-	tile             bool // it stands on the home page
+	id, filter string
+	tone       color
+	days       int  // since when, for changes
+	tile       bool // it stands on the home page
 }
 
 // many is what can be done with all that are selected. Its text has the key "many." and its id.

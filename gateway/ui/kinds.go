@@ -146,13 +146,3 @@ func find(match func(*kind) bool) *kind {
 	}
 	return nil
 }
-
-// action returns the action with an id; nil: there is none.
-func (k *kind) action(id string) *action {
-	for i := range k.actions {
-		if k.actions[i].ID == id {
-			return &k.actions[i]
-		}
-	}
-	return nil
-}

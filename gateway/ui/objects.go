@@ -225,11 +225,6 @@ func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 	return false
 }
 
-// part reads a part of a page, or notes why it could not be read.
-func part[T any](c *visit, o *object, what, operation string, pairs ...string) ([]T, *answer) {
-	return noted[T](o, what, c.get(operation, pairs...))
-}
-
 // noted returns the records of a part of a page, or notes why it could not be read.
 func noted[T any](o *object, what string, a *answer) ([]T, *answer) {
 	if !a.ok() {
