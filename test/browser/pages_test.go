@@ -346,7 +346,7 @@ func TestPages(t *testing.T) {
 	})
 	open("/ui/ous")
 	b.look("units")
-	b.press("Berlin")
+	b.press("Staff")
 	b.look("unit")
 	b.tour(address, []string{
 		"zones", "/ui/zones", "zone", "/ui/zones/corp.example", "records", "/ui/zones/corp.example/records?q=www",
