@@ -216,8 +216,8 @@ var listings = []listing{
 			{"kind", "", func(r record) cell {
 				return cell{Words: said(r, "type", "scope")}
 			}, "type"},
-			{"description", "", textCell("description"), "description"},
-			{"mail", "", textCell("email"), "email"},
+			{"description", "long", textCell("description"), "description"},
+			{"mail", "long", textCell("email"), "email"},
 			{"ou", "ou", pathCell("ouPath"), "ouPath"},
 			{"created", "num", timeCell("created"), "created"},
 		},
@@ -235,7 +235,7 @@ var listings = []listing{
 		columns: []column{
 			{"name", "nm", nameCell("computers", "guid", "computerName"), "computerName"},
 			{"system", "", textCell("operatingSystem"), "operatingSystem"},
-			{"description", "", textCell("description"), "description"},
+			{"description", "long", textCell("description"), "description"},
 			{"ou", "ou", pathCell("path"), "path"},
 			{"state", "fit last", accountState, ""},
 			{"lastLogon", "num", timeCell("lastLogon"), "lastLogon"},

@@ -221,7 +221,7 @@ func recordsOf(zone string) *listing {
 		columns: []column{
 			{"name", "nm", textCell("name", "hostName"), "name hostName"},
 			{"recordType", "", textCell("type", "recordType"), "type"},
-			{"data", "", textCell("data", "target", "address", "value"), "data"},
+			{"data", "long", textCell("data", "target", "address", "value"), "data"},
 			{"ttl", "num", textCell("ttl", "timeToLive"), ""},
 			{"stamped", "num", timeCell("timestamp"), ""},
 		},

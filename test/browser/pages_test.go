@@ -184,6 +184,15 @@ func (b *browser) look(name string) {
 	b.view(1280, "light")
 }
 
+// tour looks at pages: their names and addresses in turn.
+func (b *browser) tour(address string, pages []string) {
+	b.t.Helper()
+	for i := 0; i+1 < len(pages); i += 2 {
+		b.follow(chromedp.Navigate(address + pages[i+1]))
+		b.look(pages[i])
+	}
+}
+
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	if *pictures == "" {
@@ -251,6 +260,17 @@ func (b *browser) press(text string) {
 	b.follow(chromedp.KeyEvent("\r"))
 }
 
+// waits waits until a condition of the page is true, which it looks at before each frame.
+func (b *browser) waits(condition string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	script := `new Promise(done => { const look = () => ` + condition + ` ? done(true) : requestAnimationFrame(look); look() })`
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)); err != nil {
+		b.t.Fatalf("%v: %s", err, condition)
+	}
+}
+
 // search goes to the search box with its key and searches.
 func (b *browser) search(text string) {
 	b.t.Helper()
@@ -287,12 +307,7 @@ func TestPages(t *testing.T) {
 		t.Helper()
 		b.follow(chromedp.Navigate(address + path))
 	}
-	open("/ui/")
-	b.look("status-outside")
-	open("/ui/signin")
-	b.look("signin")
-	open("/ui/nosuch")
-	b.look("no-such-page")
+	b.tour(address, []string{"status-outside", "/ui/", "signin", "/ui/signin", "no-such-page", "/ui/nosuch"})
 	b.follow(chromedp.Navigate(link))
 	b.look("link")
 	b.press("Sign in")
@@ -317,39 +332,26 @@ func TestPages(t *testing.T) {
 	b.says("Done: Disable the account of Lea Weber.")
 	b.look("person-disabled")
 	open(person)
-	b.reach("Reset password")
-	b.do(chromedp.KeyEvent("\r"))
-	b.press("Preview")
+	b.press("Reset password")
 	b.look("preview-reset")
 	b.press("Reset the password of Lea Weber")
-	b.says("New password")
+	b.says("The new password")
 	b.look("password")
 	open(person)
 	b.reach("Berlin Office")
 	b.press("Berlin Office")
 	b.look("group")
-	open("/ui/people?q=zzzzzz")
-	b.look("people-none")
-	open("/ui/people?after=nowhere")
-	b.look("people-refused")
-	open("/ui/groups")
-	b.look("groups")
+	b.tour(address, []string{
+		"people-none", "/ui/people?q=zzzzzz", "people-refused", "/ui/people?after=nowhere", "groups", "/ui/groups",
+	})
 	open("/ui/ous")
 	b.look("units")
-	b.press("Berlin")
+	b.press("Staff")
 	b.look("unit")
-	open("/ui/zones")
-	b.look("zones")
-	open("/ui/zones/corp.example")
-	b.look("zone")
-	open("/ui/zones/corp.example/records?q=www")
-	b.look("records")
-	open("/ui/bin")
-	b.look("bin")
-	open("/ui/rights")
-	b.look("rights")
-	open("/ui/do")
-	b.look("operations")
+	b.tour(address, []string{
+		"zones", "/ui/zones", "zone", "/ui/zones/corp.example", "records", "/ui/zones/corp.example/records?q=www",
+		"bin", "/ui/bin", "rights", "/ui/rights", "operations", "/ui/do",
+	})
 	open("/ui/do/user.create")
 	b.look("form")
 	b.press("Preview")
@@ -372,14 +374,10 @@ func TestPages(t *testing.T) {
 	b.look("job-rejected")
 	open("/ui/jobs/" + waits)
 	b.look("job-ready")
-	open("/ui/audit")
-	b.look("audit")
-	open("/ui/audit?day=2020-01-01")
-	b.look("audit-none")
-	open("/ui/audit?day=x")
-	b.look("audit-refused")
-	open("/ui/status")
-	b.look("status-figures")
+	b.tour(address, []string{
+		"audit", "/ui/audit", "audit-none", "/ui/audit?day=2020-01-01", "audit-refused", "/ui/audit?day=x",
+		"status-figures", "/ui/status",
+	})
 }
 
 // TestPagesOfPeopleWithoutRights looks at the pages of people who may not sign in, may do
@@ -395,6 +393,7 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	signIn := func(name, password string) {
 		t.Helper()
 		open("/ui/signin")
+		b.waits(`document.activeElement?.id === "username"`)
 		b.follow(chromedp.KeyEvent(name), chromedp.KeyEvent("\t"), chromedp.KeyEvent(password), chromedp.KeyEvent("\r"))
 	}
 	open("/ui/people?q=weber")
