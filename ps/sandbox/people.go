@@ -77,8 +77,12 @@ var (
 	ErrPasswordExpiry = errors.New("sandbox: the password has expired")
 )
 
+// gatewayComputer is the computer that the security log names for passwords that are checked for the gateway.
+const gatewayComputer = "GATEWAY"
+
 // LogOn checks a password as a domain controller does, which counts wrong ones.
 func (w *World) LogOn(ctx context.Context, name, password string) (*Account, error) {
+	ctx = directory.WithSource(ctx, gatewayComputer)
 	for _, dc := range w.Directory.DCs() {
 		if !dc.Alive() || !dc.Writable() {
 			continue

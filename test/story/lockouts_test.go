@@ -66,3 +66,15 @@ func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	asking = systemtest.Call{Method: http.MethodGet, Path: annasLockouts + "?Hours=169"}
 	s.Rejects(asking, http.StatusBadRequest, "invalid_request")
 }
+
+// TestALockoutAtSignInComesFromTheGateway: it is the computer that checks the password.
+func TestALockoutAtSignInComesFromTheGateway(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	for range 20 {
+		_, err := s.World.LogOn(t.Context(), systemtest.SampleUser, "not it")
+		require.ErrorIs(t, err, sandbox.ErrLogon)
+	}
+	a := s.Get(annasLockouts)
+	require.Len(t, a.Envelope.Result, 1, "%s", a.Body)
+	assert.Equal(t, "GATEWAY", a.Envelope.Result[0]["source"])
+}
