@@ -303,19 +303,29 @@ func (b *browser) title(text string) {
 func TestPages(t *testing.T) {
 	address, link, token := sandbox(t, "--set", "audit.file="+filepath.Join(t.TempDir(), "audit.jsonl"))
 	b := start(t)
-	open := func(path string) {
-		t.Helper()
-		b.follow(chromedp.Navigate(address + path))
-	}
 	b.tour(address, []string{"status-outside", "/ui/", "signin", "/ui/signin", "no-such-page", "/ui/nosuch"})
 	b.follow(chromedp.Navigate(link))
 	b.look("link")
 	b.press("Sign in")
 	b.title("Home")
 	b.look("home")
-	open("/ui/status")
+	b.follow(chromedp.Navigate(address + "/ui/status"))
 	b.title("Status")
 	b.look("status")
+	lookAtAPerson(b, address)
+	lookAtOthers(b, address)
+	lookAtJobs(t, b, address, token)
+	b.tour(address, []string{
+		"audit", "/ui/audit", "audit-none", "/ui/audit?day=2020-01-01", "audit-refused", "/ui/audit?day=x",
+		"status-figures", "/ui/status",
+	})
+}
+
+// lookAtAPerson finds a person, disables her and resets her password.
+func lookAtAPerson(b *browser, address string) {
+	open := func(path string) {
+		b.follow(chromedp.Navigate(address + path))
+	}
 	open("/ui/people")
 	b.look("people")
 	b.search("weber")
@@ -341,6 +351,13 @@ func TestPages(t *testing.T) {
 	b.reach("Berlin Office")
 	b.press("Berlin Office")
 	b.look("group")
+}
+
+// lookAtOthers looks at lists, units, zones, forms, computers and changes.
+func lookAtOthers(b *browser, address string) {
+	open := func(path string) {
+		b.follow(chromedp.Navigate(address + path))
+	}
 	b.tour(address, []string{
 		"people-none", "/ui/people?q=zzzzzz", "people-refused", "/ui/people?after=nowhere", "groups", "/ui/groups",
 	})
@@ -364,6 +381,13 @@ func TestPages(t *testing.T) {
 	b.look("changes")
 	b.press("Disable")
 	b.look("change")
+}
+
+// lookAtJobs looks at a list that was rejected and at one that waits.
+func lookAtJobs(t *testing.T, b *browser, address, token string) {
+	open := func(path string) {
+		b.follow(chromedp.Navigate(address + path))
+	}
 	open("/ui/jobs")
 	b.look("jobs-none")
 	wrong := submit(t, address, token, "run", "UserName,Country\nlweber,Atlantis\n")
@@ -374,10 +398,6 @@ func TestPages(t *testing.T) {
 	b.look("job-rejected")
 	open("/ui/jobs/" + waits)
 	b.look("job-ready")
-	b.tour(address, []string{
-		"audit", "/ui/audit", "audit-none", "/ui/audit?day=2020-01-01", "audit-refused", "/ui/audit?day=x",
-		"status-figures", "/ui/status",
-	})
 }
 
 // TestPagesOfPeopleWithoutRights looks at the pages of people who may not sign in, may do
