@@ -32,7 +32,7 @@ type Credential struct {
 	Other         string   // name of a header that other APIs take credentials in; empty: none is there
 
 	Chains [][]*x509.Certificate // of the client's certificate, verified
-	Client netip.Addr            // the client's address, which behind a proxy is not the address of the connection
+	Client netip.Addr            // address of the client, not of a proxy before the gateway
 }
 
 // Given reports whether anything is meant as a credential, besides the certificate.

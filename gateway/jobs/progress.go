@@ -106,7 +106,7 @@ func (r *run) snapshot() *Job {
 	return &job
 }
 
-// copyResults returns those of the items from first on, before last.
+// copyResults returns the results of the items from first on, before last.
 func (r *run) copyResults(first, last int) []Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,7 +48,7 @@ var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Requir
 // stopParams say when a job stops.
 var stopParams = []Param{
 	{Name: JobStopAfter, Kind: schema.Number("A number of items.", 0, 1_000_000), Default: "20", Unsent: true, Doc: "Stop when so many items have failed; 0: never."},
-	{Name: JobOnUnknown, Kind: schema.OneOf("What follows an item of which it is not known what became.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Stop or go on when it is not known what became of an item."},
+	{Name: JobOnUnknown, Kind: schema.OneOf("What follows an item of which it is not known what became.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Stop or go on after an item whose outcome is not known."},
 }
 
 // pageParams choose a part of a list.
@@ -181,7 +181,7 @@ var staleActions = schema.WordList(
 	StaleDisable, StaleMove, StaleRemove)
 
 // staleJob returns a row that makes a job of the accounts that a rule finds. Each item is a call of
-// another row, with its scopes and limits; the list is read like that of the row that shows it.
+// another row, with its scopes and limits; the list is read as by the row that shows it.
 func staleJob(id, summary, path, what string) *Operation {
 	rule := slices.Clone(StaleRule)
 	for i := range rule {

@@ -339,7 +339,7 @@ func sectionOf(f *form.Form) string {
 	return cmp.Or(sections[resource], "zones")
 }
 
-// backOf returns the page that a form was opened from, or else that of the object that it changes.
+// backOf returns the page that a form was opened from, or else the page of the object that it changes.
 func backOf(c *visit, f *form.Form, typed url.Values) string {
 	if back := typed.Get(backName); back != "" {
 		return next(back)

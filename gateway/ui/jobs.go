@@ -72,7 +72,7 @@ type progress struct {
 	Max, Made int // of items that are changed for good; Max zero: no bar is shown
 }
 
-// modes have the words for what is done with the items of a list: those of the table below "job." and
+// modes have the words for what is done with the items of a list, from the table below "job." and
 // their key. Nothing is changed before the mode is run, however many items were looked at.
 var modes = map[jobstate.Mode]string{
 	jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun",

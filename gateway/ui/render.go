@@ -114,7 +114,7 @@ type looks struct {
 	Theme     string // empty: as the system has it
 	Keys      string // off: the key for the search is not taken
 	Themes    []choice
-	Languages []language // others than that of the page
+	Languages []language // all languages but the page's
 }
 
 // page is what every page has.

@@ -279,7 +279,7 @@ func (c *visit) confirm() {
 	c.goTo(s.after())
 }
 
-// after returns the page that shows what a step did: that of the object, unless there is more to show.
+// after returns the page that shows what a step did: the object's page, unless there is more to show.
 func (s *step) after() string {
 	if s.sealed != nil || !s.Result.ok() {
 		return address("steps", s.ID)

@@ -218,7 +218,7 @@ function Get-GatewayClearRecord {
     $clear
 }
 
-# Adds a record as it was. NS records are those of the zone itself: others belong to delegations.
+# Adds a record as it was. NS records belong to the zone itself, as others belong to delegations.
 function Restore-GatewayRecord {
     [CmdletBinding()]
     param(

@@ -194,7 +194,7 @@ func verifyFault(ticket messages.Ticket, err error) error {
 func (k *Keytab) personOf(req *messages.APReq, name types.PrincipalName) (*Person, error) {
 	part := req.Ticket.DecryptedEncPart
 	if !strings.EqualFold(req.Authenticator.CRealm, part.CRealm) {
-		return nil, refuse(Invalid, "the realm of the authenticator is not that of the ticket")
+		return nil, refuse(Invalid, "the authenticator and the ticket name different realms")
 	}
 	sealed := req.Ticket.EncPart
 	key, _, err := k.keys.GetEncryptionKey(name, req.Ticket.Realm, sealed.KVNO, sealed.EType)

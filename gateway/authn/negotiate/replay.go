@@ -23,8 +23,8 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, until: map[[16]byte]int64{}}
 }
 
-// use notes the use of an authenticator that a client made at a time. It is encrypted with a sum of itself,
-// so that nobody can change it without its key.
+// use notes the use of an authenticator that a client made at a time. It is encrypted with a sum of itself
+// and cannot be changed without its key.
 func (r *replays) use(authenticator []byte, made time.Time) error {
 	sum := sha256.Sum256(authenticator)
 	key, now := [16]byte(sum[:16]), r.now().Unix()

@@ -389,7 +389,7 @@ func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.P
 			Message: "Too many tickets from this address were not valid."}
 	default:
 		return nil, nil, &authn.Refusal{Code: schema.Unavailable, RetryAfter: time.Second, Reason: err.Error(),
-			Message: "The directory does not answer, so that nobody can be signed in by a ticket."}
+			Message: "The directory does not answer, so nobody can be signed in by a ticket."}
 	}
 	all := principals(person, g.o.Roles)
 	if len(all) == 0 {

@@ -93,7 +93,7 @@ func (g *Gate) lost() error {
 }
 
 const (
-	decisions  = 20               // how often a decision is repeated when other gateways change the same value
+	decisions  = 20               // how often a conflicting decision is repeated
 	writeLimit = 20 * time.Second // of a decision: more than an election takes
 )
 

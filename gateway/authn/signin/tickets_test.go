@@ -79,7 +79,7 @@ func TestATicketStartsASession(t *testing.T) {
 }
 
 // TestGroupsOfATicket: a group counts that the ticket names, and that the account is still in. A ticket
-// without groups has those of the directory.
+// without groups gets the groups of the directory.
 func TestGroupsOfATicket(t *testing.T) {
 	desk := []identity.Scope{identity.UserRead, identity.UserPassword}
 	reader := []identity.Scope{identity.GroupRead}

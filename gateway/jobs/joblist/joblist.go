@@ -58,7 +58,7 @@ type List struct {
 	Format        Format
 	Separator     rune     // CSV: , ; or tab
 	BOM           bool     // it began with a byte order mark
-	Header        []string // CSV: the names of all columns, in order; JSON: the names of all parameters, in the order of their first use
+	Header        []string // names of columns (CSV), or of parameters by first use (JSON)
 	HeaderLine    int      // CSV: physical line where the first row begins
 	Items         []Item
 	Problems      []Problem // the first [Limits.MaxProblems], in the order of the lines

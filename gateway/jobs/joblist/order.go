@@ -9,7 +9,7 @@ import (
 // Unit is an item with those that it waits for.
 type Unit struct {
 	Item   int   // index
-	Before []int // indexes of the items that must have ended before it begins, ascending, with the ones in After; only direct ones
+	Before []int // ascending indexes of the items that it directly waits for
 	After  []int // the items of Before that its After names: it runs only if they were done
 }
 

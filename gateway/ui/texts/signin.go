@@ -32,7 +32,7 @@ var signIn = table{
 		"Your session has ended, and nothing was changed. Sign in again.",
 		"Ihre Sitzung ist beendet, und nichts wurde geändert. Melden Sie sich wieder an.",
 	},
-	// One text for all that is wrong, so that nobody learns which accounts there are.
+	// One text for every fault: it does not tell which accounts exist.
 	"signIn.wrong": {
 		"The name or password is not right, or sign-in is not allowed.",
 		"Der Name oder das Kennwort stimmt nicht, oder die Anmeldung ist nicht erlaubt.",

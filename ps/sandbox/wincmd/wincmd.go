@@ -26,7 +26,7 @@ type Options struct {
 	// for it or for one of its groups.
 	Account  string
 	Location *time.Location // of DateTime values; nil means time.Local
-	// Gate is as that of the ActiveDirectory module.
+	// Gate works as in the ActiveDirectory module.
 	Gate func(ctx context.Context, controller string) (caller string, reached bool)
 	// NoLAPS reports whether the host lacks the module LAPS. Nil: it has it.
 	NoLAPS func() bool

@@ -61,7 +61,7 @@ type Ticket struct {
 	Name     string   // empty: lweber
 	Parts    []string // of the name; nil: Name alone
 	NameType int32    // 0: a principal
-	Realm    string   // of the account; empty: that of the service
+	Realm    string   // of the account; empty: the service's realm
 	Service  string   // empty: the one whose key is in the keytab
 	OtherKey bool     // it is encrypted with another key
 
