@@ -379,7 +379,7 @@ func lookAtOthers(b *browser, address string) {
 	b.look("computer")
 	open("/ui/changes")
 	b.look("changes")
-	b.press("Disable")
+	b.press("Lea Weber disabled")
 	b.look("change")
 }
 
