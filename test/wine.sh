@@ -73,4 +73,7 @@ kind() { wine reg add 'HKLM\System\CurrentControlSet\Control\ProductOptions' /v 
 # shellcheck source=/dev/null
 source test/wine/gateway.sh
 
+# shellcheck source=/dev/null
+source test/wine/module.sh
+
 printf '\nEverything was as it should be under %s.\n' "$(wine --version)"
