@@ -39,12 +39,13 @@ func TestThePackageOfTheModuleHasEveryFileOnce(t *testing.T) {
 	for _, name := range names {
 		assert.Equal(t, 1, strings.Count(string(source), `Source="`+name+`"`), name)
 	}
-	first, again, later := moduleFolders("1.2.3", names), moduleFolders("1.2.3", names), moduleFolders("1.2.4", names)
-	assert.Equal(t, first, again)
+	first, later := moduleFolders("1.2.3", names), moduleFolders("1.2.4", names)
+	assert.Equal(t, first, moduleFolders("1.2.3", names))
 	for i := range first {
 		assert.NotEqual(t, first[i].GUID, later[i].GUID, first[i].Name)
 	}
-	assert.Equal(t, "{4FC2C682-478A-587B-8158-4A710A5998E6}", moduleInstaller.code("1.2.3"), "the product code of a version never changes")
+	const product = "{4FC2C682-478A-587B-8158-4A710A5998E6}"
+	assert.Equal(t, product, moduleInstaller.code("1.2.3"), "the product code of a version never changes")
 }
 
 // It is built and looked into where the programs for it are; `make release` needs them, too.
@@ -62,14 +63,16 @@ func TestThePackageOfTheModuleIsBuilt(t *testing.T) {
 	assert.Equal(t, first, again, "the same files give the same bytes")
 
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "module.msi"), first, 0o644))
-	out, err := exec.CommandContext(t.Context(), "msiextract", "-C", dir, filepath.Join(dir, "module.msi")).CombinedOutput()
+	file := filepath.Join(dir, "module.msi")
+	require.NoError(t, os.WriteFile(file, first, 0o644))
+	out, err := exec.CommandContext(t.Context(), "msiextract", "-C", dir, file).CombinedOutput()
 	require.NoError(t, err, string(out))
-	folders, err := exec.CommandContext(t.Context(), "msiinfo", "export", filepath.Join(dir, "module.msi"), "Directory").Output()
+	folders, err := exec.CommandContext(t.Context(), "msiinfo", "export", file, "Directory").Output()
 	require.NoError(t, err)
-	assert.Contains(t, string(folders), "WindowsPowerShell\tProgramFiles64Folder\t", "msiextract leaves the system's folder out")
+	assert.Contains(t, string(folders), "WindowsPowerShell\tProgramFiles64Folder\t", "msiextract leaves it out")
+	modules := filepath.Join(dir, "WindowsPowerShell", "Modules", "AdGateway", "1.2.3")
 	for name, f := range files {
-		content, err := os.ReadFile(filepath.Join(dir, "WindowsPowerShell", "Modules", "AdGateway", "1.2.3", filepath.FromSlash(name)))
+		content, err := os.ReadFile(filepath.Join(modules, filepath.FromSlash(name)))
 		require.NoError(t, err)
 		assert.Equal(t, string(f.content), string(content), name)
 	}
