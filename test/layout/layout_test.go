@@ -50,6 +50,8 @@ var mayImport = map[string][]string{
 	"gateway/cursor":                        {},
 	"gateway/etag":                          {},
 	"gateway/schema":                        {"gateway/visible", "ps", "gateway/attributes", "gateway/schema/...", "gateway/filter", "gateway/cursor", "gateway/etag"},
+	"gateway/forward":                       {"gateway/cluster", "gateway/cluster/hop", "gateway/cluster/standing", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/transport", "ps"},
+	"gateway/meters":                        {"gateway/bounds", "gateway/call", "gateway/cluster/hop", "gateway/idempotency", "gateway/jobs", "gateway/ops", "gateway/plan", "gateway/problem", "gateway/schema/jobstate", "ps"},
 	"gateway/history":                       {"gateway/call", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
 	"gateway/changes":                       {"gateway/audit", "gateway/identity", "gateway/journal", "gateway/store", "ps"},
 	"gateway/jobs/joblist":                  {"gateway/nearest"},
@@ -148,7 +150,7 @@ var never = []struct{ importer, imported, except []string }{
 	{importer: []string{"gateway", "gateway/..."}, imported: []string{"ps/pool", "ps/session", "ps/servers", "ps/syntax", "ps/cmdlets", "scripts", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"ps", "ps/...", "scripts"}, imported: []string{"gateway", "gateway/...", "winsvc", "winsvc/...", "cmd/..."}},
 	{importer: []string{"cmd/adgateway", "cmd/adgateway/...", "gateway", "gateway/..."}, imported: []string{"gateway/engine"}, except: []string{"gateway/engine", "gateway/engine/...", "cmd/adgateway/node"}},
-	{importer: []string{"..."}, imported: []string{"gateway/transport"}, except: []string{"gateway"}},
+	{importer: []string{"..."}, imported: []string{"gateway/transport"}, except: []string{"gateway", "gateway/forward"}},
 	{importer: []string{"winsvc", "winsvc/..."}, imported: []string{"cmd/...", "gateway", "gateway/...", "ps", "ps/...", "scripts"}},
 }
 
@@ -158,7 +160,7 @@ var only = map[string][]string{
 	"github.com/gin-contrib/":         {"gateway/transport"},
 	"github.com/kardianos/service":    {"winsvc"},
 	"github.com/bhendo/go-powershell": {"ps/session", "ps/sandbox"},
-	"github.com/prometheus/":          {"gateway", "gateway/transport", "cmd/adgateway/app"},
+	"github.com/prometheus/":          {"gateway", "gateway/meters", "gateway/transport", "cmd/adgateway/app"},
 	"github.com/go-ldap/":             {"gateway/filter", "ps/sandbox/directory", "ps/sandbox/internal/ldif", "ps/sandbox/zones"},
 	"github.com/miekg/dns":            {"ps/sandbox/zones", "ps/sandbox/zones/zonestest", "ps/sandbox/dnscmd"},
 	"go.etcd.io/bbolt":                {"gateway/store"},
