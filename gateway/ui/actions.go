@@ -19,7 +19,7 @@ type actionForm struct {
 }
 
 // Class returns the class of the button, in red where it takes something away.
-func (a *actionForm) Class() string {
+func (a actionForm) Class() string {
 	if slices.Contains(dangerous, a.ID) {
 		return " danger"
 	}

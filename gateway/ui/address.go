@@ -8,6 +8,9 @@ import (
 // base is where the pages are.
 const base = "/ui/"
 
+// doPath is where the forms of operations are.
+const doPath = "do"
+
 // address returns the address of a page. Each part behind the pages' own is one segment of the path,
 // whatever is in it. What no segment can be, because browsers take it for a step upwards or for
 // nothing, leads to the status page.

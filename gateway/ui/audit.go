@@ -11,44 +11,6 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// LogFilter selects lines of the audit log. Empty texts match everything.
-type LogFilter struct {
-	Day    time.Time    // from its midnight in UTC to the next one
-	Who    string       // part of the caller's name, or what [identity.ParseReference] takes
-	Only   *identity.ID // nil: of everybody
-	Target string       // part of a DN, a GUID or a parameter, or the id of a request
-	Names  []string     // by which the object that Target means is named, too
-	Most   int          // lines, the newest ones
-
-	Reader  identity.ID           // the person who reads them
-	Readers []*identity.Principal // what the person may read: a line must be visible to one of them
-}
-
-// callerKinds say what a name is that is not of a person.
-var callerKinds = map[string]string{
-	identity.KindToken: "token", identity.KindUser: "API user", identity.KindCertificate: "certificate",
-	identity.KindGateway: "the gateway",
-}
-
-// callerText is how pages call a person or a credential, of which several kinds may have one name.
-func callerText(name, kind string) string {
-	if of := callerKinds[kind]; of != "" && name != "" {
-		return name + " (" + of + ")"
-	}
-	return name
-}
-
-// callerIn is how pages call the caller in a record.
-func callerIn(r record) string { return callerText(r.Text("caller"), r.Text("callerKind")) }
-
-// LogLine is a call in the audit log.
-type LogLine struct {
-	Time, From, Operation, Outcome, Code, RequestID string
-
-	Who, Kind      string // who called, and which kind of caller that is
-	Targets, Given []string
-}
-
 // mostLines limits the lines on a page.
 const mostLines = 200
 
@@ -65,9 +27,9 @@ type auditRow struct {
 	Objects []string // some of the targets
 }
 
-// audit shows calls of a day: those of the person, or with ops:read of everybody, about what the
+// showAudit shows calls of a day: those of the person, or with ops:read of everybody, about what the
 // person may read.
-func (c *visit) audit() {
+func showAudit(c *visit) {
 	query := c.r.URL.Query()
 	body := auditPage{All: c.may(identity.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
 	shown := page{Title: texts.Of("page.audit"), Section: "audit"}
@@ -83,7 +45,7 @@ func (c *visit) audit() {
 		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
 		filter.Reader, filter.Readers = c.identity(), c.principals
 		if body.Target != "" {
-			filter.Names = c.namesFor(body.Target)
+			filter.Names = namesFor(c, body.Target)
 		}
 		if !body.All {
 			filter.Only = &filter.Reader
@@ -130,7 +92,7 @@ var titleFields = []string{"username", "name", "displayName", "emailAddress"}
 // namesFor returns by which names calls may have named what people call by a text: an
 // object that has it as its name or identifies it, or else all whose names begin with it.
 // What the person may not read is not found.
-func (c *visit) namesFor(text string) []string {
+func namesFor(c *visit, text string) []string {
 	var names []string
 	add := func(r record) {
 		for _, field := range idFields {

@@ -171,3 +171,5 @@ func sendAs(c *visit, principal *identity.Principal, operation string, sent call
 	}
 	return a
 }
+
+func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSeeOther) }

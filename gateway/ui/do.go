@@ -25,11 +25,8 @@ import (
 // accepted is kept as a draft, which has an address, so that nothing typed is lost.
 
 const (
-	doPath    = "do"
 	draftName = "draft"
 	backName  = "back"
-	tokenName = "form"
-	typedName = "typed" // of an address of a form that was filled in
 )
 
 // draft is a form as somebody left it. It has no secrets.
@@ -228,12 +225,6 @@ type formPage struct {
 	File     bool
 }
 
-// fieldIn is a field with the page that it is on.
-type fieldIn struct {
-	V fieldView
-	S formPage
-}
-
 // fixedView is a field that the page was opened for.
 type fixedView struct {
 	Name, Value, Text string
@@ -399,7 +390,7 @@ func doOperation(c *visit) {
 		return
 	}
 	s := &step{Form: f, Given: call.Values(given), Typed: typed, Back: backOf(c, f, meant)}
-	if failed := c.plan(s); failed != nil {
+	if failed := planStep(c, s); failed != nil {
 		leaveForm(c, f, refusedDraft(c, f, typed, failed))
 		return
 	}
@@ -431,29 +422,6 @@ func leaveForm(c *visit, f *form.Form, d draft) {
 		return
 	}
 	c.goTo(doAddress(f.Op.ID, draftName, id))
-}
-
-// withoutSecrets returns what was typed into a form, but for its secrets, images and token.
-func withoutSecrets(f *form.Form, typed url.Values) url.Values {
-	kept := maps.Clone(typed)
-	kept.Del(tokenName)
-	for i := range f.Fields {
-		if field := &f.Fields[i]; field.Control == form.Secret || field.Control == form.Image {
-			kept.Del(field.Name)
-		}
-	}
-	return kept
-}
-
-// typedAddress returns the address of a form with what was typed, unless that is too long for one.
-func typedAddress(f *form.Form, typed url.Values) string {
-	page := address(doPath, f.Op.ID)
-	kept := withoutSecrets(f, typed)
-	kept.Set(typedName, "1")
-	if text := kept.Encode(); len(text) < mostAddress {
-		return page + "?" + text
-	}
-	return page
 }
 
 // readImage puts the image of a form among what was typed, as small as the directory keeps it.

@@ -44,16 +44,6 @@ func hitOf(r record) hitRow {
 	return row
 }
 
-// typed returns what was typed into a search box as the directory knows it: without the domain in front
-// of a logon name.
-func typed(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
-		return account
-	}
-	return text
-}
-
 // hits searches all kinds of objects, or those of one.
 func hits(c *visit, text, hitType, most string) *answer {
 	values := call.Values{"Text": text, "Limit": most}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode"
 
-	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -29,33 +28,10 @@ type menuRow struct {
 	may                 func(*visit) bool
 }
 
-// with is for those with a scope.
-func with(scope identity.Scope) func(*visit) bool { return func(c *visit) bool { return c.may(scope) } }
-
-func always(*visit) bool { return true }
-
-// menu are the rows of the menu, in order. A row has the texts "page." and its path, and stands below
-// "frame." and its section.
-var menu = []menuRow{
-	{"", "home", "home", func(c *visit) bool { return len(c.principals) > 0 }},
-	{"directory", "people", "person", with(identity.UserRead)},
-	{"directory", "groups", "group", with(identity.GroupRead)},
-	{"directory", "computers", "computer", with(identity.ComputerRead)},
-	{"directory", "ous", "ou", with(identity.OURead)},
-	{"directory", "bin", "bin", with(identity.BinRead)},
-	{"dns", "zones", "zone", with(identity.DNSRead)},
-	{"work", "jobs", "list", with(identity.JobRead)},
-	{"work", "changes", "history", with(identity.ChangeRead)},
-	{"gateway", "status", "pulse", always},
-	// Without a right, one's own calls.
-	{"gateway", "audit", "info", func(c *visit) bool { return c.Log != nil }},
-	{"gateway", "rights", "shield", always},
-}
-
 // nav returns the links to the pages that the person may use. Current is the path of the page.
 func nav(c *visit, current string) (all []section) {
 	last := ""
-	for _, p := range menu {
+	for _, p := range c.Menu {
 		if !p.may(c) {
 			continue
 		}

@@ -231,9 +231,9 @@ const mostItems = 50
 // notDone are the states of items that people look at first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 
-// jobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
+// showJobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
 // refusal; nil: none was sent.
-func (c *visit) jobs(failed *listForm, refused *answer) {
+func showJobs(c *visit, failed *listForm, refused *answer) {
 	shown := page{Title: texts.Of("page.jobs"), Section: "jobs"}
 	status := http.StatusOK
 	a := c.listed(list{
@@ -276,8 +276,8 @@ type jobPage struct {
 	WouldMore    bool
 }
 
-// job shows one job and the outcome of each item.
-func (c *visit) job(failed *answer) {
+// showJob shows one job and the outcome of each item.
+func showJob(c *visit, failed *answer) {
 	id := c.r.PathValue("id")
 	a := c.get("job.get", jobID, id)
 	found := records[job](a)
@@ -311,8 +311,8 @@ func (c *visit) job(failed *answer) {
 	c.page(status, "job", shown)
 }
 
-// control does something with a job.
-func (c *visit) control() {
+// controlJob does something with a job.
+func controlJob(c *visit) {
 	action := c.r.PathValue("action")
 	i := slices.IndexFunc(jobControls, func(control jobControl) bool { return control.ID == action })
 	if i < 0 {
@@ -326,7 +326,7 @@ func (c *visit) control() {
 	next := records[job](a)
 	switch {
 	case !a.ok():
-		c.job(a)
+		showJob(c, a)
 	case !control.leaves:
 		c.goTo(address("jobs", id))
 	case len(next) == 1 && next[0].ID != id: // the one that goes on
@@ -382,7 +382,7 @@ func submitList(c *visit) {
 		refused := &answer{Status: http.StatusBadRequest, Error: &failure{
 			Message: texts.Of("list.missing").In(c.lookOf(c.r).lang),
 		}}
-		c.jobs(form, refused)
+		showJobs(c, form, refused)
 		return
 	}
 	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
@@ -400,7 +400,7 @@ func submitList(c *visit) {
 	})
 	submitted := records[job](a)
 	if !a.ok() || len(submitted) != 1 {
-		c.jobs(form, a)
+		showJobs(c, form, a)
 		return
 	}
 	c.goTo(address("jobs", submitted[0].ID))

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/texts"
 )
@@ -15,28 +14,12 @@ import (
 // A list is submitted as a file or as text. It runs as a job that belongs to the person, also after
 // the session has ended.
 
-// Change is an operation that the items of a list may be calls of.
-type Change struct {
-	ID, Summary string
-	Scope       identity.Scope
-}
-
-// listLimit is how large a list may be here, with the rest of its form. Larger ones are sent to the API.
-const listLimit = 1 << 20 // bytes
-
 // listForm is the form of a list.
 type listForm struct {
 	Once                        string // the key under which the list is submitted, so that it is only once
 	Name, Operation, Mode, List string
 	Changes, Modes              []choice
 	Open                        bool // it was not accepted
-}
-
-// choice is one of several values of an input.
-type choice struct {
-	ID     string
-	Label  texts.Text
-	Chosen bool
 }
 
 // listModes are what is done with a list at first.

@@ -123,11 +123,8 @@ func madeRows(all []record) []madeRow {
 	return rows
 }
 
-// mostNamed limits the objects that a row names.
-const mostNamed = 3
-
-// show shows an object.
-func (c *visit) show(k *kind) {
+// showObject shows an object.
+func showObject(c *visit, k *kind) {
 	o := &object{Kind: k, GUID: c.r.PathValue("guid"), inline: map[string]*action{}}
 	read := c.read(k, o.GUID)
 	if !read.ok() {
@@ -145,10 +142,10 @@ func (c *visit) show(k *kind) {
 	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
-	c.offer(o)
+	offerActions(c, o)
 	fills[k.hitType](c, o)
-	c.readChanges(o)
-	for _, section := range k.facts {
+	readChanges(c, o)
+	for _, section := range sections[k.hitType] {
 		title := texts.Of("object." + section.title)
 		o.Cards = append(o.Cards, card{"card-" + section.title, title, factsOf(o.record, section.rows)})
 	}
@@ -160,13 +157,13 @@ func (c *visit) show(k *kind) {
 	c.page(http.StatusOK, k.hitType, shown)
 }
 
-// offer adds the actions that the person may do with the object as it is.
-func (c *visit) offer(o *object) {
-	for i := range o.Kind.actions {
-		a := &o.Kind.actions[i]
+// offerActions adds the actions that the person may do with the object as it is.
+func offerActions(c *visit, o *object) {
+	for i := range actions[o.Kind.hitType] {
+		a := &actions[o.Kind.hitType][i]
 		switch {
 		case !mayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
-		case !c.reaches(o.Kind, o.GUID, a.row().Scope):
+		case !reaches(c, o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
 			}
@@ -182,7 +179,7 @@ func (c *visit) offer(o *object) {
 
 // related returns the row of a group or member, with the action that takes it away if the
 // person may do it and it fits.
-func (c *visit) related(o *object, r record, remove string) relatedRow {
+func related(c *visit, o *object, r record, remove string) relatedRow {
 	row := relatedRow{
 		Name: r.Text("name"), Description: r.Text("description"), Kind: wordOf("type", r["type"]).Text,
 		Words: said(r, "enabled", "primary"),
@@ -202,7 +199,7 @@ func (c *visit) related(o *object, r record, remove string) relatedRow {
 
 // reaches reports whether a role with the scope sees the object. Roles are not merged: one
 // role may show an object, and another one allow the action elsewhere only.
-func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
+func reaches(c *visit, k *kind, guid string, scope identity.Scope) bool {
 	if len(c.principals) == 1 {
 		return true
 	}
@@ -243,11 +240,11 @@ func noted[T any](o *object, what string, a *answer) ([]T, *answer) {
 
 // fills add what the page of an object shows besides its record.
 var fills = map[string]func(*visit, *object){
-	"user": (*visit).fillUser, "group": (*visit).fillGroup, "computer": (*visit).fillComputer,
+	"user": fillUser, "group": fillGroup, "computer": fillComputer,
 }
 
 // fillUser adds what is known of the logon to the record, of which the facts are made.
-func (c *visit) fillUser(o *object) {
+func fillUser(c *visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
 	var logon, policy, groups, reports, seen *answer
 	ask := func(into **answer, operation string) func() {
@@ -299,7 +296,7 @@ func (c *visit) fillUser(o *object) {
 	if groups != nil {
 		found, _ := noted[record](o, "Groups", groups)
 		for _, r := range found {
-			o.Groups = append(o.Groups, c.related(o, r, "leave"))
+			o.Groups = append(o.Groups, related(c, o, r, "leave"))
 		}
 	}
 }
@@ -333,9 +330,9 @@ func (o *object) setLead(name string, fields ...string) {
 	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
 }
 
-func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }
+func fillComputer(c *visit, o *object) { o.setLead("dnsName", "description") }
 
-func (c *visit) fillGroup(o *object) {
+func fillGroup(c *visit, o *object) {
 	o.setLead("", "description")
 	if !c.may(identity.MemberRead) {
 		return
@@ -349,7 +346,7 @@ func (c *visit) fillGroup(o *object) {
 	}
 	o.Members = &membersPart{Acts: o.inline["remove"] != nil}
 	for _, r := range members {
-		o.Members.Rows = append(o.Members.Rows, c.related(o, r, "remove"))
+		o.Members.Rows = append(o.Members.Rows, related(c, o, r, "remove"))
 	}
 	if a.Next != "" {
 		o.Members.Next = asking(o.Kind.at(o.GUID), "after", a.Next)
@@ -359,7 +356,7 @@ func (c *visit) fillGroup(o *object) {
 // passwordReset is the operation that sets a password.
 const passwordReset = "user.resetPassword"
 
-func (c *visit) readChanges(o *object) {
+func readChanges(c *visit, o *object) {
 	if c.may(identity.ChangeRead) {
 		made, _ := noted[record](o, "Changes", c.listed(list{
 			operation: "change.list", key: "id", before: newest, most: 10, values: call.Values{"Object": o.GUID},
@@ -374,8 +371,8 @@ func (c *visit) readChanges(o *object) {
 	}
 }
 
-// find leads to the page of an object of any kind, by its distinguished name or GUID.
-func (c *visit) find() {
+// findObject leads to the page of an object of any kind, by its distinguished name or GUID.
+func findObject(c *visit) {
 	var last *answer
 	for _, k := range kinds {
 		found := c.read(k, c.r.PathValue("id"))

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 )
@@ -255,66 +254,8 @@ func wordsOfPick(c *visit, key string, pairs ...any) *form.Words {
 	return &all
 }
 
-// pathSign stands between the parts of the path of an organizational unit.
-const pathSign = " › "
-
-// pathText returns a distinguished name as the path to its object, from the top of the domain.
-func pathText(dn string) string {
-	if parts := pathOf(dn); len(parts) > 0 {
-		return strings.Join(parts, pathSign)
-	}
-	return dn
-}
-
-// lastOf returns the last part of a path.
-func lastOf(path string) string {
-	if i := strings.LastIndex(path, pathSign); i >= 0 {
-		return path[i+len(pathSign):]
-	}
-	return path
-}
-
-// cutDN cuts a distinguished name behind its first part.
-func cutDN(dn string) (first, rest string) {
-	for i := 0; i < len(dn); i++ {
-		switch dn[i] {
-		case '\\':
-			i++
-		case ',':
-			return dn[:i], dn[i+1:]
-		}
-	}
-	return dn, ""
-}
-
-// unescaped returns the value of a part of a distinguished name as people read it.
-func unescaped(value string) string {
-	var b strings.Builder
-	for i := 0; i < len(value); i++ {
-		if value[i] == '\\' && i+1 < len(value) {
-			i++
-			if i+1 < len(value) && strings.ContainsRune("0123456789abcdefABCDEF", rune(value[i])) {
-				var octet byte
-				if _, err := fmt.Sscanf(value[i:i+2], "%02x", &octet); err == nil {
-					b.WriteByte(octet)
-					i++
-					continue
-				}
-			}
-		}
-		b.WriteByte(value[i])
-	}
-	return b.String()
-}
-
 // folded returns a text in which case does not count.
 func folded(text string) string { return strings.ToLower(text) }
-
-// isGUID reports whether a text is a GUID.
-func isGUID(text string) bool {
-	_, problem := schema.GUID.Decode(text)
-	return problem == nil
-}
 
 // nameOfPicked returns the name of an object that a field names by its identity.
 func nameOfPicked(c *visit, pick form.Pick, identity string) string {
@@ -339,9 +280,3 @@ func nameOfPicked(c *visit, pick form.Pick, identity string) string {
 	}
 	return identity
 }
-
-// nameIn returns the name of an object in sentences: that in the directory, which unlike a
-// display name no other object of its unit has.
-func nameIn(r record) string { return r.first("name", "computerName", "displayName") }
-
-func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

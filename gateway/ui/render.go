@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"path"
-	"strings"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -79,17 +78,8 @@ func functions(lang texts.Lang) template.FuncMap {
 		"day":   func(text string) texts.Text { return day(text, time.Now()) },
 		"label": label, "rdn": rdn, "spell": spell, "icon": icon,
 		"at": address, "asking": asking, "explained": explained, "helpPage": helpPage,
-		"withBody": func(v fieldView, body formPage) fieldIn { return fieldIn{v, body} },
-		"both":     both,
+		"both": func(one, other any) []any { return []any{one, other} },
 	}
-}
-
-// both passes a form token and an action to a part of a page.
-func both(token string, action any) []any {
-	if one, is := action.(actionForm); is {
-		return []any{token, &one}
-	}
-	return []any{token, action}
 }
 
 // saidIn returns a value in a language if it is a text of the table.
@@ -225,7 +215,7 @@ func (c *visit) page(status int, name string, shown page) {
 	shown.Name, shown.Version, shown.Nav = c.session.Name, c.Version, nav(c, shown.Section)
 	shown.Initials = initials(shown.Name)
 	if shown.Said == nil {
-		shown.Said = messageOf(c)
+		shown.Said = c.Said(c)
 	}
 	if len(c.principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")
@@ -247,74 +237,9 @@ func (c *visit) failed(a *answer) {
 	c.page(a.Status, "message", page{Title: title, Alert: alertOf(a)})
 }
 
-// ago says how long ago a time is, or in how long it will be.
-func ago(text string) texts.Text {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return nil
-	}
-	return texts.Ago(at, time.Now())
-}
-
-// moment shows a time to the minute.
-func moment(lang texts.Lang, text string) string {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
-	}
-	return lang.Moment(at.UTC())
-}
-
-// day shows a time as people say it: today with the hour, else the day.
-func day(text string, now time.Time) texts.Text {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return texts.Raw(text)
-	}
-	at, now = at.UTC(), now.UTC()
-	switch today := now.Truncate(24 * time.Hour); {
-	case !at.Before(today) && at.Before(today.AddDate(0, 0, 1)):
-		return texts.Of("time.today", "hour", at.Format("15:04"))
-	case !at.Before(today.AddDate(0, 0, -1)) && at.Before(today):
-		return texts.Of("time.yesterday", "hour", at.Format("15:04"))
-	}
-	return texts.Day(at)
-}
-
-// rdn shows the name of an object instead of its whole distinguished name.
-func rdn(text string) string { return nameOfDN(text) }
-
-// spell spells a password letter by letter.
-func spell(password string) string {
-	var words []string
-	for _, r := range password {
-		switch {
-		case r >= 'a' && r <= 'z':
-			words = append(words, "small "+alphabet[r-'a'])
-		case r >= 'A' && r <= 'Z':
-			words = append(words, "CAPITAL "+strings.ToUpper(alphabet[r-'A']))
-		case signs[r] != "":
-			words = append(words, signs[r])
-		default:
-			words = append(words, string(r))
-		}
-	}
-	return strings.Join(words, " · ")
-}
-
-var alphabet = strings.Fields("alfa bravo charlie delta echo foxtrot golf hotel india juliett kilo lima mike november oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu")
-
-var signs = map[rune]string{
-	'0': "zero", '1': "one", '2': "two", '3': "three", '4': "four", '5': "five", '6': "six", '7': "seven", '8': "eight", '9': "nine",
-	'-': "hyphen", '_': "underscore", '.': "full stop", ',': "comma", '!': "exclamation mark", '?': "question mark", '#': "hash",
-	'+': "plus", '=': "equals", '*': "asterisk", '%': "percent", '&': "ampersand", '@': "at", '$': "dollar", '/': "slash", ':': "colon", ';': "semicolon",
-	'(': "open bracket", ')': "close bracket",
-}
-
-// label names a field of a record.
-func label(field string) texts.Text {
-	if key := "field." + field; texts.Has(key) {
-		return texts.Of(key)
-	}
-	return texts.Raw(field)
+// choice is one of several values of an input.
+type choice struct {
+	ID     string
+	Label  texts.Text
+	Chosen bool
 }

@@ -3,7 +3,6 @@ package ui
 import (
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,18 +49,6 @@ type plannedRow struct {
 	Field, Now, Then texts.Text
 }
 
-// What the kinds of changes of a plan mean for its values.
-const (
-	secretChange = "secret" // they must not be shown
-	memberChange = "member" // they are members that go and come
-)
-
-// The effect of a plan that changes nothing.
-const noEffect = "none"
-
-// existsField is the field of a plan that says whether the object is there.
-const existsField = "exists"
-
 func showStep(c *visit, status int, s *step, said *alert, password string) {
 	body := stepPage{
 		ID: s.ID, Back: s.Back, Saying: texts.Each(s.Says), Nothing: s.Plan.Effect == noEffect,
@@ -105,9 +92,6 @@ func resultOf(c *visit, body *stepPage, s *step, password string) *alert {
 	}
 	return alertOf(s.Result)
 }
-
-// mostAddress limits an address with the values of a form.
-const mostAddress = 6 << 10
 
 // tell adds what a plan says of one change.
 func tellOf(c *visit, body *stepPage, f *form.Form, o planned, change plannedChange) {
@@ -159,63 +143,6 @@ func nameOfField(c *visit, f *form.Form, field string) texts.Text {
 		return words
 	}
 	return texts.Raw(field)
-}
-
-// shown shows a value of a plan.
-func shown(value json.RawMessage) texts.Text {
-	var v any
-	_ = json.Unmarshal(value, &v) // an answer of ours
-	return valueText(v)
-}
-
-func valueText(v any) texts.Text {
-	switch v := v.(type) {
-	case nil:
-		return texts.Of("word.none")
-	case bool:
-		if v {
-			return texts.Of("word.yes")
-		}
-		return texts.Of("word.no")
-	case string:
-		if v == "" {
-			return texts.Of("word.none")
-		}
-		if at, err := time.Parse(time.RFC3339, v); err == nil {
-			return texts.At(at.UTC())
-		}
-		if strings.Contains(v, ",DC=") {
-			return texts.Raw(pathText(v))
-		}
-		return texts.Raw(v)
-	case []any:
-		var all []texts.Text
-		for _, one := range v {
-			all = append(all, valueText(one))
-		}
-		if len(all) == 0 {
-			return texts.Of("word.none")
-		}
-		return texts.List(all...)
-	case map[string]any:
-		var parts []texts.Text
-		for _, name := range sortedKeys(v) {
-			if v[name] != nil {
-				parts = append(parts, valueText(v[name]))
-			}
-		}
-		return texts.List(parts...)
-	}
-	text, _ := json.Marshal(v) // it was read from JSON
-	return texts.Raw(string(text))
-}
-
-func sortedKeys(m map[string]any) (keys []string) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // namesIn returns the names of the members in a value, which is one, a list or null.
@@ -287,7 +214,7 @@ func messageOf(c *visit) *done {
 	if c.r.Method != http.MethodGet || id == "" {
 		return nil
 	}
-	s := c.step(id)
+	s := stepAt(c, id)
 	if s == nil || s.Result == nil || !s.Result.ok() {
 		return nil
 	}

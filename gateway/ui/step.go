@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -15,31 +14,6 @@ import (
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/texts"
 )
-
-// plan is the answer to a dry run.
-type plan struct {
-	ID        string
-	Operation string
-	Effect    string
-	Server    string
-	Made      string
-	Undo      string
-	Objects   []planned
-	Checks    []planCheck
-}
-
-type planned struct {
-	GUID              string
-	DistinguishedName string
-	Changes           []plannedChange
-}
-
-type plannedChange struct {
-	Field, Kind   string
-	Before, After json.RawMessage
-}
-
-type planCheck struct{ Name, State, Message string }
 
 // step is a change of a session from its preview on. It is done once: pressing the button again
 // shows what the first press did, at whichever gateway.
@@ -94,8 +68,8 @@ type keptStep struct {
 // passwordLife is how long a password that was generated can be seen.
 const passwordLife = 10 * time.Minute
 
-// keep keeps a step as it is now.
-func (c *visit) keep(s *step) error {
+// keepStep keeps a step as it is now.
+func keepStep(c *visit, s *step) error {
 	kept := keptStep{
 		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
 		Typed: withoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says,
@@ -115,8 +89,8 @@ func (c *visit) keep(s *step) error {
 	return c.session.Keep(c.r.Context(), s.ID, s.version, kept)
 }
 
-// step returns a step of the session; nil: there is none.
-func (c *visit) step(id string) *step {
+// stepAt returns a step of the session; nil: there is none.
+func stepAt(c *visit, id string) *step {
 	var kept keptStep
 	at, err := c.session.Kept(c.r.Context(), id, &kept)
 	if err != nil || at == 0 {
@@ -141,20 +115,20 @@ func (c *visit) step(id string) *step {
 	return s
 }
 
-// plan makes a dry run and keeps its plan under a new id. It returns the answer of a dry run that
+// planStep makes a dry run and keeps its plan under a new id. It returns the answer of a dry run that
 // failed.
-func (c *visit) plan(s *step) *answer {
+func planStep(c *visit, s *step) *answer {
 	s.hideSecrets()
 	var first *answer
 	for _, principal := range c.principals {
-		a := c.sendStep(principal, s, "DryRun", "true")
+		a := sendStep(c, principal, s, "DryRun", "true")
 		if a.ok() && (a.Plan == nil || a.Plan.ID == "") {
 			return &answer{Status: http.StatusServiceUnavailable, Error: &failure{Message: c.say("step.noPlans")}}
 		}
 		if a.ok() {
 			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), roleOf(principal), a.Plan, a.Output, a.Warnings
-			s.Says = c.sentences(s)
-			if err := c.keep(s); err != nil {
+			s.Says = sentencesOf(c, s)
+			if err := keepStep(c, s); err != nil {
 				why := &failure{Message: c.say("step.notKept", "why", withoutStore(err))}
 				return &answer{Status: http.StatusServiceUnavailable, Error: why}
 			}
@@ -183,7 +157,7 @@ func (s *step) hideSecrets() {
 }
 
 // sendStep sends the call of a step with one more parameter.
-func (c *visit) sendStep(principal *identity.Principal, s *step, name, value string) *answer {
+func sendStep(c *visit, principal *identity.Principal, s *step, name, value string) *answer {
 	sent := call.Values{}
 	for each, given := range s.Given {
 		sent[each] = listAgain(s.Form.Field(each), given)
@@ -195,10 +169,10 @@ func (c *visit) sendStep(principal *identity.Principal, s *step, name, value str
 	return c.callAs(principal, s.Form.Op.ID, sent)
 }
 
-// sentences says what a step does, with the names of all objects, in each language.
-func (c *visit) sentences(s *step) (says form.Words) {
+// sentencesOf says what a step does, with the names of all objects, in each language.
+func sentencesOf(c *visit, s *step) (says form.Words) {
 	if id := textIn(s.Given, "ChangeId"); id != "" {
-		return c.undoes(id, s)
+		return undoes(c, id, s)
 	}
 	names := map[string]string{}
 	for i := range s.Form.Fields {
@@ -218,7 +192,7 @@ func (c *visit) sentences(s *step) (says form.Words) {
 }
 
 // undoes says what an undo takes back.
-func (c *visit) undoes(change string, s *step) (says form.Words) {
+func undoes(c *visit, change string, s *step) (says form.Words) {
 	f := s.Form
 	for _, r := range records[record](c.get("change.get", "ChangeId", change)) {
 		if made := form.Of(r.Text("operation")); made != nil {
@@ -238,29 +212,29 @@ func (c *visit) undoes(change string, s *step) (says form.Words) {
 	return says
 }
 
-// confirm makes the change that a preview has shown, once.
-func (c *visit) confirm() {
-	s := c.step(c.r.PathValue("step"))
+// confirmStep makes the change that a preview has shown, once.
+func confirmStep(c *visit) {
+	s := stepAt(c, c.r.PathValue("step"))
 	if s == nil {
-		c.tooLate()
+		tooLate(c)
 		return
 	}
 	if s.Result != nil {
 		c.goTo(s.after())
 		return
 	}
-	principal := c.current(s.role)
+	principal := roleNow(c, s.role)
 	if principal == nil {
 		c.failed(&answer{Status: http.StatusForbidden, Error: &failure{Message: c.say("step.roleGone")}})
 		return
 	}
-	a := c.sendStep(principal, s, "PlanId", s.Plan.ID)
+	a := sendStep(c, principal, s, "PlanId", s.Plan.ID)
 	switch {
 	case a.Error != nil && a.Error.Code == "plan_used":
-		c.confirmedBefore(s)
+		confirmedBefore(c, s)
 		return
 	case a.Status == http.StatusPreconditionFailed:
-		c.previewAgain(s, a)
+		previewAgain(c, s, a)
 		return
 	}
 	generated := a.generated
@@ -272,7 +246,7 @@ func (c *visit) confirm() {
 		}
 	}
 	s.Result, s.secrets = a, nil
-	if err := c.keep(s); err != nil || generated != "" && s.sealed == nil {
+	if err := keepStep(c, s); err != nil || generated != "" && s.sealed == nil {
 		showStep(c, http.StatusOK, s, nil, generated) // what could not be kept is in this answer only
 		return
 	}
@@ -325,13 +299,13 @@ func textIn(values call.Values, name string) string {
 const resultWait = 20 * time.Second
 
 // confirmedBefore shows what an earlier press of the button does, as soon as that is known.
-func (c *visit) confirmedBefore(s *step) {
+func confirmedBefore(c *visit, s *step) {
 	ctx, cancel := context.WithTimeout(c.r.Context(), resultWait)
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		if now := c.step(s.ID); now != nil && now.Result != nil {
+		if now := stepAt(c, s.ID); now != nil && now.Result != nil {
 			c.goTo(now.after())
 			return
 		}
@@ -345,10 +319,8 @@ func (c *visit) confirmedBefore(s *step) {
 	}
 }
 
-func (c *visit) goTo(path string) { http.Redirect(c.w, c.r, path, http.StatusSeeOther) }
-
-// current returns the principal of a role as the person has it now; nil: none.
-func (c *visit) current(was role) *identity.Principal {
+// roleNow returns the principal of a role as the person has it now; nil: none.
+func roleNow(c *visit, was role) *identity.Principal {
 	for _, p := range c.principals {
 		if slices.Equal(p.Scopes, was.Scopes) && p.Limits.Equal(was.Limits) {
 			return p
@@ -358,13 +330,13 @@ func (c *visit) current(was role) *identity.Principal {
 }
 
 // previewAgain shows what the action would change now.
-func (c *visit) previewAgain(s *step, drifted *answer) {
+func previewAgain(c *visit, s *step, drifted *answer) {
 	again := &step{
 		Form: s.Form, Given: s.Given, secrets: maps.Clone(s.secrets), Typed: s.Typed, Back: s.Back, Drifted: true,
 	}
 	s.Result, s.secrets = drifted, nil
-	_ = c.keep(s) // the plan can no longer be applied, which another press would show again
-	if failed := c.plan(again); failed != nil {
+	_ = keepStep(c, s) // the plan can no longer be applied, which another press would show again
+	if failed := planStep(c, again); failed != nil {
 		leaveForm(c, s.Form, refusedDraft(c, s.Form, s.Typed, failed))
 		return
 	}
@@ -372,31 +344,31 @@ func (c *visit) previewAgain(s *step, drifted *answer) {
 }
 
 // shownStep shows a preview, or what came of it.
-func (c *visit) shownStep() {
-	s := c.step(c.r.PathValue("step"))
+func shownStep(c *visit) {
+	s := stepAt(c, c.r.PathValue("step"))
 	if s != nil && s.Result == nil { // another gateway may have just confirmed it
 		c.session.CatchUp(c.r.Context())
-		s = c.step(s.ID)
+		s = stepAt(c, s.ID)
 	}
 	if s == nil {
-		c.tooLate()
+		tooLate(c)
 		return
 	}
 	var said *alert
 	if s.Drifted && s.Result == nil {
 		said = &alert{Text: texts.Of("step.drifted")}
 	}
-	showStep(c, http.StatusOK, s, said, c.password(s))
+	showStep(c, http.StatusOK, s, said, passwordOf(c, s))
 }
 
 // tooLate says that a step is no longer kept.
-func (c *visit) tooLate() {
+func tooLate(c *visit) {
 	gone := &alert{Text: texts.Of("step.gone")}
 	c.page(http.StatusGone, "message", page{Title: texts.Of("step.late"), Alert: gone})
 }
 
-// password returns the password that a step has generated, as long as it may be seen; empty: there is none.
-func (c *visit) password(s *step) string {
+// passwordOf returns the password that a step has generated, as long as it may be seen; empty: there is none.
+func passwordOf(c *visit, s *step) string {
 	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
 		return ""
 	}
@@ -408,14 +380,14 @@ func (c *visit) password(s *step) string {
 }
 
 // closeStep forgets the password of a step, which was passed on.
-func (c *visit) closeStep() {
-	s := c.step(c.r.PathValue("step"))
+func closeStep(c *visit) {
+	s := stepAt(c, c.r.PathValue("step"))
 	if s == nil || s.Result == nil {
 		c.goTo(base)
 		return
 	}
 	s.sealed = nil
-	if err := c.keep(s); err != nil {
+	if err := keepStep(c, s); err != nil {
 		why := &failure{Message: withoutStore(err).In(c.lang())}
 		c.failed(&answer{Status: http.StatusServiceUnavailable, Error: why})
 		return

@@ -43,8 +43,8 @@ func oddRecord(fields map[string]any) map[string]any {
 // oddActions adds the pages of the actions of a kind.
 func oddActions(t *testing.T, k *kind, api given, pages map[string]string) {
 	t.Helper()
-	for i := range k.actions {
-		s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
+	for i := range actions[k.hitType] {
+		s := &step{ID: odd, Form: form.Of(actions[k.hitType][i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
 		s.Typed = url.Values{"back": {odd}}
 		text, err := json.Marshal(odd)
 		require.NoError(t, err)
@@ -55,7 +55,7 @@ func oddActions(t *testing.T, k *kind, api given, pages map[string]string) {
 		s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
 		s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
 		s.Warned = []warning{{Message: odd}}
-		name := k.path + " " + k.actions[i].ID
+		name := k.path + " " + actions[k.hitType][i].ID
 		pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
 			showStep(c, http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
 		})
@@ -128,15 +128,15 @@ func oddPages(t *testing.T) map[string]string {
 	pages["zone"] = shownAt(t, api, address("zones", odd), showZone)
 	pages["change"] = shownAt(t, api, address("changes", odd), showChange)
 	for _, k := range kinds {
-		if k.special {
+		if sections[k.hitType] == nil {
 			continue
 		}
-		shown := func(c *visit) { c.show(k) }
+		shown := func(c *visit) { showObject(c, k) }
 		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
 		oddActions(t, k, api, pages)
 	}
-	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
-	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
+	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { showJobs(c, nil, nil) })
+	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { showJob(c, nil) })
 	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
 	pages["audit"] = shownAt(t, api, log, func(c *visit) {
 		c.Log = func(LogFilter) ([]LogLine, error) {
@@ -144,7 +144,7 @@ func oddPages(t *testing.T) map[string]string {
 			line.Targets, line.Given = []string{odd}, []string{odd}
 			return []LogLine{line}, nil
 		}
-		c.audit()
+		showAudit(c)
 	})
 	both := page{Title: texts.Raw(odd), Body: odd}
 	pages["a link"] = shownAt(t, api, base, func(c *visit) { c.write(c.w, c.r, http.StatusOK, "link", both) })

@@ -297,3 +297,5 @@ func outranking(first, second *answer) *answer {
 	}
 	return first
 }
+
+func byZone(a, b record) bool { return a.first("zoneName", "name") < b.first("zoneName", "name") }

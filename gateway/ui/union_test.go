@@ -77,11 +77,11 @@ func TestAPlanIsAppliedInItsRole(t *testing.T) {
 		for _, all := range [][]*identity.Principal{{one, two}, {two, one}} {
 			v := &visit{principals: all}
 			for _, p := range all {
-				found := v.current(roleOf(p))
+				found := roleNow(v, roleOf(p))
 				require.NotNil(t, found)
 				assert.Equal(t, p.Name, found.Name, kinds.Field(i).Name)
 			}
 		}
-		assert.Nil(t, (&visit{principals: []*identity.Principal{two}}).current(roleOf(one)), kinds.Field(i).Name)
+		assert.Nil(t, roleNow(&visit{principals: []*identity.Principal{two}}, roleOf(one)), kinds.Field(i).Name)
 	}
 }

@@ -161,7 +161,7 @@ func TestWordsOfMembers(t *testing.T) {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
+			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { showObject(c, kindOf("group")) })
 			cell := between(t, page, `<td class="state">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
@@ -174,11 +174,11 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
+		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { showObject(c, kindOf("group")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
 		r["type"] = "Security"
-		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { showObject(c, kindOf("user")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
 		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
 	})
@@ -199,7 +199,7 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
+		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { showObject(c, kindOf("user")) })
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
 			badges(between(t, page, `<h2 id="card-account">`, "</dl>")), "%v", r)
 		offered := []string{}
@@ -222,7 +222,7 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { showObject(c, kindOf("computer")) })
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="card-about">`, "</dl>")), "%v", r)
 	})
 }
@@ -297,7 +297,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
-		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
+		page := shownAt(t, api, "/ui/people/g", func(v *visit) { showObject(v, kindOf("user")) })
 		part := between(t, page, `<section class="box verdict `, "</section>")
 		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
@@ -331,7 +331,7 @@ func TestTimesThatAreNull(t *testing.T) {
 		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
 		"no logon at all": {nil, nil, "not known", "not known"},
 	} {
-		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { showObject(v, kindOf("user")) })
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
@@ -344,7 +344,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api := person(nil, nil)
 		values["name"] = "Policy"
 		api["user.passwordPolicy"] = []map[string]any{values}
-		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) }), "Password policy: Policy", "</details>"))
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { showObject(v, kindOf("user")) }), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
@@ -369,8 +369,8 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*visit){
-		"changes": func(c *visit) { showListing(c, listingAt("changes")) }, "jobs": func(c *visit) { c.jobs(nil, nil) },
-		"search": searchAll, "audit": (*visit).audit, "people": func(c *visit) { showListing(c, listingAt("people")) },
+		"changes": func(c *visit) { showListing(c, listingAt("changes")) }, "jobs": func(c *visit) { showJobs(c, nil, nil) },
+		"search": searchAll, "audit": showAudit, "people": func(c *visit) { showListing(c, listingAt("people")) },
 	} {
 		for _, refused := range []bool{false, true} {
 			w := httptest.NewRecorder()
@@ -394,7 +394,10 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 
 func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 	titles := func(scopes ...identity.Scope) (all []string) {
-		c := &visit{Pages: &Pages{Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}}}
+		c := &visit{Pages: &Pages{
+			Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }},
+			Console: Console{Menu: menu},
+		}}
 		if len(scopes) > 0 {
 			c.principals = []*identity.Principal{{Scopes: scopes}}
 		}
@@ -543,8 +546,8 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	}
 	for _, k := range kinds {
 		check(k.reader, k.object)
-		for i := range k.actions {
-			a := k.actions[i]
+		for i := range actions[k.hitType] {
+			a := actions[k.hitType][i]
 			names := append(slices.Collect(maps.Keys(a.values)), append(a.asks, a.target, "DryRun", "PlanId")...)
 			if a.Inline {
 				names = append(names, a.input)

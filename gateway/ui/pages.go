@@ -52,8 +52,40 @@ type Options struct {
 // Pages serves the pages. It is safe for concurrent use.
 type Pages struct {
 	Options
+	Console
 	routes *http.ServeMux
 	sites  *http.CrossOriginProtection
+}
+
+// Console is what the frame of each page has from the pages in it.
+type Console struct {
+	Menu []menuRow
+	Said func(*visit) *done // what was done, of which a page begins with a message; nil: nothing
+}
+
+// newPages returns pages without routes.
+func newPages(o Options, of Console) *Pages {
+	p := &Pages{Options: o, Console: of, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
+	p.routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
+	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
+	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
+	p.routes.HandleFunc("GET "+ticketPath, p.ticket)
+	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
+	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
+	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
+	p.routes.HandleFunc("POST /ui/look", p.form(p.setLook))
+	p.routes.HandleFunc("/ui/", p.notFound)
+	return p
+}
+
+// Get shows a page to people who are signed in.
+func (p *Pages) Get(path string, shown func(*visit)) {
+	p.routes.HandleFunc("GET "+path, p.person(shown))
+}
+
+// Post takes a form of people who are signed in.
+func (p *Pages) Post(path string, taken func(*visit)) {
+	p.routes.HandleFunc("POST "+path, p.form(p.person(taken)))
 }
 
 // The prefix __Host- makes browsers refuse the cookie from plain HTTP and from other
@@ -165,6 +197,19 @@ func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
 }
+
+// Upload takes a form that has a file.
+func (p *Pages) Upload(path string, taken func(*visit)) {
+	p.routes.HandleFunc("POST "+path, p.upload(taken))
+}
+
+// Fill takes a form that may have a file.
+func (p *Pages) Fill(path string, taken func(*visit)) {
+	p.routes.HandleFunc("POST "+path, p.filled(taken))
+}
+
+// Anybody shows a page to people who may not be signed in.
+func (p *Pages) Anybody(path string, shown http.HandlerFunc) { p.routes.HandleFunc("GET "+path, shown) }
 
 // filled passes on forms of operations, which may have a file.
 func (p *Pages) filled(next func(*visit)) http.HandlerFunc {
@@ -314,3 +359,12 @@ func (p *Pages) upload(next func(*visit)) http.HandlerFunc {
 		}
 	})
 }
+
+// Change is an operation that the items of a list may be calls of.
+type Change struct {
+	ID, Summary string
+	Scope       identity.Scope
+}
+
+// listLimit is how large a list may be here, with the rest of its form. Larger ones are sent to the API.
+const listLimit = 1 << 20 // bytes
