@@ -1,98 +1,101 @@
 package ui
 
-import "adgateway/gateway/ui/texts"
+import (
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
 
 // A person's record has the verdicts on the logon and the last reset as fields, see
 // [fillUser] and [readChanges].
-var userFacts = []factSection{
-	{"account", []factRow{
-		{"account", flagged("enabled", "lockedOut"), nil},
-		{"lastLogon", at("lastLogon"), nil},
+var userFacts = []say.FactSection{
+	{Title: "account", Rows: []say.FactRow{
+		{Label: "account", Show: say.Flagged("enabled", "lockedOut")},
+		{Label: "lastLogon", Show: say.At("lastLogon")},
 		// The directory forgets the time when the password is to be changed.
-		{"passwordSet", at("passwordLastSet", "changePasswordNextLogon"), []unless{
-			{word: word{Text: texts.Of("word.notKnown")}},
+		{Label: "passwordSet", Show: say.At("passwordLastSet", "changePasswordNextLogon"), None: []say.Unless{
+			{Word: say.Word{Text: texts.Of("word.notKnown")}},
 		}},
-		{"lastResetHere", func(r record) fact {
+		{Label: "lastResetHere", Show: func(r say.Record) say.Fact {
 			if r["lastReset"] == nil {
-				return fact{}
+				return say.Fact{}
 			}
-			return fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
-		}, nil},
-		{"passwordExpires", at("passwordExpires"), []unless{
-			{"logonUnread", word{
-				texts.Of("word.notKnown"), warn,
-			}}, {"logon.must_change", word{texts.Of("word.atOnce"), warn}},
-			{"logon.unknown", word{texts.Of("word.notKnown"), warn}}, never,
+			return say.Fact{Time: r.Text("lastReset"), Text: texts.Of("fact.by", "who", r.Text("lastResetBy"))}
 		}},
-		{"lastWrongPassword", at("lastBadPassword"), nil},
-		{"accountExpires", at("accountExpires"), []unless{never}},
-		{"organizationalUnit", unit("ouPath"), nil},
-		{"created", at("created"), nil},
+		{Label: "passwordExpires", Show: say.At("passwordExpires"), None: []say.Unless{
+			{Field: "logonUnread", Word: say.Word{
+				Text: texts.Of("word.notKnown"), Color: say.Warn,
+			}}, {Field: "logon.must_change", Word: say.Word{Text: texts.Of("word.atOnce"), Color: say.Warn}},
+			{Field: "logon.unknown", Word: say.Word{Text: texts.Of("word.notKnown"), Color: say.Warn}}, say.Never,
+		}},
+		{Label: "lastWrongPassword", Show: say.At("lastBadPassword")},
+		{Label: "accountExpires", Show: say.At("accountExpires"), None: []say.Unless{say.Never}},
+		{Label: "organizationalUnit", Show: say.Unit("ouPath")},
+		{Label: "created", Show: say.At("created")},
 	}},
-	{"contact", []factRow{
-		{"mail", mailTo("emailAddress"), nil},
-		{"phone", phone("officePhone"), nil},
-		{"mobile", phone("mobilePhone"), nil},
-		{"office", plainly("office"), nil},
-		{"address", plainly("streetAddress", "postalCode", "city", "country"), nil},
+	{Title: "contact", Rows: []say.FactRow{
+		{Label: "mail", Show: say.MailTo("emailAddress")},
+		{Label: "phone", Show: say.Phone("officePhone")},
+		{Label: "mobile", Show: say.Phone("mobilePhone")},
+		{Label: "office", Show: say.Plainly("office")},
+		{Label: "address", Show: say.Plainly("streetAddress", "postalCode", "city", "country")},
 	}},
-	{"organization", []factRow{
-		{"title", plainly("jobTitle"), nil},
-		{"department", plainly("department"), nil},
-		{"company", plainly("company"), nil},
-		{"manager", other("manager"), nil},
-		{"description", plainly("description"), nil},
-		{"home", plainly("homeFolderPath", "homeFolderDrive"), nil},
+	{Title: "organization", Rows: []say.FactRow{
+		{Label: "title", Show: say.Plainly("jobTitle")},
+		{Label: "department", Show: say.Plainly("department")},
+		{Label: "company", Show: say.Plainly("company")},
+		{Label: "manager", Show: say.Other("manager")},
+		{Label: "description", Show: say.Plainly("description")},
+		{Label: "home", Show: say.Plainly("homeFolderPath", "homeFolderDrive")},
 	}},
 }
 
-var groupFacts = []factSection{{"about", []factRow{
-	{"accountName", plainly("samName"), nil},
-	{"kind", plainly("scope", "type"), nil},
-	{"mail", mailTo("email"), nil},
-	{"managedBy", other("managedBy"), nil},
-	{"organizationalUnit", unit("ouPath"), nil},
-	{"created", at("created"), nil},
+var groupFacts = []say.FactSection{{Title: "about", Rows: []say.FactRow{
+	{Label: "accountName", Show: say.Plainly("samName")},
+	{Label: "kind", Show: say.Plainly("scope", "type")},
+	{Label: "mail", Show: say.MailTo("email")},
+	{Label: "managedBy", Show: say.Other("managedBy")},
+	{Label: "organizationalUnit", Show: say.Unit("ouPath")},
+	{Label: "created", Show: say.At("created")},
 }}}
 
-var computerFacts = []factSection{{"about", []factRow{
-	{"account", flagged("enabled"), nil},
-	{"system", plainly("operatingSystem", "operatingSystemVersion"), nil},
-	{"lastLogonAbout", at("lastLogon"), []unless{never}},
-	{"organizationalUnit", unit("path"), nil},
-	{"created", at("created"), nil},
+var computerFacts = []say.FactSection{{Title: "about", Rows: []say.FactRow{
+	{Label: "account", Show: say.Flagged("enabled")},
+	{Label: "system", Show: say.Plainly("operatingSystem", "operatingSystemVersion")},
+	{Label: "lastLogonAbout", Show: say.At("lastLogon"), None: []say.Unless{say.Never}},
+	{Label: "organizationalUnit", Show: say.Unit("path")},
+	{Label: "created", Show: say.At("created")},
 }}}
 
-var unreadable = []unless{{word: word{texts.Of("word.notKnown"), warn}}}
+var unreadable = []say.Unless{{Word: say.Word{Text: texts.Of("word.notKnown"), Color: say.Warn}}}
 
 // A policy that may not be read has no figures.
-var policyFacts = []factRow{
-	{"length", func(r record) fact {
-		length, known := r.number("minLength")
+var policyFacts = []say.FactRow{
+	{Label: "length", Show: func(r say.Record) say.Fact {
+		length, known := r.Number("minLength")
 		if !known {
-			return fact{}
+			return say.Fact{}
 		}
 		if r["complexity"] == true {
-			return fact{Text: texts.Of("policy.length.mixed", "n", length)}
+			return say.Fact{Text: texts.Of("policy.length.mixed", "n", length)}
 		}
-		return fact{Text: texts.Of("policy.length", "n", length)}
-	}, unreadable},
-	{"notAgain", func(r record) fact {
-		count, known := r.number("historyCount")
+		return say.Fact{Text: texts.Of("policy.length", "n", length)}
+	}, None: unreadable},
+	{Label: "notAgain", Show: func(r say.Record) say.Fact {
+		count, known := r.Number("historyCount")
 		if !known {
-			return fact{}
+			return say.Fact{}
 		}
-		return fact{Text: texts.Of("policy.history", "n", count)}
-	}, unreadable},
-	{"locksOut", func(r record) fact {
-		threshold, known := r.number("lockoutThreshold")
-		window, _ := r.number("lockoutWindow")
+		return say.Fact{Text: texts.Of("policy.history", "n", count)}
+	}, None: unreadable},
+	{Label: "locksOut", Show: func(r say.Record) say.Fact {
+		threshold, known := r.Number("lockoutThreshold")
+		window, _ := r.Number("lockoutWindow")
 		switch {
 		case !known:
-			return fact{}
+			return say.Fact{}
 		case threshold == 0:
-			return fact{Text: texts.Of("word.never")}
+			return say.Fact{Text: texts.Of("word.never")}
 		}
-		return fact{Text: texts.Of("policy.lockout", "n", threshold, "minutes", window)}
-	}, unreadable},
+		return say.Fact{Text: texts.Of("policy.lockout", "n", threshold, "minutes", window)}
+	}, None: unreadable},
 }

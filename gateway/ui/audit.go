@@ -8,6 +8,8 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -23,16 +25,19 @@ type auditPage struct {
 
 // auditRow is a line as a page shows it.
 type auditRow struct {
-	LogLine
+	frame.LogLine
 	Objects []string // some of the targets
 }
 
 // showAudit shows calls of a day: those of the person, or with ops:read of everybody, about what the
 // person may read.
-func showAudit(c *visit) {
-	query := c.r.URL.Query()
-	body := auditPage{All: c.may(identity.OpsRead), Day: query.Get("day"), Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target"))}
-	shown := page{Title: texts.Of("page.audit"), Section: "audit"}
+func showAudit(c *frame.Visit) {
+	query := c.R.URL.Query()
+	body := auditPage{
+		All: c.May(identity.OpsRead), Day: query.Get("day"),
+		Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target")),
+	}
+	shown := frame.Page{Title: texts.Of("page.audit"), Section: "audit"}
 	status := http.StatusOK
 	day, err := time.Parse(time.DateOnly, body.Day)
 	if body.Day == "" {
@@ -40,10 +45,10 @@ func showAudit(c *visit) {
 		body.Day = day.Format(time.DateOnly)
 	}
 	if err != nil {
-		status, shown.Alert = http.StatusBadRequest, &alert{Text: texts.Of("audit.day.wrong")}
+		status, shown.Alert = http.StatusBadRequest, &frame.Alert{Text: texts.Of("audit.day.wrong")}
 	} else {
-		filter := LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
-		filter.Reader, filter.Readers = c.identity(), c.principals
+		filter := frame.LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
+		filter.Reader, filter.Readers = c.Identity(), c.Principals
 		if body.Target != "" {
 			filter.Names = namesFor(c, body.Target)
 		}
@@ -52,14 +57,14 @@ func showAudit(c *visit) {
 		}
 		lines, err := c.Log(filter)
 		if err != nil {
-			status, shown.Alert = http.StatusServiceUnavailable, &alert{Text: texts.Of("audit.unreadable")}
+			status, shown.Alert = http.StatusServiceUnavailable, &frame.Alert{Text: texts.Of("audit.unreadable")}
 		}
 		body.Full = len(lines) > mostLines
 		for _, line := range lines[:min(len(lines), mostLines)] {
 			row := auditRow{LogLine: line}
-			row.Who = callerText(line.Who, line.Kind)
-			for _, target := range line.Targets[:min(len(line.Targets), mostNamed)] {
-				row.Objects = append(row.Objects, rdn(target))
+			row.Who = say.CallerText(line.Who, line.Kind)
+			for _, target := range line.Targets[:min(len(line.Targets), say.MostNamed)] {
+				row.Objects = append(row.Objects, say.Rdn(target))
 			}
 			body.Lines = append(body.Lines, row)
 		}
@@ -68,14 +73,14 @@ func showAudit(c *visit) {
 		}
 	}
 	shown.Body = body
-	c.page(status, "audit", shown)
+	c.Page(status, "audit", shown)
 }
 
-func noCalls(p auditPage) *empty {
+func noCalls(p auditPage) *frame.Empty {
 	if p.Who != "" || p.Target != "" {
-		return &empty{Text: texts.Of("audit.noMatch")}
+		return &frame.Empty{Text: texts.Of("audit.noMatch")}
 	}
-	return &empty{Text: texts.Of("audit.noCalls")}
+	return &frame.Empty{Text: texts.Of("audit.noCalls")}
 }
 
 // mostNames limits the objects whose names are looked up for a search.
@@ -92,19 +97,21 @@ var titleFields = []string{"username", "name", "displayName", "emailAddress"}
 // namesFor returns by which names calls may have named what people call by a text: an
 // object that has it as its name or identifies it, or else all whose names begin with it.
 // What the person may not read is not found.
-func namesFor(c *visit, text string) []string {
+func namesFor(c *frame.Visit, text string) []string {
 	var names []string
-	add := func(r record) {
+	add := func(r say.Record) {
 		for _, field := range idFields {
 			if name := r.Text(field); name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
 		}
 	}
-	hits := records[record](c.listed(list{
-		operation: "search.find", key: "guid", before: bestFor(text), values: call.Values{"Text": text, "Limit": mostNames},
+	hits := frame.Records[say.Record](c.Listed(frame.List{
+		Operation: "search.find", Key: "guid", Before: frame.BestFor(text), Values: call.Values{
+			"Text": text, "Limit": mostNames,
+		},
 	}))
-	var same []record
+	var same []say.Record
 	for _, hit := range hits {
 		called := func(field string) bool { return strings.EqualFold(hit.Text(field), text) }
 		if slices.ContainsFunc(titleFields, called) {
@@ -116,8 +123,8 @@ func namesFor(c *visit, text string) []string {
 	}
 	for _, hit := range hits {
 		add(hit)
-		if k := kindOf(hit.Text("type")); k != nil && len(same) > 0 {
-			for _, r := range records[record](c.read(k, hit.Text("guid"))) {
+		if k := frame.KindOf(hit.Text("type")); k != nil && len(same) > 0 {
+			for _, r := range frame.Records[say.Record](c.Read(k, hit.Text("guid"))) {
 				add(r)
 			}
 		}
@@ -125,11 +132,11 @@ func namesFor(c *visit, text string) []string {
 	if len(hits) > 0 {
 		return names
 	}
-	for _, k := range kinds {
-		if !c.may(k.scope) {
+	for _, k := range frame.Kinds {
+		if !c.May(k.Scope) {
 			continue
 		}
-		for _, r := range records[record](c.read(k, text)) {
+		for _, r := range frame.Records[say.Record](c.Read(k, text)) {
 			add(r)
 		}
 	}

@@ -2,6 +2,9 @@ package ui
 
 import (
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -12,134 +15,133 @@ const (
 )
 
 // listings are the lists of the console.
-var listings = []listing{
+var listings = []table.Listing{
 	{
-		path: "people", icon: "person", scope: identity.UserRead, operation: "user.listAll",
-		key: "guid", before: byGUID, pages: true, searches: true, object: "Username",
-		fixed: map[string]string{"ShowFields": "guid,name,displayName,username,department,jobTitle,ouPath," +
+		Path: "people", Icon: "person", Scope: identity.UserRead, Operation: "user.listAll",
+		Key: "guid", Before: frame.ByGUID, Pages: true, Searches: true, Object: "Username",
+		Fixed: map[string]string{"ShowFields": "guid,name,displayName,username,department,jobTitle,ouPath," +
 			"enabled,lockedOut,accountExpires,changePasswordNextLogon,created"},
-		columns: []column{
-			{"name", "nm", nameCell("people", "guid", "displayName", "name"), "displayName name"},
-			{"logonName", "", textCell("username"), "username"},
-			{"department", "", textCell("department"), "department"},
-			{"jobTitle", "", textCell("jobTitle"), "jobTitle"},
-			{"ou", "ou", pathCell("ouPath"), "ouPath"},
-			{"state", "fit last", accountState, ""},
+		Columns: []table.Column{
+			{Name: "name", Class: "nm", Cell: table.NameCell("people", "guid", "displayName", "name"), Order: "displayName name"},
+			{Name: "logonName", Cell: table.TextCell("username"), Order: "username"},
+			{Name: "department", Cell: table.TextCell("department"), Order: "department"},
+			{Name: "jobTitle", Cell: table.TextCell("jobTitle"), Order: "jobTitle"},
+			{Name: "ou", Class: "ou", Cell: table.PathCell("ouPath"), Order: "ouPath"},
+			{Name: "state", Class: "fit last", Cell: table.AccountState},
 		},
-		views: []view{
-			{id: "locked", filter: "lockedOut eq true", tone: bad, tile: true},
-			{id: "passwordExpired", filter: "enabled eq true and passwordExpired eq true", tone: warn, tile: true},
-			{id: "expiring", filter: soon, tone: warn, tile: true},
-			{id: "expired", filter: "accountExpired eq true", tile: true},
-			{id: "disabled", filter: "enabled eq false", tile: true},
-			{id: "never", filter: "enabled eq true and neverLoggedOn eq true", tile: true},
-			{id: "unused", filter: "enabled eq true and lastLogonApprox lt " + ninety, tile: true},
-			{id: "new", filter: `created gt "-P7D"`},
+		Views: []table.View{
+			{ID: "locked", Filter: "lockedOut eq true", Tone: say.Bad, Tile: true},
+			{ID: "passwordExpired", Filter: "enabled eq true and passwordExpired eq true", Tone: say.Warn, Tile: true},
+			{ID: "expiring", Filter: soon, Tone: say.Warn, Tile: true},
+			{ID: "expired", Filter: "accountExpired eq true", Tile: true},
+			{ID: "disabled", Filter: "enabled eq false", Tile: true},
+			{ID: "never", Filter: "enabled eq true and neverLoggedOn eq true", Tile: true},
+			{ID: "unused", Filter: "enabled eq true and lastLogonApprox lt " + ninety, Tile: true},
+			{ID: "new", Filter: `created gt "-P7D"`},
 		},
-		filters: []string{
+		Filters: []string{
 			"department", "jobTitle", "company", "office", "city", "lastName", "username", "description", "memberOf",
 		},
-		many: []many{
-			{id: "join", operation: "membership.add", scope: identity.MemberWrite, asks: "GroupName"},
-			{id: "leave", operation: "membership.remove", scope: identity.MemberWrite, asks: "GroupName"},
-			{id: "move", operation: "user.update", scope: identity.UserWrite, asks: "OUPath"},
-			{id: "unlock", operation: "user.unlock", scope: identity.UserWrite},
-			{id: "enable", operation: "user.enable", scope: identity.UserWrite},
-			{id: "disable", operation: "user.disable", scope: identity.UserWrite, danger: true},
+		Many: []table.Many{
+			{ID: "join", Operation: "membership.add", Scope: identity.MemberWrite, Asks: "GroupName"},
+			{ID: "leave", Operation: "membership.remove", Scope: identity.MemberWrite, Asks: "GroupName"},
+			{ID: "move", Operation: "user.update", Scope: identity.UserWrite, Asks: "OUPath"},
+			{ID: "unlock", Operation: "user.unlock", Scope: identity.UserWrite},
+			{ID: "enable", Operation: "user.enable", Scope: identity.UserWrite},
+			{ID: "disable", Operation: "user.disable", Scope: identity.UserWrite, Danger: true},
 		},
 	},
 	{
-		path: "groups", icon: "group", scope: identity.GroupRead, operation: "group.listAll",
-		key: "guid", before: byGUID, pages: true, searches: true, object: "GroupName",
-		columns: []column{
-			{"name", "nm", nameCell("groups", "guid", "name"), "name"},
-			{"kind", "", func(r record) cell {
-				return cell{Words: said(r, "type", "scope")}
-			}, "type"},
-			{"description", "long", textCell("description"), "description"},
-			{"mail", "long", textCell("email"), "email"},
-			{"ou", "ou", pathCell("ouPath"), "ouPath"},
-			{"created", "num", timeCell("created"), "created"},
+		Path: "groups", Icon: "group", Scope: identity.GroupRead, Operation: "group.listAll",
+		Key: "guid", Before: frame.ByGUID, Pages: true, Searches: true, Object: "GroupName",
+		Columns: []table.Column{
+			{Name: "name", Class: "nm", Cell: table.NameCell("groups", "guid", "name"), Order: "name"},
+			{Name: "kind", Cell: wordCell("type", "scope"), Order: "type"},
+			{Name: "description", Class: "long", Cell: table.TextCell("description"), Order: "description"},
+			{Name: "mail", Class: "long", Cell: table.TextCell("email"), Order: "email"},
+			{Name: "ou", Class: "ou", Cell: table.PathCell("ouPath"), Order: "ouPath"},
+			{Name: "created", Class: "num", Cell: table.TimeCell("created"), Order: "created"},
 		},
-		views: []view{
-			{id: "empty", filter: "empty eq true", tile: true},
-			{id: "security", filter: `type eq "Security"`},
-			{id: "distribution", filter: `type eq "Distribution"`},
-			{id: "new", filter: `created gt "-P7D"`},
+		Views: []table.View{
+			{ID: "empty", Filter: "empty eq true", Tile: true},
+			{ID: "security", Filter: `type eq "Security"`},
+			{ID: "distribution", Filter: `type eq "Distribution"`},
+			{ID: "new", Filter: `created gt "-P7D"`},
 		},
-		filters: []string{"name", "description", "email"},
+		Filters: []string{"name", "description", "email"},
 	},
 	{
-		path: "computers", icon: "computer", scope: identity.ComputerRead, operation: "computer.listAll",
-		key: "guid", before: byGUID, pages: true, searches: true, object: "ADComputerName",
-		columns: []column{
-			{"name", "nm", nameCell("computers", "guid", "computerName"), "computerName"},
-			{"system", "", textCell("operatingSystem"), "operatingSystem"},
-			{"description", "long", textCell("description"), "description"},
-			{"ou", "ou", pathCell("path"), "path"},
-			{"state", "fit last", accountState, ""},
-			{"lastLogon", "num", timeCell("lastLogon"), "lastLogon"},
+		Path: "computers", Icon: "computer", Scope: identity.ComputerRead, Operation: "computer.listAll",
+		Key: "guid", Before: frame.ByGUID, Pages: true, Searches: true, Object: "ADComputerName",
+		Columns: []table.Column{
+			{Name: "name", Class: "nm", Cell: table.NameCell("computers", "guid", "computerName"), Order: "computerName"},
+			{Name: "system", Cell: table.TextCell("operatingSystem"), Order: "operatingSystem"},
+			{Name: "description", Class: "long", Cell: table.TextCell("description"), Order: "description"},
+			{Name: "ou", Class: "ou", Cell: table.PathCell("path"), Order: "path"},
+			{Name: "state", Class: "fit last", Cell: table.AccountState},
+			{Name: "lastLogon", Class: "num", Cell: table.TimeCell("lastLogon"), Order: "lastLogon"},
 		},
-		views: []view{
-			{id: "stale", filter: "stale eq true", tone: warn, tile: true},
-			{id: "disabled", filter: "enabled eq false", tile: true},
-			{id: "servers", filter: `operatingSystem co "Server"`},
-			{id: "new", filter: `created gt "-P7D"`},
+		Views: []table.View{
+			{ID: "stale", Filter: "stale eq true", Tone: say.Warn, Tile: true},
+			{ID: "disabled", Filter: "enabled eq false", Tile: true},
+			{ID: "servers", Filter: `operatingSystem co "Server"`},
+			{ID: "new", Filter: `created gt "-P7D"`},
 		},
-		filters: []string{"computerName", "operatingSystem", "description", "dnsName"},
-		many: []many{
-			{id: "move", operation: "computer.move", scope: identity.ComputerWrite, asks: "OUPath"},
-			{id: "enable", operation: "computer.enable", scope: identity.ComputerWrite},
-			{id: "disable", operation: "computer.disable", scope: identity.ComputerWrite, danger: true},
-		},
-	},
-	{
-		path: "bin", icon: "bin", scope: identity.BinRead, operation: "bin.list", key: "guid", before: byName,
-		columns: []column{
-			{"name", "nm", textCell("name"), "name"},
-			{"kind", "", func(r record) cell { return cell{Words: said(r, "type")} }, "type"},
-			{"logonName", "", textCell("account"), "account"},
-			{"ou", "ou", pathCell("lastOUPath"), "lastOUPath"},
-			{"restorable", "fit last", func(r record) cell { return cell{Words: said(r, "restorable")} }, ""},
-			{"deleted", "num", timeCell("deletedAbout"), "deletedAbout"},
-			{"until", "num", timeCell("expiresAbout"), "expiresAbout"},
+		Filters: []string{"computerName", "operatingSystem", "description", "dnsName"},
+		Many: []table.Many{
+			{ID: "move", Operation: "computer.move", Scope: identity.ComputerWrite, Asks: "OUPath"},
+			{ID: "enable", Operation: "computer.enable", Scope: identity.ComputerWrite},
+			{ID: "disable", Operation: "computer.disable", Scope: identity.ComputerWrite, Danger: true},
 		},
 	},
 	{
-		path: "zones", icon: "zone", scope: identity.DNSRead, operation: "zone.list",
-		key: "zoneName", before: byZone,
-		columns: []column{
-			{"zone", "nm", nameCell("zones", "zoneName"), "zoneName"},
-			{"lookup", "", func(r record) cell { return cell{Words: said(r, "lookup")} }, "lookup"},
-			{"kind", "", func(r record) cell { return cell{Words: said(r, "zoneType")} }, "zoneType"},
-			{"dynamic", "", func(r record) cell { return cell{Words: said(r, "dynamicUpdate")} }, ""},
-			{"state", "fit last", func(r record) cell {
-				return cell{
-					Words: said(r, "paused", "readOnly", "signed"),
-				}
-			}, ""},
+		Path: "bin", Icon: "bin", Scope: identity.BinRead, Operation: "bin.list", Key: "guid", Before: frame.ByName,
+		Columns: []table.Column{
+			{Name: "name", Class: "nm", Cell: table.TextCell("name"), Order: "name"},
+			{Name: "kind", Cell: wordCell("type"), Order: "type"},
+			{Name: "logonName", Cell: table.TextCell("account"), Order: "account"},
+			{Name: "ou", Class: "ou", Cell: table.PathCell("lastOUPath"), Order: "lastOUPath"},
+			{Name: "restorable", Class: "fit last", Cell: wordCell("restorable")},
+			{Name: "deleted", Class: "num", Cell: table.TimeCell("deletedAbout"), Order: "deletedAbout"},
+			{Name: "until", Class: "num", Cell: table.TimeCell("expiresAbout"), Order: "expiresAbout"},
 		},
 	},
 	{
-		path: "changes", icon: "history", scope: identity.ChangeRead, operation: "change.list",
-		key: "id", before: newest, pages: true, rows: 50,
-		columns: []column{
-			{"when", "num", timeCell("time"), ""},
-			{"what", "nm", func(r record) cell {
-				return cell{Text: didText(r), Link: address("changes", r.Text("id"))}
-			}, ""},
-			{"before", "", func(r record) cell { return cell{Text: sideOf(r, "before")} }, ""},
-			{"after", "", func(r record) cell { return cell{Text: sideOf(r, "after")} }, ""},
-			{"by", "", func(r record) cell { return cell{Text: texts.Raw(callerIn(r))} }, ""},
-			{"outcome", "fit last", func(r record) cell { return cell{Words: said(r, "outcome")} }, ""},
+		Path: "zones", Icon: "zone", Scope: identity.DNSRead, Operation: "zone.list",
+		Key: "zoneName", Before: frame.ByZone,
+		Columns: []table.Column{
+			{Name: "zone", Class: "nm", Cell: table.NameCell("zones", "zoneName"), Order: "zoneName"},
+			{Name: "lookup", Cell: wordCell("lookup"), Order: "lookup"},
+			{Name: "kind", Cell: wordCell("zoneType"), Order: "zoneType"},
+			{Name: "dynamic", Cell: wordCell("dynamicUpdate")},
+			{Name: "state", Class: "fit last", Cell: wordCell("paused", "readOnly", "signed")},
 		},
-		views: []view{{id: "mine"}, {id: "today", days: 1, tile: true}, {id: "week", days: 7}},
+	},
+	{
+		Path: "changes", Icon: "history", Scope: identity.ChangeRead, Operation: "change.list",
+		Key: "id", Before: frame.Newest, Pages: true, Rows: 50,
+		Columns: []table.Column{
+			{Name: "when", Class: "num", Cell: table.TimeCell("time")},
+			{Name: "what", Class: "nm", Cell: func(r say.Record) table.Cell {
+				return table.Cell{Text: say.DidText(r), Link: say.Address("changes", r.Text("id"))}
+			}},
+			{Name: "before", Cell: func(r say.Record) table.Cell { return table.Cell{Text: say.SideOf(r, "before")} }},
+			{Name: "after", Cell: func(r say.Record) table.Cell { return table.Cell{Text: say.SideOf(r, "after")} }},
+			{Name: "by", Cell: func(r say.Record) table.Cell { return table.Cell{Text: texts.Raw(say.CallerIn(r))} }},
+			{Name: "outcome", Class: "fit last", Cell: wordCell("outcome")},
+		},
+		Views: []table.View{{ID: "mine"}, {ID: "today", Days: 1, Tile: true}, {ID: "week", Days: 7}},
 	},
 }
 
-func listingAt(path string) *listing {
+// wordCell shows the words for fields.
+func wordCell(fields ...string) func(say.Record) table.Cell {
+	return func(r say.Record) table.Cell { return table.Cell{Words: say.Said(r, fields...)} }
+}
+
+func listingAt(path string) *table.Listing {
 	for i := range listings {
-		if listings[i].path == path {
+		if listings[i].Path == path {
 			return &listings[i]
 		}
 	}

@@ -2,6 +2,8 @@ package ui
 
 import (
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -15,7 +17,7 @@ type action struct {
 	values    map[string]string // of parameters
 	// fits reports whether the action makes sense for the object as it is, or for that of
 	// the row; nil: always.
-	fits   func(record) bool
+	fits   func(say.Record) bool
 	Inline bool   // offered at the rows of a table that it is about
 	input  string // the parameter that names the object of the row
 }
@@ -26,16 +28,16 @@ func (a action) Label() texts.Text { return texts.Each(form.Of(a.operation).Labe
 // Secondary reports whether the action takes inputs, so that it stands folded.
 func (a action) Secondary() bool { return len(a.asks) > 0 || a.whole }
 
-func is(name string, value any) func(record) bool {
-	return func(r record) bool { return r[name] == value }
+func is(name string, value any) func(say.Record) bool {
+	return func(r say.Record) bool { return r[name] == value }
 }
 
-func not(name string, value any) func(record) bool {
-	return func(r record) bool { return r[name] != value }
+func not(name string, value any) func(say.Record) bool {
+	return func(r say.Record) bool { return r[name] != value }
 }
 
 // removable reports whether the page of a group can take a member out of it.
-func removable(member record) bool { return member["type"] == "user" && member["primary"] != true }
+func removable(member say.Record) bool { return member["type"] == "user" && member["primary"] != true }
 
 // actions are the changes that the page of an object offers, by the type of the object, in their order.
 var actions = map[string][]action{
@@ -80,12 +82,12 @@ var actions = map[string][]action{
 }
 
 func init() {
-	for _, k := range kinds {
-		for i := range actions[k.hitType] {
-			actions[k.hitType][i].target = k.object
+	for _, k := range frame.Kinds {
+		for i := range actions[k.HitType] {
+			actions[k.HitType][i].target = k.Object
 		}
 	}
 }
 
 // sections are the cards of facts about an object, by its type.
-var sections = map[string][]factSection{"user": userFacts, "group": groupFacts, "computer": computerFacts}
+var sections = map[string][]say.FactSection{"user": userFacts, "group": groupFacts, "computer": computerFacts}

@@ -1,17 +1,24 @@
+// Package ui serves the pages for people under /ui/. They are rendered here and work without a script.
+// This package has the pages of objects, of changes and of the gateway; the lists are in table, and what
+// people do in work.
 package ui
 
 import (
 	"net/http"
+
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/table"
+	"adgateway/gateway/ui/work"
 )
 
 // New returns the pages.
-func New(o Options) *Pages {
-	p := newPages(o, Console{Menu: menu, Said: messageOf})
+func New(o frame.Options) *frame.Pages {
+	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf})
 	p.Anybody("/ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
 	for i := range listings {
 		l := &listings[i]
-		p.Get("/ui/"+l.path, func(c *visit) { showListing(c, l) })
-		p.Post("/ui/"+l.path, func(c *visit) { applyToMany(c, l) })
+		p.Get("/ui/"+l.Path, func(c *frame.Visit) { table.ShowListing(c, l) })
+		p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
 	}
 	p.Get("/ui/search", searchAll)
 	p.Get("/ui/suggest", suggest)
@@ -19,37 +26,37 @@ func New(o Options) *Pages {
 	p.Anybody("/ui/status", func(w http.ResponseWriter, r *http.Request) { showStatus(p, w, r) })
 	p.Get("/ui/rights", rights)
 	p.Post("/ui/recent", clearRecent)
-	for _, k := range kinds {
-		if sections[k.hitType] == nil {
+	for _, k := range frame.Kinds {
+		if sections[k.HitType] == nil {
 			continue // its page is made by itself
 		}
-		p.Get("/ui/"+k.path+"/{guid}", func(c *visit) { showObject(c, k) })
+		p.Get("/ui/"+k.Path+"/{guid}", func(c *frame.Visit) { showObject(c, k) })
 	}
-	p.Get("/ui/do", doAll)
-	p.Get("/ui/do/{operation}", doForm)
-	p.Fill("/ui/do/{operation}", doOperation)
-	p.Get("/ui/pick/{kind}", showPick)
-	p.Get("/ui/steps/{step}", shownStep)
-	p.Post("/ui/steps/{step}", confirmStep)
-	p.Post("/ui/steps/{step}/close", closeStep)
+	p.Get("/ui/do", work.DoAll)
+	p.Get("/ui/do/{operation}", work.DoForm)
+	p.Fill("/ui/do/{operation}", work.DoOperation)
+	p.Get("/ui/pick/{kind}", work.ShowPick)
+	p.Get("/ui/steps/{step}", work.ShownStep)
+	p.Post("/ui/steps/{step}", work.ConfirmStep)
+	p.Post("/ui/steps/{step}/close", work.CloseStep)
 	p.Get("/ui/ous", showTree)
 	p.Get("/ui/ous/{path}", showOU)
 	for _, path := range partsOfOU {
-		p.Get("/ui/ous/{path}/"+path, func(c *visit) {
-			showListing(c, inOU(path, c.r.PathValue("path")))
+		p.Get("/ui/ous/{path}/"+path, func(c *frame.Visit) {
+			table.ShowListing(c, inOU(path, c.R.PathValue("path")))
 		})
 	}
 	p.Get("/ui/zones/{zone}", showZone)
-	p.Get("/ui/zones/{zone}/records", func(c *visit) {
-		showListing(c, recordsOf(c.r.PathValue("zone")))
+	p.Get("/ui/zones/{zone}/records", func(c *frame.Visit) {
+		table.ShowListing(c, recordsOf(c.R.PathValue("zone")))
 	})
 	p.Get("/ui/changes/{id}", showChange)
 	p.Get("/ui/objects/{id}", findObject)
-	p.Get("/ui/jobs", func(c *visit) { showJobs(c, nil, nil) })
-	p.Upload("/ui/jobs", submitList)
-	p.Get("/ui/jobs/{id}", func(c *visit) { showJob(c, nil) })
-	p.Get("/ui/jobs/{id}/result.csv", jobResult)
-	p.Post("/ui/jobs/{id}/{action}", controlJob)
+	p.Get("/ui/jobs", func(c *frame.Visit) { work.ShowJobs(c, nil, nil) })
+	p.Upload("/ui/jobs", work.SubmitList)
+	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
+	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)
+	p.Post("/ui/jobs/{id}/{action}", work.ControlJob)
 	if p.Log != nil {
 		p.Get("/ui/audit", showAudit)
 	}
