@@ -42,7 +42,7 @@ import (
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
-	"adgateway/gateway/ui"
+	"adgateway/gateway/ui/figures"
 	"adgateway/ps"
 )
 
@@ -218,7 +218,7 @@ type Server struct {
 	parameterNames []string      // of every operation
 	calls          *call.Service // makes all calls
 	meters         *meters.Meters
-	hour           ui.Hour
+	hour           figures.Hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops
