@@ -331,7 +331,7 @@ func (a *lonely) saysTheSame(id string) {
 	a.lockedNothing()
 }
 
-// lockedNothing checks that no object of the deed is locked any more: it can be made again.
+// lockedNothing checks that no object of the deed is still locked: it can be made again.
 func (a *lonely) lockedNothing() {
 	a.T.Helper()
 	values := a.values()
@@ -341,8 +341,8 @@ func (a *lonely) lockedNothing() {
 	assert.Equal(a.T, 2, w.Code/100, "%s: %s", a.during, w.Body)
 }
 
-// TestAStartLocksWhatIsOpen: what an earlier process has left open keeps its objects locked
-// from the first call on, and only its own key tells what became of it.
+// TestAStartLocksWhatIsOpen: the changes that an earlier process has left open keep their objects
+// locked from the first call on. Only a call with the same key learns their outcome.
 func TestAStartLocksWhatIsOpen(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	run := func(at func(string) bool) ps.Runner {
@@ -388,8 +388,9 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestRepetitionsWhileAnEndWaits: of a call whose end the store does not take at first. Whoever
-// repeats it, however often at once, gets its answer as soon as there is one, and it runs once.
+// TestRepetitionsWhileAnEndWaits is about a call whose end the store does not take at first. Any
+// number of simultaneous repetitions get its answer as soon as there is one, and the change is made
+// once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	t.Parallel()
 	directory := &harness.OneUser{City: "Oslo"}
@@ -449,7 +450,7 @@ func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 }
 
-// TestAMissingLineIsWrittenOnce: by whoever of several settles the change first.
+// TestAMissingLineIsWrittenOnce, although the history is settled several times at once.
 func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a := newAlone(t, &harness.RomeDeed, "key")
 	id := a.asks().change

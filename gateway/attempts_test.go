@@ -156,9 +156,9 @@ func (r *replicated) ends() map[string]int {
 	return ends
 }
 
-// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: another gateway leads meanwhile, judges
-// these changes once their scripts cannot write any more, and lets them be made again. What the
-// first one writes then is kept beside the verdicts.
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway stands still, another
+// leads. It judges these changes once their scripts can no longer write, and lets them be made
+// again. What the first gateway writes after that is kept next to the verdicts.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	t.Parallel()
 	d := newTown()

@@ -26,8 +26,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestACutOffChangeIsJudgedOnce: what a gateway finds when it is started again is what the key
-// says from then on, whatever others write afterwards.
+// TestACutOffChangeIsJudgedOnce: the outcome that a gateway finds at its next start is what the key
+// says afterwards, even if others write to the object.
 func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	d := harness.NewScene(t, &harness.RomeDeed)
 	g := harness.NewGateway(t, d.Run)
@@ -137,8 +137,8 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their
-// keys. What became of the change is what they say.
+// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their keys.
+// Such a key now answers with the outcome of the change.
 func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome ps.Outcome
@@ -324,8 +324,8 @@ func lockedUser(s *gateway.Server) bool {
 	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
-// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are not locked any more,
-// the next change of them closes it as unknown, so that it is not judged by what that writes.
+// TestTheNextChangeEndsADoubt: when the objects of a change in doubt are unlocked, their next
+// change closes it as unknown. It is then not judged by the values that the next change writes.
 func TestTheNextChangeEndsADoubt(t *testing.T) { synctest.Test(t, nextChangeEndsADoubt) }
 
 func nextChangeEndsADoubt(t *testing.T) {

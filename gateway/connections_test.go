@@ -146,7 +146,7 @@ func (l *busyListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestLogLevelsOfServerMessages: what clients cause is for who looks for it, and the rest is a
+// TestLogLevelsOfServerMessages: what clients cause is logged for debugging only; the rest is a
 // warning.
 func TestLogLevelsOfServerMessages(t *testing.T) {
 	config, _ := testCertificate(t)
@@ -346,8 +346,8 @@ func (a *arrivals) Close() error {
 	return nil
 }
 
-// TestPlacesAreKeptForKnownCallers lets strangers take all the places they can get.
-// Whoever has had a valid credential lately still gets in, and this machine does.
+// TestPlacesAreKeptForKnownCallers lets strangers take all the connections they can get. A client
+// that sent a valid credential lately still gets in, and so does this machine.
 func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
 	in := newArrivals()

@@ -150,8 +150,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestForgedHeadersOfTheHopCountForNothing: whoever sends them to a public listener is its
-// client, at the leader and at others.
+// TestForgedHeadersOfTheHopCountForNothing: a client that sends them to a public listener is
+// treated as a client, at the leader and at the others.
 func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
@@ -207,7 +207,7 @@ func TestWithoutALeader(t *testing.T) {
 	assert.Contains(t, page.Header().Get("Content-Type"), "text/plain")
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)
 
-	alone.sleep(30 * time.Second) // then nothing waits for a leader any more
+	alone.sleep(30 * time.Second) // nothing waits for a leader then
 	late := harness.Call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String()
 	assert.Contains(t, late, `"code":"behind"`)
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)

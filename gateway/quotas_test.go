@@ -81,7 +81,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	}
 }
 
-// everyCaller are callers of each kind, made anew by each call, as the sessions of a person are.
+// everyCaller returns callers of each kind, new ones at each call, like the sessions of a person.
 var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	"token": func(own *identity.Quota) *identity.Principal {
 		return &identity.Principal{ID: "4f0c", Name: "same", Kind: identity.KindToken, Quota: own}

@@ -387,7 +387,7 @@ func (a *testAuthority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) 
 	return certificate
 }
 
-// settings are those of a gateway, for both directions.
+// settings are the hop settings of a gateway, for both directions.
 func (a *testAuthority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)

@@ -96,7 +96,7 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 	until(t, lines, `data: {"id":"`+id)
 }
 
-// blindToken is that of a caller who may see the history, and no change of a user.
+// blindToken belongs to a caller that may read the history, but no change of a user.
 const blindToken = "token-that-reads-only-dns"
 
 func withBlind(t *testing.T) *authn.Static {

@@ -227,8 +227,8 @@ func (b *busy) mayBeWritten(name string) {
 	b.once = append(b.once, name)
 }
 
-// check holds what all were told against what was written and what is kept. Everything works again,
-// and nobody asks any more.
+// check compares what all clients were told with what was written and what is kept. Everything
+// works again, and no client is still asking.
 func (b *busy) check(label string) {
 	b.f.t.Helper()
 	for _, j := range b.jobs {

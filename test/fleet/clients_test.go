@@ -19,8 +19,8 @@ import (
 	"adgateway/test/histories"
 )
 
-// item is one change with a value that no other has. It is asked for under one key, until some
-// gateway says what became of it.
+// item is one change with a value that no other has. The client repeats it under one key until some
+// gateway reports its outcome.
 type item struct {
 	key, method, path, body string
 
@@ -101,7 +101,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	response, err := c.f.client.Do(request)
 	if err != nil {
 		call.Forget()
-		return // it was killed, or is not there yet
+		return // it was killed, or does not exist yet
 	}
 	defer response.Body.Close()
 	var answer struct {

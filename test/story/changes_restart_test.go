@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestChangesThatTheEndOfTheGatewayCutOff: what was announced is in the history before it
-// is made, and a gateway that starts again finds out what became of it.
+// TestChangesThatTheEndOfTheGatewayCutOff: an announced change is in the history before it is made,
+// and a restarted gateway finds its outcome.
 func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)

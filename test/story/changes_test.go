@@ -51,9 +51,9 @@ func listChanges(params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodGet, Path: "/api/Changes", Params: params}
 }
 
-// notBack is what an undo leaves different: a protection that was lifted for a move is set
-// anew, so that the entries of the access list have another order; the part of a protection that
-// the parent has stays when it is lifted (facts E38).
+// notBack is what an undo leaves different. A protection that was lifted for a move is set again,
+// so the entries of the access list are in another order. The part of a protection that the parent
+// has stays when it is lifted (facts E38).
 var notBack = map[string][]string{
 	"ou.move":          {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
 	"user.protect":     {"~ OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},

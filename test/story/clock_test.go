@@ -25,8 +25,8 @@ import (
 
 const day = 24 * time.Hour
 
-// clocks are those of a gateway, which a test sets. Its wall clock is far from that of the
-// process, so that nothing can go by the latter without being noticed.
+// clocks are the clocks of a gateway, which a test sets. Its wall clock is far from the clock of
+// the process, so a test notices code that uses the latter.
 type clocks struct {
 	started time.Time
 

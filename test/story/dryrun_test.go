@@ -95,8 +95,8 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 	}
 }
 
-// TestWhatADryRunAnswers: refusals are those of the change, what is there already is no
-// change, and neither secrets nor limits are spent.
+// TestWhatADryRunAnswers: it is refused like the change, a value that is already set is no change,
+// and neither secrets nor limits are spent.
 func TestWhatADryRunAnswers(t *testing.T) {
 	const secret = "N0t-shown.4711"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

@@ -33,7 +33,7 @@ type verdict struct {
 	open bool // the dry run says that a right is not known
 }
 
-// codes are those of runs that fail where a check has.
+// codes are the codes of runs that fail where a check has.
 var codes = map[string]string{
 	"write_rights": "directory_denied", "delete_rights": "directory_denied", "other_rights": "directory_denied",
 	"password_policy": "policy",

@@ -214,8 +214,8 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	})
 }
 
-// TestThePollGoesForward: the list with Wait answers with what is new as soon as there is
-// something, and its cursor is that of the stream.
+// TestThePollGoesForward: the list with Wait answers as soon as there is something new, and its
+// cursor fits the stream.
 func TestThePollGoesForward(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	first := s.Do(listChanges(map[string]any{"Wait": 0}))

@@ -435,7 +435,7 @@ func TestJobIsPaused(t *testing.T) {
 	assert.Equal(t, "job_state", a.Envelope.Error.Code)
 }
 
-// TestJobsOfOthers are not shown, but to who may read operations.
+// TestJobsOfOthers are shown only to callers that may read operations.
 func TestJobsOfOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	id := submitted(s, submit(csvMedia, "UserName\nmwagner\n", "Operation", "user.unlock").As(systemtest.CorpToken))
@@ -466,8 +466,8 @@ func TestJobIsSubmittedOnce(t *testing.T) {
 	assert.Equal(t, "key_reused", call("UserName,City\nmwagner,Oslo\n").Envelope.Error.Code)
 }
 
-// TestJobWithSecrets: given ones are sealed and never told, generated ones can be opened by
-// whoever has the key, once.
+// TestJobWithSecrets: given secrets are sealed and never shown; generated ones can be opened once,
+// with the key.
 func TestJobWithSecrets(t *testing.T) {
 	folder := t.TempDir()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.secrets=sealed", "store.file="+filepath.Join(folder, "state.db"))

@@ -18,8 +18,8 @@ import (
 // makes makes a change, each time with another value, and returns its id.
 type makes func(s *systemtest.System, n int) string
 
-// narrowing takes rights from a caller that may do all. Of two changes it sees the second one only
-// from then on.
+// narrowing takes rights from a caller that may do everything. It made two changes, and sees only
+// the second one afterwards.
 type narrowing struct {
 	limits          identity.Limits
 	scopes          []identity.Scope // none: all

@@ -122,8 +122,8 @@ func TestARoleForEverybody(t *testing.T) {
 	}
 }
 
-// TestGroupsThatLimitsName: what a credential may change follows from the groups that its
-// limits name. Tokens that are made while the gateway runs count from then on.
+// TestGroupsThatLimitsName: the groups that the limits of a credential name decide what it may
+// change. Tokens made while the gateway runs count, too.
 func TestGroupsThatLimitsName(t *testing.T) {
 	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
 	require.NoError(t, file.Edit(context.Background(), func(*authn.Document) error { return nil }))

@@ -59,8 +59,8 @@ func flip(t *testing.T, file, bucket string, most int) {
 	}))
 }
 
-// TestADamagedChangeHidesNoOther: a record that cannot be read is left out of the history,
-// and /readyz tells of it.
+// TestADamagedChangeHidesNoOther: the history leaves an unreadable record out, and /readyz reports
+// it.
 func TestADamagedChangeHidesNoOther(t *testing.T) {
 	folder := t.TempDir()
 	r := newRestarts(t, folder)

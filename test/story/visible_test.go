@@ -25,8 +25,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// credentials are callers of all kinds, whose rights a test changes while they are used. Others are
-// those of the system.
+// credentials are callers of all kinds, whose rights a test changes while they are used. The other
+// callers are the system's.
 type credentials struct {
 	authn.Authenticator
 
@@ -76,7 +76,7 @@ func visibleSystem(t *testing.T) (*systemtest.System, *credentials) {
 	return s, callers
 }
 
-// kinds are those of callers at the API and at the pages.
+// kinds are the kinds of callers, at the API and at the pages.
 var kinds = []string{identity.KindToken, identity.KindUser, identity.KindCertificate, identity.KindPerson}
 
 // elsewhere are limits within which no sample changes anything.
