@@ -36,7 +36,7 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/undo.kill"}, http.StatusOK)
 	})
 	inHistory(t, file, func(h *changes.History) {
-		for _, id := range []string{made, notMade} { // as the end of the gateway leaves them
+		for _, id := range []string{made, notMade} { // the gateway leaves them like this if it is killed
 			require.NoError(t, h.Update(ctx, id, func(c *changes.Record) {
 				c.Running, c.Outcome, c.UndoneBy = true, "", nil
 				if id == notMade {
@@ -64,7 +64,7 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	})
 }
 
-// inHistory opens the history of a gateway that does not run.
+// inHistory opens the history of a gateway that is not running.
 func inHistory(t *testing.T, file string, use func(*changes.History)) {
 	t.Helper()
 	key, err := store.ReadKey(file + ".key")
