@@ -71,7 +71,7 @@ func TestAnOldClusterMigrates(t *testing.T) {
 	}
 }
 
-// removeMadeUp removes the values of the testdata that no gateway could have written.
+// removeMadeUp removes values of the testdata that no gateway could have written.
 func (f *fleet) removeMadeUp(h *host) {
 	f.t.Helper()
 	ctx := f.t.Context()
