@@ -22,7 +22,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// discarded is an answer that nobody reads.
+// discarded is a response writer that drops everything.
 type discarded struct {
 	header http.Header
 	status int

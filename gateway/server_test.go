@@ -51,7 +51,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
-// TestThePolicyIsUsedAsGiven: the server changes nothing of what the settings say.
+// TestThePolicyIsUsedAsGiven: the server does not change the settings.
 func TestThePolicyIsUsedAsGiven(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	policy := harness.Policy()

@@ -51,7 +51,7 @@ func storedDelegation(s *systemtest.System, g *guard, p *ops.Param, name, value 
 	params := map[string]any{"ZoneName": record["zoneName"], "ChildName": record["childName"]}
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsDelegation", Params: params})
 	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
-	g.base = s.Snapshot() // the address of a name server that does not lie below the child stays
+	g.base = s.Snapshot() // the address of a name server outside the child stays
 }
 
 // storedNameServer compares the new record of a zone's name server and removes it.

@@ -442,7 +442,7 @@ func TestNoSecretComesOut(t *testing.T) {
 			t.Error(hit)
 		}
 		for _, revealed := range []string{"Sandbox-Local-PC01", "111111-222222-333333"} {
-			only := where == "replies" // to who has asked for them
+			only := where == "replies" // to the caller that asked for them
 			assert.Equal(t, only, bytes.Contains(text, []byte(revealed)), "%s: %s", where, revealed)
 		}
 	}
