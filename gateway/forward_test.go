@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster"
@@ -115,15 +116,25 @@ func TestAChangeIsMadeByTheLeader(t *testing.T) {
 }
 
 // lineOf returns the first line of a log with a message.
-func lineOf(t *testing.T, log *logtest.Hook, message string) logrus.Fields {
+func lineOf(t *testing.T, log *logtest.Hook, message string) map[string]any {
 	t.Helper()
 	for _, e := range log.AllEntries() {
 		if e.Message == message {
-			return e.Data
+			return fieldsOf(t, e)
 		}
 	}
 	require.Fail(t, "no such line", message)
 	return nil
+}
+
+// fieldsOf returns the fields of a log entry as they are written.
+func fieldsOf(t *testing.T, entry *logrus.Entry) map[string]any {
+	t.Helper()
+	text, err := accesslog.JSON().Format(entry)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	return fields
 }
 
 func TestADirectoryReadStaysWhereItCame(t *testing.T) {

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -112,7 +112,7 @@ func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), metho
 	var lines bytes.Buffer
 	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Log.SetOutput(&lines)
-		o.Log.SetFormatter(&logrus.JSONFormatter{})
+		o.Log.SetFormatter(accesslog.JSON())
 		if change != nil {
 			change(o)
 		}

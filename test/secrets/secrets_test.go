@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
@@ -160,7 +161,7 @@ type asText struct{ to io.Writer }
 func (asText) Levels() []logrus.Level { return logrus.AllLevels }
 
 func (a asText) Fire(entry *logrus.Entry) error {
-	text, err := (&logrus.TextFormatter{DisableColors: true}).Format(entry)
+	text, err := accesslog.Text().Format(entry)
 	_, _ = a.to.Write(text)
 	return err
 }
