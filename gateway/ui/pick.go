@@ -73,7 +73,7 @@ func showPick(c *visit) {
 func pickFragment(c *visit, name string, body any) {
 	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.w.WriteHeader(http.StatusOK)
-	_ = templates[c.lang()][name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
+	_ = templates()[c.lang()][name].ExecuteTemplate(c.w, "content", body) // fails only if the browser has left
 }
 
 // pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.

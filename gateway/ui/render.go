@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -44,15 +45,16 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // fails only if the browser has left
 }
 
-// templates are the pages by language and name, each with the layout.
-var templates = func() map[texts.Lang]map[string]*template.Template {
+// templates returns the pages by language and name, each with the layout. They are parsed at the first
+// page: no command line should wait for them.
+var templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall", "step", "pick", "jobs", "job", "audit")
 	}
 	return all
-}()
+})
 
 func parse(lang texts.Lang, names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions(lang)).
@@ -202,7 +204,7 @@ func (p *Pages) write(w http.ResponseWriter, r *http.Request, status int, name s
 		shown.Form = p.Gate.FormToken(p.cookie(r))
 	}
 	var text bytes.Buffer
-	if err := templates[wanted.lang][name].Execute(&text, shown); err != nil {
+	if err := templates()[wanted.lang][name].Execute(&text, shown); err != nil {
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

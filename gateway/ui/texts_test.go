@@ -96,7 +96,7 @@ func keysInTemplates() (keys []string) {
 			branch(&n.BranchNode)
 		}
 	}
-	for _, page := range templates[texts.English] {
+	for _, page := range templates()[texts.English] {
 		for _, one := range page.Templates() {
 			if one.Tree != nil {
 				list(one.Tree.Root)

@@ -470,7 +470,7 @@ func TestTemplatesDecideNothing(t *testing.T) {
 			branch(&n.BranchNode, false)
 		}
 	}
-	for page, parsed := range templates[texts.English] {
+	for page, parsed := range templates()[texts.English] {
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				walk(page+" "+one.Name(), one.Tree.Root)
