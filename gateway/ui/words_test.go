@@ -482,7 +482,7 @@ func TestTemplatesDecideNothing(t *testing.T) {
 			branch(&n.BranchNode, false)
 		}
 	}
-	for page, parsed := range frame.Templates[texts.English] {
+	for page, parsed := range frame.Templates()[texts.English] {
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				walk(page+" "+one.Name(), one.Tree.Root)
