@@ -13,13 +13,14 @@ import (
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 var changeIDs = regexp.MustCompile(changes.Pattern)
 
 // TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains
 // that differ in nothing but the culture of the sessions: the records are equal
-// byte for byte. In Turkish i and I are different letters where case is ignored;
+// byte for byte; a plain run tries Turkish only. In Turkish i and I are different letters where case is ignored;
 // the engine refuses what would match otherwise there.
 func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	now := time.Date(2026, 10, 5, 14, 30, 0, 0, time.UTC)
@@ -39,6 +40,9 @@ func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	}
 	want := answers(t, "en-US")
 	for _, culture := range []string{"tr-TR", "th-TH", "ar-SA", "de-DE", "ja-JP"} {
+		if culture != "tr-TR" && !thorough.All() {
+			continue
+		}
 		t.Run(culture, func(t *testing.T) {
 			for id, have := range answers(t, culture) {
 				assert.Equal(t, want[id], have, id)

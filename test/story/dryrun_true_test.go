@@ -13,6 +13,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // withoutRights are sets of rights that the gateway's account may lack.
@@ -58,7 +59,7 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 }
 
 // TestWhatADryRunSaysComesTrue: every operation that changes something, with the rights of the
-// gateway's account and without some of them. What a dry run calls possible succeeds, what it refuses
+// gateway's account and without some of them; a plain run tries a share of the pairs. What a dry run calls possible succeeds, what it refuses
 // fails with the same code, and where a run is refused the dry run was, or said that the right is not
 // known.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
@@ -66,7 +67,7 @@ func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	counts := map[string]int{}
 	for name, rights := range withoutRights {
 		for _, op := range opstest.Own() {
-			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory {
+			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory || !thorough.OneOf(6, name, op.ID) {
 				continue
 			}
 			t.Run(name+"/"+op.ID, func(t *testing.T) {
