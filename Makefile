@@ -61,8 +61,8 @@ test: go-version ## what to run before a commit: what lint does but for dead cod
 	@$(MAKE) --no-print-directory -j3 checks plain
 
 # Tests that start the processes of whole clusters, or of a gateway again and again: `make thorough`
-# runs them. In their packages other tests of the same subject are left.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestForHowLongNothingIsAcknowledged
+# or `make race` runs them. In their packages other tests of the same subject are left.
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster
 
 # Tests with programs of MIT Kerberos: `make kerberos-test` runs them.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound
@@ -76,7 +76,7 @@ FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./t
 
 # Without the tables of debuggers the hundred test binaries take a quarter less time to link.
 # Packages without tests are left out.
-plain: go-version ## the tests but for those that only `make thorough` and `make kerberos-test` run
+plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
@@ -141,7 +141,7 @@ race: ## the race detector where goroutines meet
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 # Packages with tests that try a share of their cases in `make test`.
-SHARES := ./gateway ./test/faults ./test/fleet ./test/hostile ./test/processes ./test/replicas
+SHARES := ./gateway ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/processes ./test/realengine ./test/replicas ./test/search ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
 	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)

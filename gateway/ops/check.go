@@ -51,7 +51,7 @@ var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 // Check verifies the table in itself and against the scripts. It returns all
 // faults, in the order of the table.
 func Check(table []*Operation, scripts []ps.Script) []error {
-	c := &checker{scripts: map[string]ps.Script{}, used: map[string]bool{}, seen: map[string]string{}}
+	c := &checker{scripts: map[string]ps.Script{}, used: map[string]bool{}, seen: map[string]string{}, shapes: map[*schema.Shape]bool{}}
 	for _, script := range scripts {
 		if _, twice := c.scripts[script.Name]; twice {
 			c.fault("script %s: declared twice", script.Name)
@@ -77,6 +77,7 @@ type checker struct {
 	scripts map[string]ps.Script
 	used    map[string]bool
 	seen    map[string]string // operation by id and route
+	shapes  map[*schema.Shape]bool
 	faults  []error
 }
 
@@ -115,7 +116,8 @@ func (c *checker) operation(op *Operation) {
 	if here && (!op.Local || op.Effect.Writes()) {
 		fault("is Here, which only reads that are Local may be")
 	}
-	if s := op.Reply.Shape; s != nil {
+	if s := op.Reply.Shape; s != nil && !c.shapes[s] {
+		c.shapes[s] = true
 		for _, name := range s.Twice() {
 			fault("has %s twice in its records: directory.userAttributes must name others", name)
 		}

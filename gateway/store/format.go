@@ -1,10 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -71,12 +73,27 @@ func Encode[T any, P Value[T]](s *Sealed, value T) ([]byte, error) {
 // Decode decodes a value of a store. It fails with [ErrNewer], and leaves into as it is, if
 // the store does not read its format.
 func Decode[T any, P Value[T]](s *Sealed, value []byte, into P) error {
-	var found Formatted
-	if err := json.Unmarshal(value, &found); err != nil {
-		return err
+	format, known := formatOf(value)
+	if !known {
+		var found Formatted
+		if err := json.Unmarshal(value, &found); err != nil {
+			return err
+		}
+		format = found.V
 	}
-	if err := CheckFormat(found.V, s.Newest()); err != nil {
+	if err := CheckFormat(format, s.Newest()); err != nil {
 		return err
 	}
 	return json.Unmarshal(value, into)
+}
+
+// formatOf reads the format where Encode writes it, at the beginning, without the rest of the value.
+func formatOf(value []byte) (format int, known bool) {
+	after, found := bytes.CutPrefix(value, []byte(`{"v":`))
+	digits, _, ends := bytes.Cut(after, []byte{','})
+	if !found || !ends || len(digits) > 9 {
+		return 0, false
+	}
+	format, err := strconv.Atoi(string(digits))
+	return format, err == nil
 }

@@ -18,6 +18,7 @@ import (
 	"adgateway/gateway/ops/opstest"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // documented checks answers against the document that the server publishes.
@@ -92,17 +93,25 @@ func hasHeader(r *openapi3.Response, name string) bool {
 }
 
 // TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected.
+// A plain run tries a share of the operations by all documents but the first.
 func TestAnswersMatchTheDocument(t *testing.T) {
-	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken) })
-	t.Run("classic", func(t *testing.T) { answersMatch(t, "/openapi.json?dialect=classic", systemtest.ClassicToken) })
-	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken) })
-	t.Run("classic, 3.0", func(t *testing.T) { answersMatch(t, "/swagger/v1/swagger.json", systemtest.ClassicToken) })
+	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 1) })
+	t.Run("classic", func(t *testing.T) { answersMatch(t, "/openapi.json?dialect=classic", systemtest.ClassicToken, 3) })
+	t.Run("standard, 3.0", func(t *testing.T) { answersMatch(t, "/openapi-3.0.json", systemtest.AllToken, 6) })
+	t.Run("classic, 3.0", func(t *testing.T) { answersMatch(t, "/swagger/v1/swagger.json", systemtest.ClassicToken, 6) })
 }
 
-func answersMatch(t *testing.T, path, token string) {
+// answersMatch tries one in share operations by the document at path.
+func answersMatch(t *testing.T, path, token string, share int) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, path)
 	for _, op := range opstest.Own() {
+		if !thorough.OneOf(share, op.ID) {
+			continue
+		}
+		if strings.Contains(path, "classic") && !thorough.OneOf(3, op.ID) || !strings.HasPrefix(path, "/openapi.json") && !thorough.OneOf(6, op.ID) {
+			continue
+		}
 		s.Prepare(op)
 		call := systemtest.Sample(op).As(token)
 		if op.Effect.Writes() {

@@ -137,13 +137,17 @@ func TestEveryPromiseHasATest(t *testing.T) {
 }
 
 // TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of
-// their cases in `make test`, and the tests that `make test` leaves out are in them.
+// their cases in `make test`. The tests that `make test` leaves out are in them, or in packages that
+// `make race` runs.
 func TestEachShareIsTriedWhole(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
-	_, named, found := strings.Cut(string(makefile), "\nSHARES :=")
-	require.True(t, found)
-	named, _, _ = strings.Cut(named, "\n")
+	variable := func(name string) string {
+		_, after, found := strings.Cut(string(makefile), "\n"+name+" :=")
+		require.True(t, found, name)
+		value, _, _ := strings.Cut(strings.ReplaceAll(after, "\\\n", ""), "\n")
+		return strings.TrimSpace(value)
+	}
 	var shares []string
 	for _, s := range sources(t) {
 		for _, spec := range s.file.Imports {
@@ -152,19 +156,23 @@ func TestEachShareIsTriedWhole(t *testing.T) {
 			}
 		}
 	}
-	assert.ElementsMatch(t, shares, strings.Fields(named))
-	_, long, found := strings.Cut(string(makefile), "\nLONG :=")
-	require.True(t, found)
-	long, _, _ = strings.Cut(long, "\n")
-	for _, name := range strings.Split(strings.TrimSpace(long), "|") {
+	assert.ElementsMatch(t, shares, strings.Fields(variable("SHARES")))
+	deep := append(shares, strings.Fields(variable("RACE"))...)
+	for _, name := range strings.Split(variable("LONG"), "|") {
 		homes := 0
 		for _, s := range sources(t) {
 			if strings.Contains(string(s.text), "\nfunc "+name+"(") {
-				assert.Contains(t, shares, "./"+s.dir, name)
 				homes++
+				assert.True(t, slices.ContainsFunc(deep, func(pkg string) bool {
+					below, tree := strings.CutSuffix(pkg, "/...")
+					return pkg == "./"+s.dir || tree && strings.HasPrefix("./"+s.dir+"/", below+"/")
+				}), "%s in %s", name, s.dir)
 			}
 		}
-		assert.Equal(t, 1, homes, "%s is skipped in every package", name)
+		assert.Positive(t, homes, "there is no %s", name)
+	}
+	for _, name := range strings.Split(variable("SEQUENTIAL"), "|") {
+		assert.NotContains(t, strings.Split(variable("LONG"), "|"), name, "no part of make deep runs it")
 	}
 }
 

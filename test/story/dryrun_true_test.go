@@ -13,6 +13,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // withoutRights are sets of rights that the gateway's account may lack.
@@ -60,13 +61,13 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 // TestWhatADryRunSaysComesTrue covers every operation that changes something, with all rights of
 // the gateway's account and without some of them. If the dry run calls it possible, it succeeds. If
 // the dry run refuses it, it fails with the same code. If a run is refused, the dry run was
-// refused, too, or said that it does not know the right.
+// refused, too, or said that it does not know the right. A plain run tries a share of the pairs.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}
 	for name, rights := range withoutRights {
 		for _, op := range opstest.Own() {
-			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory {
+			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory || !thorough.OneOf(6, name, op.ID) {
 				continue
 			}
 			t.Run(name+"/"+op.ID, func(t *testing.T) {

@@ -56,11 +56,10 @@ func (s *System) Undo(op *ops.Operation) {
 	if !op.Effect.Writes() || op.Undo.Never != "" {
 		return
 	}
-	listed := s.Do(Call{
-		Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Operation": op.ID, "Limit": 1},
-	})
+	// Without the operation as a filter, which would make the gateway read the whole history.
+	listed := s.Do(Call{Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Limit": 1}})
 	require.Equal(s.T, http.StatusOK, listed.Status, "%s", listed.Body)
-	if len(listed.Envelope.Result) == 0 {
+	if len(listed.Envelope.Result) == 0 || listed.Envelope.Result[0]["operation"] != op.ID {
 		return // what was sent changed nothing
 	}
 	made := listed.Envelope.Result[0]

@@ -43,7 +43,7 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 		d.journal.limit = 100_000
 	}
 	d.journal.onWrite = opts.OnWrite
-	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
+	l := &loader{d: d, now: d.tick(), byDN: map[string]*entry{}, byText: map[string]*entry{}, guids: map[GUID]*entry{}, sids: map[SID]*entry{}, sams: map[string]*entry{}, upns: map[string]*entry{}}
 	for i, records := range layers {
 		l.read(i, records)
 	}
@@ -108,6 +108,7 @@ type loader struct {
 	now      time.Time
 	entries  []*entry
 	byDN     map[string]*entry
+	byText   map[string]*entry // by the DN as it is written
 	guids    map[GUID]*entry
 	sids     map[SID]*entry
 	faults   ldif.Faults
@@ -162,6 +163,7 @@ func (l *loader) read(layer int, records []ldif.Record) {
 			l.skip(e, "values are added to an entry that no line before has")
 		case !ok:
 			l.byDN[dn.Key()] = e
+			l.byText[r.DN] = e
 			l.entries = append(l.entries, e)
 		case old.layer == layer:
 			l.skip(e, "the same DN as on line %d of %s", old.rec.Line, old.rec.File)
@@ -502,14 +504,20 @@ func (l *loader) ownSID(v string) string {
 // attributes stores the plain values of an entry and collects its references.
 func (l *loader) attributes(e *entry) {
 	done := map[string]bool{}
+	several := len(e.layers) > 1 // a record has each attribute once
 	for _, rec := range e.layers {
 		for i := range rec.Attributes {
 			a := &rec.Attributes[i]
-			key := strings.ToLower(a.Name) + ";" + a.DC
-			if done[key] || len(a.Values) == 0 {
+			if len(a.Values) == 0 {
 				continue
 			}
-			done[key] = true
+			if several {
+				key := strings.ToLower(a.Name) + ";" + a.DC
+				if done[key] {
+					continue
+				}
+				done[key] = true
+			}
 			l.attribute(e, a)
 		}
 	}

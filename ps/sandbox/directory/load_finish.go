@@ -142,11 +142,18 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
+// resolve is resolve of the replica. Most references are written as the entry itself is.
+func (l *loader) resolve(text string) (*node, *Error) {
+	if e := l.byText[text]; e != nil && e.node != nil && !e.node.deleted {
+		return e.node, nil
+	}
+	return l.t.rep.resolve(text)
+}
+
 // resolveRefs links the objects. References to missing objects are kept as text.
 func (l *loader) resolveRefs() {
-	r := l.t.rep
 	for _, p := range l.refs {
-		target, err := r.resolve(p.text)
+		target, err := l.resolve(p.text)
 		switch {
 		case p.back && err != nil:
 			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {

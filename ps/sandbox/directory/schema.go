@@ -128,8 +128,20 @@ var schemaText string
 //go:embed classes.txt
 var classText string
 
-// newSchema parses the built-in tables.
+// newSchema returns the schema of the built-in tables.
 func newSchema() (*Schema, error) {
+	s, err := builtInSchema()
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{attrs: maps.Clone(s.attrs), classes: maps.Clone(s.classes), links: maps.Clone(s.links), order: s.order}, nil
+}
+
+// builtInSchema is parsed once: attributes and classes do not change, each schema only adds some.
+var builtInSchema = sync.OnceValues(parseSchema)
+
+// parseSchema parses the built-in tables.
+func parseSchema() (*Schema, error) {
 	s := &Schema{attrs: map[string]*Attribute{}, classes: map[string]*Class{}, links: map[int]*Attribute{}}
 	for n, line := range strings.Split(schemaText, "\n") {
 		f := strings.Fields(line)

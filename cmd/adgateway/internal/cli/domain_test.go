@@ -35,8 +35,8 @@ func startProcess(t *testing.T, prefix string, args ...string) (after string, st
 	stop = func() {
 		if !ended {
 			ended = true
-			_ = process.Process.Signal(os.Interrupt)
-			_ = process.Wait() // the signal may come first
+			_ = process.Process.Kill() // nohup ignores an interrupt
+			_ = process.Wait()         // says how it ended
 		}
 	}
 	t.Cleanup(stop)

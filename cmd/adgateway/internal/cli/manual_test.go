@@ -363,19 +363,21 @@ func TestManualPowerShellIsValid(t *testing.T) {
 		"New-NetFirewallRule", "Remove-NetFirewallRule", "Invoke-RestMethod", "Read-Host", "dsacls", "certreq", `.\adgateway`, "adgateway", "msiexec", "choco", "winget", "scoop", `.\adgateway-engine`, `.\Set-AdgatewayAccess.ps1`, "Set-Content",
 	}}
 	module := ps.Source{Name: clients.ModuleName, Text: moduleText(t)}
-	earlier := map[string]string{} // of the page, whose blocks run in one console
+	pages := map[string]string{} // the blocks of a page run in one console
 	checked := 0
 	for _, b := range allBlocks(t) {
 		if b.language == "powershell" {
-			options.Prelude = []ps.Source{module, {Name: b.page, Text: earlier[b.page]}}
-			earlier[b.page] += b.text
-			faults := scripts.Check(ps.Source{Name: "manual", Text: b.text}, options)
-			faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool {
-				return ofTheModule.MatchString(f.Message)
-			})
-			assert.Empty(t, faults, "%s: %s", b, b.text)
+			pages[b.page] += b.text
 			checked++
 		}
+	}
+	options.Prelude = []ps.Source{module}
+	for page, text := range pages {
+		faults := scripts.Check(ps.Source{Name: page, Text: text}, options)
+		faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool {
+			return ofTheModule.MatchString(f.Message)
+		})
+		assert.Empty(t, faults, "%s", text)
 	}
 	assert.Greater(t, checked, 15)
 }
