@@ -169,7 +169,7 @@ func (s *Server) Apply(policy Policy) error {
 	if s.Hop != nil {
 		handler = s.Hop.Forward(engine)
 	}
-	next.handler = locate(next.proxies, s.routes.normalise(handler))
+	next.handler = s.routes.arrive(next.proxies, handler)
 	s.current.Store(next)
 	return nil
 }
