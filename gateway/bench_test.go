@@ -131,3 +131,54 @@ func BenchmarkWire(b *testing.B) {
 		ask()
 	}
 }
+
+// BenchmarkStreams is a change that ends, until each of the streams of events has it: history in memory, server
+// of HTTP and connections included. What a stream costs is the difference, divided by their number.
+func BenchmarkStreams(b *testing.B) {
+	for _, streams := range []int{0, 1, 48} {
+		kept := storetest.Seal(b, store.NewMemory(nil))
+		history, err := changes.Open(b.Context(), kept, time.Hour, 1<<30)
+		require.NoError(b, err)
+		s := harness.New(b, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Streams = history, 200 })
+		server := httptest.NewServer(s.Handler())
+		told := make(chan struct{}, streams)
+		for range streams {
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			require.NoError(b, err)
+			b.Cleanup(func() { _ = conn.Close() })
+			_, err = io.WriteString(conn, "GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer "+harness.AllToken+"\r\n\r\n")
+			require.NoError(b, err)
+			buffer := make([]byte, 16<<10)
+			for begun := ""; !strings.Contains(begun, "what is changed follows"); {
+				n, err := conn.Read(buffer)
+				require.NoError(b, err)
+				begun += string(buffer[:n])
+			}
+			go func() {
+				for {
+					n, err := conn.Read(buffer)
+					for range bytes.Count(buffer[:n], []byte("event: change")) {
+						told <- struct{}{}
+					}
+					if err != nil {
+						return
+					}
+				}
+			}()
+		}
+		b.Run("streams="+strconv.Itoa(streams), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"}, Operation: "user.update", Intent: ps.Intent{
+					Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: "Bern"}}}},
+				}}
+				require.NoError(b, history.Complete(b.Context(), r, ps.OutcomeDone))
+				for range streams {
+					<-told
+				}
+			}
+		})
+		server.CloseClientConnections()
+		server.Close()
+	}
+}

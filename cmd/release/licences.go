@@ -57,6 +57,7 @@ var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|no
 type goModule struct {
 	Path, Version, Dir string
 	Main               bool
+	Replace            *goModule // nil: nothing replaces it
 }
 
 // licencesOf returns the licence files of all modules whose code is in the executable,
@@ -109,7 +110,7 @@ func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]go
 		} else if err != nil {
 			return nil, nil, err
 		}
-		if p.Module != nil && !p.Module.Main {
+		if p.Module != nil && !p.Module.Main && (p.Module.Replace == nil || !ours(p.Module.Replace.Path)) {
 			modules[p.Module.Path] = *p.Module
 			dirs[p.Module.Path] = append(dirs[p.Module.Path], p.Dir)
 		}

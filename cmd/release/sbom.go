@@ -46,6 +46,9 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 		if m.Replace != nil {
 			m = m.Replace
 		}
+		if ours(m.Path) {
+			continue
+		}
 		component := cyclonedx.Component{Type: cyclonedx.ComponentTypeLibrary, Name: m.Path, Version: m.Version, BOMRef: m.Path + "@" + m.Version}
 		if m.Path == "go" {
 			component.Name, component.Type = "Go standard library", cyclonedx.ComponentTypeFramework
@@ -65,6 +68,9 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	err = cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(all, cyclonedx.SpecVersion1_6)
 	return text.Bytes(), err
 }
+
+// ours reports whether the path of what replaces a module is a folder of the sources, which is no module of others.
+func ours(path string) bool { return strings.HasPrefix(path, "./") }
 
 // choices returns the licences as a component names them.
 func choices(names []string) *cyclonedx.Licenses {

@@ -62,6 +62,24 @@ func (l *Line) Milliseconds(name string, took time.Duration) {
 	l.fields = append(l.fields, field{name: name, kind: milliseconds, n: took.Microseconds()})
 }
 
+// data returns the fields as logrus has them.
+func (l *Line) data() logrus.Fields {
+	all := make(logrus.Fields, len(l.fields))
+	for _, f := range l.fields {
+		switch f.kind {
+		case whole:
+			all[f.name] = f.n
+		case truth:
+			all[f.name] = f.n != 0
+		case milliseconds:
+			all[f.name] = float64(f.n) / 1000
+		default:
+			all[f.name] = f.text
+		}
+	}
+	return all
+}
+
 // Log writes the line with a message.
 func (l *Line) Log(log *logrus.Logger, level logrus.Level, message string) {
 	slices.SortFunc(l.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })

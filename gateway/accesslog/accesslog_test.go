@@ -105,6 +105,30 @@ func TestManyFields(t *testing.T) {
 	}
 }
 
+// TestOtherFormattersStay writes a line by the formatter that a logger has.
+func TestOtherFormattersStay(t *testing.T) {
+	for name, f := range map[string]logrus.Formatter{
+		"colours": &logrus.TextFormatter{ForceColors: true}, "JSON": &logrus.JSONFormatter{DataKey: "data"},
+	} {
+		fields := logrus.Fields{"a": "b c", "n": 3, "t": true, "ms": 1.5}
+		theirs := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) { log.WithFields(fields).Info("m") })
+		own := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) {
+			accesslog.Adopt(log)
+			line := accesslog.New()
+			line.Text("a", "b c")
+			line.Whole("n", 3)
+			line.True("t")
+			line.Milliseconds("ms", 1500*time.Microsecond)
+			line.Log(log, logrus.InfoLevel, "m")
+		})
+		assert.Equal(t, theirs, own, name)
+	}
+	log, f := logrus.New(), accesslog.JSON()
+	log.SetFormatter(f)
+	accesslog.Adopt(log)
+	assert.Same(t, f, log.Formatter)
+}
+
 // TestWithoutABuffer formats a line outside a logger.
 func TestWithoutABuffer(t *testing.T) {
 	line := accesslog.New()

@@ -3,6 +3,7 @@ package accesslog
 import (
 	"encoding/json"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -13,7 +14,19 @@ import (
 // for concurrent use.
 type Formatter struct {
 	others logrus.Formatter
-	line   func(b []byte, entry *logrus.Entry, fields []field) []byte
+	// line appends a line; nil: the other formatter writes it.
+	line func(b []byte, entry *logrus.Entry, fields []field) []byte
+}
+
+var adopting sync.Mutex // several gateways may share a logger
+
+// Adopt lets a logger that was just made write lines: it keeps its formatter, unless that can write them.
+func Adopt(log *logrus.Logger) {
+	adopting.Lock()
+	defer adopting.Unlock()
+	if _, can := log.Formatter.(*Formatter); !can {
+		log.SetFormatter(&Formatter{others: log.Formatter})
+	}
 }
 
 // JSON returns a formatter of one JSON object a line.
@@ -30,10 +43,14 @@ func Text() *Formatter {
 // Format returns an entry as it is written to the log.
 func (f *Formatter) Format(entry *logrus.Entry) ([]byte, error) {
 	l, ok := entry.Context.(*Line)
-	if !ok || len(entry.Data) > 0 {
+	switch {
+	case !ok:
 		return f.others.Format(entry)
-	}
-	if entry.Buffer == nil {
+	case f.line == nil:
+		whole := *entry
+		whole.Data = l.data()
+		return f.others.Format(&whole)
+	case entry.Buffer == nil:
 		return f.line(nil, entry, l.fields), nil
 	}
 	entry.Buffer.Write(f.line(entry.Buffer.AvailableBuffer(), entry, l.fields))

@@ -330,7 +330,7 @@ func ownRows() []Row {
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
 			boolean(func(s *Settings) *bool { return &s.Metrics.OpenOnLoopback })},
 
-		{"memory.gcPercent", "400", "How much the gateway's memory may grow before it is tidied, in percent of what is in use: more costs memory, less costs processor time. The environment variable GOGC takes precedence.",
+		{"memory.gcPercent", "400", "How much the gateway's memory may grow before it is tidied, in percent of what is in use: more costs memory, less costs processor time. Beyond 64 MiB in use it falls, to 100 from 200 MiB on. The environment variable GOGC takes precedence.",
 			number(func(s *Settings) *int { return &s.Memory.GCPercent }, 10, 10000)},
 		{"memory.limit", "2048", "Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence.",
 			number(func(s *Settings) *int { return &s.Memory.Limit }, 0, 1<<20)},

@@ -119,43 +119,31 @@ func (s *Service) send(
 		if err := to.Check(); err != nil {
 			return position, err
 		}
-		ended, reached, err := s.History.After(ctx, position, feedBatch)
-		if err != nil {
-			return position, err
+		next := s.after(ctx, position)
+		if next.err != nil {
+			return position, next.err
 		}
-		for _, c := range ended {
-			shown, passes := s.shownTo(ctx, a.Bound, to.Principal(), c.Record)
-			if !passes {
+		for _, c := range next.ended {
+			reader := to.Principal()
+			if !change.SightOf(reader).See(c.past.made) || !s.passes(ctx, a.Bound, c.past) {
 				continue
 			}
-			event := call.Event{ID: s.History.Cursor(c.Position), Name: "change", Data: schema.JSON(shown)}
+			event := call.Event{ID: c.id(s.History), Name: "change", Data: s.shownTo(ctx, c, reader)}
 			if err := to.Send(event); err != nil {
 				return position, err
 			}
 		}
-		s.mark(to, reached)
-		if reached == position {
+		s.mark(to, next.reached)
+		if next.reached == position {
 			return position, nil
 		}
-		position = reached
+		position = next.reached
 	}
 }
 
 // mark notes that the client has everything up to a position.
 func (s *Service) mark(to call.Events, position store.Position) {
 	to.Mark(func() string { return s.History.Cursor(position) })
-}
-
-// shownTo returns a change as answers show it, if the caller may see it and it passes the
-// filters of the call.
-func (s *Service) shownTo(
-	ctx context.Context, filters *ops.Bound, to *identity.Principal, c *changes.Record,
-) (shown shownChange, passes bool) {
-	p, known := s.pastOf(c)
-	if !known || !change.SightOf(to).See(p.made) || !s.passes(ctx, filters, p) {
-		return shownChange{}, false
-	}
-	return s.show(ctx, p, to, false), true
 }
 
 // await answers with the changes that ended after a position, and waits for the first if
@@ -215,12 +203,13 @@ func (s *Service) collect(
 	if err != nil {
 		return position, err
 	}
+	sight := change.SightOf(a.Principal)
 	for _, c := range ended {
 		if len(*records) == limit {
 			return position, nil
 		}
-		if shown, passes := s.shownTo(ctx, a.Bound, a.Principal, c.Record); passes {
-			*records = append(*records, shown)
+		if p, known := s.pastOf(c.Record); known && sight.See(p.made) && s.passes(ctx, a.Bound, p) {
+			*records = append(*records, s.show(ctx, p, a.Principal, false))
 		}
 		position = c.Position
 	}

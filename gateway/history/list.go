@@ -199,21 +199,21 @@ func (s *Service) passes(ctx context.Context, b *ops.Bound, p *past) bool {
 	if p.Running {
 		outcome = ps.OutcomeUnknown
 	}
-	for name, has := range map[string]func(string) bool{
-		"Operation": func(want string) bool {
-			return strings.EqualFold(want, p.Operation) || strings.EqualFold(want, resource)
-		},
-		ops.CallerName: func(want string) bool {
-			by, err := identity.ParseReference(want)
-			return err == nil && by.Means(p.Who())
-		},
-		"Outcome": func(want string) bool { return want == string(outcome) },
-		"Undo":    func(want string) bool { return want == string(s.undoable(ctx, p)) },
-		"Object":  p.isAbout,
-	} {
-		if want := b.Text(name); want != "" && !has(want) {
+	if want := b.Text("Operation"); want != "" && !strings.EqualFold(want, p.Operation) &&
+		!strings.EqualFold(want, resource) {
+		return false
+	}
+	if want := b.Text(ops.CallerName); want != "" {
+		if by, err := identity.ParseReference(want); err != nil || !by.Means(p.Who()) {
 			return false
 		}
 	}
-	return true
+	if want := b.Text("Outcome"); want != "" && want != string(outcome) {
+		return false
+	}
+	if want := b.Text("Undo"); want != "" && want != string(s.undoable(ctx, p)) {
+		return false
+	}
+	want := b.Text("Object")
+	return want == "" || p.isAbout(want)
 }

@@ -37,10 +37,11 @@ type Options struct {
 // Service answers the calls about what was changed. It is safe for concurrent use.
 type Service struct {
 	Options
+	recent recent
 }
 
 // New returns a service.
-func New(options Options) *Service { return &Service{options} }
+func New(options Options) *Service { return &Service{Options: options} }
 
 // Local returns the handlers of the rows of changes.
 func (s *Service) Local() call.Local {

@@ -18,6 +18,8 @@ func FieldList(shape *Shape) Kind {
 		}
 		k.names = append(k.names, field.Name)
 	}
+	all := shape.All()
+	k.whole = &Decoded{Values: []ps.Value{ps.List(all.Names())}, Text: "*", Fields: all}
 	return k
 }
 
@@ -32,6 +34,7 @@ type fieldListKind struct {
 	shape *Shape
 	index map[string]int // by name of the field and of its input, in lower case
 	names []string
+	whole *Decoded // of "*"; nobody changes it
 }
 
 func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -41,6 +44,9 @@ func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
+	}
+	if s == k.whole.Text {
+		return k.whole, nil
 	}
 	selection := k.shape.All()
 	if s != "" && s != "*" && !strings.EqualFold(s, "all") {

@@ -3,10 +3,14 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"unicode/utf8"
 )
 
 // JSON returns a value as JSON without the escapes that only HTML needs. The value must be encodable.
 func JSON(value any) []byte {
+	if text, ok := value.(string); ok && simple(text) {
+		return append(append(append(make([]byte, 0, len(text)+2), '"'), text...), '"')
+	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -14,6 +18,16 @@ func JSON(value any) []byte {
 		panic(err) // values are strings, numbers and lists of them
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// simple reports whether a text stands in JSON as it is.
+func simple(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // OrNull returns a text as a record has it whose member is null if there is none.

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/netip"
@@ -43,6 +42,9 @@ func (p Proxies) Trust(address netip.Addr) bool {
 // entry that is not an address ends the list, too.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	address := Peer(r)
+	if len(r.Header["X-Forwarded-For"]) == 0 {
+		return address
+	}
 	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(entries) - 1; i >= 0 && p.Trust(address); i-- {
 		entry, ok := parseForwarded(strings.TrimSpace(entries[i]))
@@ -73,20 +75,11 @@ func parseForwarded(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), true
 }
 
-type clientKey struct{}
-
-// locate stores the address of the client in the context of each request.
-func locate(from Proxies, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), clientKey{}, from.Client(r))))
-	})
-}
-
 // ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
 // it is the TCP peer, and without that the zero Addr.
 func ClientOf(r *http.Request) netip.Addr {
-	if client, ok := r.Context().Value(clientKey{}).(netip.Addr); ok {
-		return client
+	if a := arrivalOf(r); a != nil {
+		return a.client
 	}
 	return Peer(r)
 }

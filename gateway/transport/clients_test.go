@@ -1,11 +1,14 @@
 package transport
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/ops"
 )
 
 func TestAddressOfTheClient(t *testing.T) {
@@ -43,5 +46,14 @@ func TestAddressOfTheClient(t *testing.T) {
 		r.Header["X-Forwarded-For"] = c.forwarded
 		assert.Equal(t, c.want, trusted.Client(r).String(), name)
 		assert.Equal(t, Peer(r), Proxies{}.Client(r), name)
+	}
+}
+
+// TestNamesOfHeadersAreCanonical holds for the names that are set without being converted.
+func TestNamesOfHeadersAreCanonical(t *testing.T) {
+	for _, name := range []string{
+		RequestIDHeader, tagHeader, challengeHeader, serverHeader, ops.ChangeHeader, "Location", "Content-Length",
+	} {
+		assert.Equal(t, http.CanonicalHeaderKey(name), name)
 	}
 }

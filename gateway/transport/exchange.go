@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -38,18 +37,25 @@ type exchange struct {
 	principal *identity.Principal // nil: not authenticated
 	person    string              // SID of a caller with a ticket; empty: it has none
 	allRoles  []*identity.Principal
-	given     func() (call.Given, error) // reads the parameters once
-	classic   bool                       // dialect
-	body      int64                      // bytes of the memory for bodies that it holds
-	turn      func()                     // ends its turn to send a list; nil: it has none
-	stream    *listStream                // nil: the answer is not one of a long list
+	input     *input      // nil: the parameters were not read yet
+	classic   bool        // dialect
+	body      int64       // bytes of the memory for bodies that it holds
+	turn      func()      // ends its turn to send a list; nil: it has none
+	stream    *listStream // nil: the answer is not one of a long list
 	answer    call.Answer
 	err       error // nil: a success
+
+	control *http.ResponseController // nil: not used yet
+
+	values []string  // of headers of the answer, which share one array
+	room   [6]string // for most answers
+	one    [1]*identity.Principal
 }
 
-// Names of headers of answers.
+// Names of headers of answers, in canonical form.
 const (
-	challengeHeader = "WWW-Authenticate"
+	challengeHeader = "Www-Authenticate"
+	tagHeader       = "Etag"
 	serverHeader    = "X-Directory-Server" // a trailer if the answer is streamed
 	dryRunHeader    = "X-Dry-Run"          // so that nothing takes the answer for that to the act
 	replayedHeader  = "Idempotency-Replayed"
@@ -58,11 +64,9 @@ const (
 
 const contentType = "application/json; charset=utf-8"
 
-const exchangeKey = "adgateway.exchange"
-
 // endpoint adapts a handler to gin.
 func endpoint(handle func(*exchange)) gin.HandlerFunc {
-	return func(c *gin.Context) { handle(c.MustGet(exchangeKey).(*exchange)) }
+	return func(c *gin.Context) { handle(&arrivalOf(c.Request).exchange) }
 }
 
 // serve returns the handler of an operation.
@@ -134,12 +138,19 @@ type httpInput struct{ x *exchange }
 // Read implements [call.Input].
 func (i httpInput) Read(context.Context) (call.Given, error) {
 	x := i.x
-	if x.given == nil {
-		x.given = sync.OnceValues(func() (call.Given, error) { return x.server.collect(x) })
+	if x.input == nil {
+		given, err := x.server.collect(x)
+		x.input = &input{given, err}
 	}
-	given, err := x.given()
+	given := x.input.given
 	given.Values = maps.Clone(given.Values) // the call completes them
-	return given, err
+	return given, x.input.err
+}
+
+// input is what a request has given for parameters.
+type input struct {
+	given call.Given
+	err   error
 }
 
 // reply sends the answer to a call. If a long list was begun and cannot be completed, the
@@ -155,7 +166,7 @@ func (x *exchange) reply(answer call.Answer, err error) {
 			x.abort(err)
 		}
 	case err != nil:
-		setHeader(x.c.Writer.Header(), ops.ChangeHeader, answer.ChangeID)
+		x.setHeader(ops.ChangeHeader, answer.ChangeID)
 		x.fail(err)
 	case answer.Document != nil:
 		x.sendDocument(answer)
@@ -172,10 +183,10 @@ func (x *exchange) reply(answer call.Answer, err error) {
 // setHeaders sets what the header of an answer says.
 func (x *exchange) setHeaders(answer call.Answer) {
 	header := x.c.Writer.Header()
-	setHeader(header, serverHeader, answer.Server)
-	setHeader(header, ops.ChangeHeader, answer.ChangeID)
-	setHeader(header, "ETag", answer.Tag)
-	setHeader(header, "Location", answer.Location)
+	x.setHeader(serverHeader, answer.Server)
+	x.setHeader(ops.ChangeHeader, answer.ChangeID)
+	x.setHeader(tagHeader, answer.Tag)
+	x.setHeader("Location", answer.Location)
 	if answer.Replayed != "" {
 		header.Set(replayedHeader, "true")
 		header.Set(repeatedHeader, answer.Replayed)
@@ -243,12 +254,12 @@ func (x *exchange) fail(err error) {
 func (x *exchange) tell(err error) {
 	x.err = err
 	f, header := problem.Of(err), x.c.Writer.Header()
-	setHeader(header, serverHeader, f.Server)
-	setHeader(header, challengeHeader, f.Challenge)
+	x.setHeader(serverHeader, f.Server)
+	x.setHeader(challengeHeader, f.Challenge)
 	if f.Challenge != "" && x.server.Tickets != nil {
 		header.Add(challengeHeader, negotiate.Scheme)
 	}
-	setHeader(header, "ETag", f.Tag)
+	x.setHeader(tagHeader, f.Tag)
 	if !x.server.HideDocs {
 		header.Set("Link", "<"+site.HelpOf(string(f.Code))+`>; rel="help"`)
 	}
@@ -271,7 +282,7 @@ func (x *exchange) send(status int, body []byte) {
 		body = append(body, '\n') // so that a prompt does not follow on the same line
 	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
-		x.c.Header("Content-Length", strconv.Itoa(len(body)))
+		x.setHeader("Content-Length", strconv.Itoa(len(body)))
 	}
 	if len(body) > 0 {
 		x.c.Writer.Header()["Content-Type"] = x.mediaOf()
@@ -303,13 +314,25 @@ func (x *exchange) limitSend() { x.setWriteDeadline(time.Now().Add(x.sendTimeout
 func (x *exchange) unlimitSend() { x.setWriteDeadline(time.Time{}) }
 
 func (x *exchange) setWriteDeadline(deadline time.Time) {
-	_ = http.NewResponseController(x.c.Writer).SetWriteDeadline(deadline)
+	_ = x.controller().SetWriteDeadline(deadline)
 }
 
-func setHeader(header http.Header, name, value string) {
-	if value != "" {
-		header.Set(name, value)
+// controller returns what controls how the answer is sent.
+func (x *exchange) controller() *http.ResponseController {
+	if x.control == nil {
+		x.control = http.NewResponseController(x.c.Writer)
 	}
+	return x.control
+}
+
+// setHeader sets a header of the answer to a value that is not empty. The name is in canonical form.
+func (x *exchange) setHeader(name, value string) {
+	if value == "" {
+		return
+	}
+	x.values = append(x.values, value)
+	n := len(x.values)
+	x.c.Writer.Header()[name] = x.values[n-1 : n : n]
 }
 
 // listStream sends a long list while its script runs. It implements [call.Sink].
@@ -343,7 +366,7 @@ func (l *listStream) finish(answer call.Answer) error {
 	if err := l.to.Finish(); err != nil {
 		return err
 	}
-	setHeader(l.x.c.Writer.Header(), serverHeader, answer.Server)
+	l.x.setHeader(serverHeader, answer.Server)
 	return nil
 }
 

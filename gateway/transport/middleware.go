@@ -30,9 +30,10 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := s.RequestID(c.Request)
-		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
-		c.Set(exchangeKey, x)
-		c.Header(RequestIDHeader, id)
+		x := &arrivalOf(c.Request).exchange
+		*x = exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		x.values = x.room[:0]
+		x.setHeader(RequestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()
 		defer s.meters.running.Dec()

@@ -1,8 +1,11 @@
 package transport
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
@@ -39,14 +42,27 @@ type route struct {
 	problem string            // with the path itself; empty: none
 }
 
-type routeKey struct{}
+// arrival is what is found out about a request before gin routes it. The context of the request has it.
+type arrival struct {
+	client   netip.Addr
+	route    route
+	target   url.URL  // that gin routes by
+	exchange exchange // of the handlers behind gin
+}
+
+type arrivalKey struct{}
+
+// arrivalOf returns what was found out about a request; nil: it did not pass arrive.
+func arrivalOf(r *http.Request) *arrival {
+	a, _ := r.Context().Value(arrivalKey{}).(*arrival)
+	return a
+}
 
 func routeOf(r *http.Request) *route {
-	found, _ := r.Context().Value(routeKey{}).(*route)
-	if found == nil {
-		return &route{}
+	if a := arrivalOf(r); a != nil {
+		return &a.route
 	}
-	return found
+	return &route{}
 }
 
 func newRoutes(table []*ops.Operation) *routes {
@@ -63,6 +79,9 @@ func newRoutes(table []*ops.Operation) *routes {
 			}
 			p.segments = append(p.segments, seg)
 		}
+		if len(p.segments) > usualSegments {
+			panic(fmt.Sprintf("the path %s has more than %d segments", op.Path, usualSegments))
+		}
 		for _, method := range op.Methods() {
 			rt.patterns[method] = append(rt.patterns[method], p)
 		}
@@ -70,21 +89,20 @@ func newRoutes(table []*ops.Operation) *routes {
 	return rt
 }
 
-// normalise rewrites the path of a request for an operation to the path of its row,
-// placeholders included, so that gin matches it literally, and stores the route in
-// the context of the request.
-func (rt *routes) normalise(next http.Handler) http.Handler {
+// arrive stores the client and the route of a request in its context. It rewrites the path of a
+// request for an operation to the path of its row, placeholders included, so that gin matches it
+// literally.
+func (rt *routes) arrive(from Proxies, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		found := rt.find(r.Method, r.URL.EscapedPath())
-		found.path = r.URL.EscapedPath()
-		r2 := r.WithContext(context.WithValue(r.Context(), routeKey{}, found))
-		target := *r.URL
-		r2.URL = &target
+		a := &arrival{client: from.Client(r), route: rt.find(r.Method, r.URL.EscapedPath()), target: *r.URL}
+		a.route.path = r.URL.EscapedPath()
+		r2 := r.WithContext(context.WithValue(r.Context(), arrivalKey{}, a))
+		r2.URL = &a.target
 		switch {
-		case found.op != nil:
-			target.Path, target.RawPath = found.op.Path, ""
+		case a.route.op != nil:
+			a.target.Path, a.target.RawPath = a.route.op.Path, ""
 		case isAPI(r.URL.Path):
-			target.Path, target.RawPath = "/", "" // gin must not match it by chance
+			a.target.Path, a.target.RawPath = "/", "" // gin must not match it by chance
 		}
 		next.ServeHTTP(w, r2)
 	})
@@ -96,26 +114,28 @@ func isAPI(path string) bool {
 }
 
 // find routes an escaped path.
-func (rt *routes) find(method, escaped string) *route {
-	raw := strings.Split(strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/"), "/")
-	if base, err := url.PathUnescape(raw[0]); err != nil || ops.Fold(base) != "api" {
-		return &route{}
+func (rt *routes) find(method, escaped string) route {
+	raw := strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
+	base, _, _ := strings.Cut(raw, "/")
+	if base, err := url.PathUnescape(base); err != nil || ops.Fold(base) != "api" {
+		return route{}
 	}
-	segments := make([]string, len(raw))
-	for i, part := range raw {
+	var room [usualSegments]string
+	segments := room[:0]
+	for part := range strings.SplitSeq(raw, "/") {
 		decoded, err := url.PathUnescape(part)
 		if err != nil {
-			return &route{problem: "The path holds a percent sign that does not start an escape."}
+			return route{problem: "The path holds a percent sign that does not start an escape."}
 		}
 		if decoded == "" {
-			return &route{problem: "The path has an empty segment: a value between two slashes is missing."}
+			return route{problem: "The path has an empty segment: a value between two slashes is missing."}
 		}
-		segments[i] = decoded
+		segments = append(segments, decoded)
 	}
 	if op, values := rt.match(method, segments); op != nil {
-		return &route{op: op, values: values}
+		return route{op: op, values: values}
 	}
-	found := &route{}
+	var found route
 	for other := range rt.patterns {
 		if op, _ := rt.match(other, segments); op != nil {
 			found.allowed = append(found.allowed, other)
@@ -127,14 +147,15 @@ func (rt *routes) find(method, escaped string) *route {
 
 // match returns the best operation of a method and the values of its placeholders.
 func (rt *routes) match(method string, segments []string) (*ops.Operation, map[string]string) {
-	folded := make([]string, len(segments))
-	for i, part := range segments {
-		folded[i] = ops.Fold(part)
+	var room [usualSegments]string
+	folded := room[:0]
+	for _, part := range segments {
+		folded = append(folded, ops.Fold(part))
 	}
 	var best *pattern
-	var bestRank string
+	var bestRank rank
 	for _, p := range rt.patterns[method] {
-		if rank, ok := p.match(folded); ok && (best == nil || rank < bestRank) {
+		if rank, ok := p.match(folded); ok && (best == nil || bytes.Compare(rank[:], bestRank[:]) < 0) {
 			best, bestRank = p, rank
 		}
 	}
@@ -144,41 +165,45 @@ func (rt *routes) match(method string, segments []string) (*ops.Operation, map[s
 	return best.op, best.values(segments, bestRank)
 }
 
+// usualSegments is more than the paths of rows have.
+const usualSegments = 8
+
 // The rank of a match has one letter per segment of the pattern. The match with the
 // lexically smaller rank wins.
+type rank [usualSegments]byte
+
 const (
 	rankLiteral = 'a'
 	rankValue   = 'b'
 	rankSpan    = 'c'
 )
 
-func (p *pattern) match(folded []string) (string, bool) {
+func (p *pattern) match(folded []string) (found rank, ok bool) {
 	extra := len(folded) - len(p.segments) // second segment of a span
 	if extra < 0 || extra > 1 {
-		return "", false
+		return found, false
 	}
-	rank := make([]byte, 0, len(p.segments))
 	at := 0
-	for _, seg := range p.segments {
+	for i, seg := range p.segments {
 		switch {
 		case seg.literal != "":
 			if folded[at] != seg.literal {
-				return "", false
+				return found, false
 			}
-			rank = append(rank, rankLiteral)
+			found[i] = rankLiteral
 		case seg.spans && extra == 1:
-			rank = append(rank, rankSpan)
+			found[i] = rankSpan
 			extra = 0
 			at++
 		default:
-			rank = append(rank, rankValue)
+			found[i] = rankValue
 		}
 		at++
 	}
-	return string(rank), extra == 0
+	return found, extra == 0
 }
 
-func (p *pattern) values(segments []string, rank string) map[string]string {
+func (p *pattern) values(segments []string, rank rank) map[string]string {
 	values := map[string]string{}
 	at := 0
 	for i, seg := range p.segments {

@@ -166,7 +166,7 @@ func FuzzPaths(f *testing.F) {
 func TestTheRouterSeesOnlyPathsOfRows(t *testing.T) {
 	rt := newRoutes(moreRows())
 	var seen string
-	handler := rt.normalise(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.URL.Path + r.URL.RawPath }))
+	handler := rt.arrive(nil, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.URL.Path + r.URL.RawPath }))
 	for path, want := range map[string]string{
 		"/api/ADUser/a%2Fb/Details?x=1": "/api/ADUser/{UserName}/Details",
 		"/api/unknown":                  "/",

@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
@@ -142,6 +143,7 @@ type view struct {
 
 // New returns a server. [Server.Apply] must be called before it serves.
 func New(options Options) (*Server, error) {
+	accesslog.Adopt(options.Log)
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: call.ParameterNames(options.Operations),
@@ -169,7 +171,7 @@ func (s *Server) Apply(policy Policy) error {
 	if s.Hop != nil {
 		handler = s.Hop.Forward(engine)
 	}
-	next.handler = locate(next.proxies, s.routes.normalise(handler))
+	next.handler = s.routes.arrive(next.proxies, handler)
 	s.current.Store(next)
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"adgateway/gateway/call"
@@ -24,6 +23,7 @@ type eventStream struct {
 	reached   func() string // returns an id that the client should have by the next event; nil: it has it
 	sentAt    time.Time
 	checkedAt time.Time // when the credential was last known to be valid
+	text      []byte    // of the event that is being sent
 }
 
 const (
@@ -63,21 +63,23 @@ func (e *eventStream) Send(event call.Event) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	var b bytes.Buffer
+	text := e.text[:0]
 	if event.ID != "" {
-		b.WriteString("id: " + event.ID + "\n")
+		text = append(append(append(text, "id: "...), event.ID...), '\n')
 		e.reached = nil
 	}
-	b.WriteString("event: " + event.Name + "\n")
-	for line := range strings.SplitSeq(newLines.Replace(string(event.Data)), "\n") {
-		b.WriteString("data: " + line + "\n")
+	text = append(append(append(text, "event: "...), event.Name...), '\n')
+	data := event.Data
+	if bytes.IndexByte(data, '\r') >= 0 { // clients take it for the end of a line
+		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	}
-	b.WriteByte('\n')
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		text = append(append(append(text, "data: "...), line...), '\n')
+	}
+	e.text = append(text, '\n')
 	e.x.answer.Count++
-	return e.write(b.Bytes())
+	return e.write(e.text)
 }
-
-var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n") // clients take all of them for ends of lines
 
 // Mark implements [call.Events]. A client of which nothing is wanted for long would come back with
 // an id that is too old, unless it is told.
@@ -98,7 +100,7 @@ func (e *eventStream) write(text []byte) error {
 	err := e.x.write(text)
 	if err == nil {
 		e.x.limitSend()
-		err = http.NewResponseController(e.x.c.Writer).Flush()
+		err = e.x.controller().Flush()
 	}
 	if err != nil {
 		return errors.Join(errSlowEvent, err)

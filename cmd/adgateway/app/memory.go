@@ -2,18 +2,91 @@ package app
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+	gometrics "runtime/metrics"
+	"sync"
 
 	"adgateway/gateway/config"
 )
 
 // useMemory sets how often this process collects garbage, unless the variables of the
-// Go runtime do.
-func useMemory(c config.Memory) {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(c.GCPercent)
-	}
+// Go runtime do. The caller calls stop at the end.
+func useMemory(c config.Memory) (stop func()) {
 	if os.Getenv("GOMEMLIMIT") == "" && c.Limit > 0 {
 		debug.SetMemoryLimit(int64(c.Limit) << 20)
 	}
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	p := &pace{most: c.GCPercent}
+	p.adjust(0)
+	p.await()
+	return p.stop
+}
+
+// The live heap up to which garbage may grow by the percentage of the settings, and from which on by
+// the one of the Go runtime at most.
+const (
+	littleHeap  = 64 << 20
+	largeHeap   = 200 << 20
+	leastGrowth = 100
+)
+
+// percentFor returns by how many percent of the live heap garbage may grow. Much of a small heap costs little
+// memory and saves processor time; of a large one it costs gigabytes.
+func percentFor(live uint64, most int) int {
+	switch {
+	case live <= littleHeap || most <= leastGrowth:
+		return most
+	case live >= largeHeap:
+		return leastGrowth
+	}
+	return most - int(uint64(most-leastGrowth)*(live-littleHeap)/(largeHeap-littleHeap))
+}
+
+// pace sets the percentage anew after each collection.
+type pace struct {
+	most int
+
+	mu      sync.Mutex
+	set     int // the percentage; 0: none yet
+	stopped bool
+}
+
+// marker is an object that nobody holds: it is collected when garbage is.
+type marker struct{ _ [4]uintptr }
+
+// await lets the percentage follow the next collection.
+func (p *pace) await() { runtime.AddCleanup(&marker{}, (*pace).collected, p) }
+
+func (p *pace) collected() {
+	live := []gometrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	gometrics.Read(live)
+	if p.adjust(live[0].Value.Uint64()) {
+		p.await()
+	}
+}
+
+// adjust sets the percentage for a live heap. It reports whether it is still wanted. To set it stops the
+// program for a moment, so that small differences are left.
+func (p *pace) adjust(live uint64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return false
+	}
+	const small = 10
+	if next := percentFor(live, p.most); p.set == 0 || next-p.set > small || p.set-next > small || next == p.most && next != p.set {
+		p.set = next
+		debug.SetGCPercent(next)
+	}
+	return true
+}
+
+// stop leaves the percentage as it is.
+func (p *pace) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
 }

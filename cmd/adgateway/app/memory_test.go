@@ -2,10 +2,14 @@ package app
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
+	gometrics "runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/config"
 )
@@ -29,9 +33,48 @@ func TestMemorySettings(t *testing.T) {
 			debug.SetMemoryLimit(math.MaxInt64)
 			t.Setenv("GOGC", c.gogc)
 			t.Setenv("GOMEMLIMIT", c.memory)
-			useMemory(c.settings)
+			defer useMemory(c.settings)()
 			assert.Equal(t, c.wantPercent, debug.SetGCPercent(100))
 			assert.Equal(t, c.wantLimit, debug.SetMemoryLimit(-1))
 		})
 	}
+}
+
+func TestLessGarbageBesideALargeHeap(t *testing.T) {
+	for _, c := range []struct {
+		live uint64
+		most int
+		want int
+	}{
+		{0, 400, 400}, {64 << 20, 400, 400}, {132 << 20, 400, 250}, {200 << 20, 400, 100}, {4 << 30, 400, 100},
+		{4 << 30, 100, 100}, {4 << 30, 50, 50}, {132 << 20, 10000, 5050},
+	} {
+		assert.Equal(t, c.want, percentFor(c.live, c.most), "%+v", c)
+	}
+}
+
+// TestThePercentageFollowsTheHeap collects garbage with a large heap, and without it again.
+func TestThePercentageFollowsTheHeap(t *testing.T) {
+	percent := debug.SetGCPercent(100)
+	t.Cleanup(func() { debug.SetGCPercent(percent) })
+	t.Setenv("GOGC", "")
+	stop := useMemory(config.Memory{GCPercent: 400})
+	defer stop()
+	current := func() uint64 {
+		gogc := []gometrics.Sample{{Name: "/gc/gogc:percent"}}
+		gometrics.Read(gogc)
+		return gogc[0].Value.Uint64()
+	}
+	assert.EqualValues(t, 400, current())
+	until := func(want uint64) {
+		t.Helper()
+		require.Eventually(t, func() bool { // what runs after a collection does so some time later
+			runtime.GC()
+			return current() == want
+		}, 3*time.Minute, time.Millisecond)
+	}
+	large := make([]byte, 256<<20)
+	until(100)
+	runtime.KeepAlive(large)
+	until(400)
 }

@@ -44,19 +44,20 @@ type ServerOptions struct {
 
 // backend is what a gateway runs its scripts on and authenticates with.
 type backend struct {
-	name    string // for the header X-Engine
-	starter session.Starter
-	real    bool            // starter starts a real PowerShell
-	folder  *session.Folder // of the sessions' processes; nil: none
-	sandbox bool            // a simulated domain
-	hosts   []string        // the names of this computer in DNS; the simulated one has none
-	people  *People         // signs people in to the pages; nil: nobody can sign in
-	dial    servers.Dial    // nil dials the network
-	auth    authn.Authenticator
-	checks  []func() []gateway.Check // additional readiness checks
-	follow  []func(context.Context)  // each runs until its context is done
-	shared  *credentials.Credentials // of the cluster; nil: they are in a file
-	end     func() error             // called after the last session has ended; may be nil
+	name      string // for the header X-Engine
+	starter   session.Starter
+	real      bool            // starter starts a real PowerShell
+	folder    *session.Folder // of the sessions' processes; nil: none
+	sandbox   bool            // a simulated domain
+	hosts     []string        // the names of this computer in DNS; the simulated one has none
+	people    *People         // signs people in to the pages; nil: nobody can sign in
+	dial      servers.Dial    // nil dials the network
+	auth      authn.Authenticator
+	checks    []func() []gateway.Check // additional readiness checks
+	follow    []func(context.Context)  // each runs until its context is done
+	shared    *credentials.Credentials // of the cluster; nil: they are in a file
+	end       func() error             // called after the last session has ended; may be nil
+	endMemory func()                   // nil: how often garbage is collected was not set
 }
 
 // session returns what the sessions run on. Only a real PowerShell needs a rehearsal.
@@ -160,7 +161,7 @@ func (s *Server) openFolder() {
 // log is open.
 func (s *Server) open(ctx context.Context) error {
 	cfg := s.live.Now()
-	useMemory(cfg.Memory)
+	s.backend.endMemory = useMemory(cfg.Memory)
 	listener, err := Listen(ctx, cfg)
 	if err != nil {
 		return explainListen(ctx, cfg.HTTP.Listen, err)
@@ -185,6 +186,9 @@ func (s *Server) open(ctx context.Context) error {
 
 func (b backend) close() error {
 	var err error
+	if b.endMemory != nil {
+		b.endMemory()
+	}
 	if b.end != nil {
 		err = b.end()
 	}

@@ -3,13 +3,12 @@ package jobclient
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
 )
 
 // every is how often the progress is printed where there is no terminal.
@@ -35,7 +34,7 @@ func NewDisplay(w io.Writer, terminal bool, now func() time.Time) *Display {
 func (d *Display) Show(job *Job) {
 	if d.terminal {
 		if d.bar == nil {
-			d.bar = newBar(d.w, job)
+			d.bar = newBar(d.w)
 		}
 		d.bar.show(job)
 		return
@@ -50,50 +49,53 @@ func (d *Display) Show(job *Job) {
 	}
 }
 
-// Close leaves the display as it is, and ends what runs behind it.
+// Close leaves the display as it is; what is written next begins a line.
 func (d *Display) Close() {
 	if d.bar != nil {
 		d.bar.close()
 	}
 }
 
-// bar is a bar in a terminal.
+// bar is a bar in a terminal: a line that is written anew.
 type bar struct {
-	progress *mpb.Progress
-	bar      *mpb.Bar
-	job      atomic.Pointer[Job]
+	w     io.Writer
+	shown int // characters of the line
 }
 
-// barWidth is the width of the bar itself, in characters.
+// barWidth is the width of the bar itself, in characters, with its ends.
 const barWidth = 30
 
-func newBar(w io.Writer, job *Job) *bar {
-	b := &bar{}
-	b.job.Store(job)
-	text := func(of func(*Job) string) decor.Decorator {
-		return decor.Any(func(decor.Statistics) string { return of(b.job.Load()) })
-	}
-	b.progress = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(200*time.Millisecond))
-	b.bar = b.progress.New(0, mpb.BarStyle().Lbound("[").Filler("=").Tip(">").Padding(" ").Rbound("]"),
-		mpb.BarWidth(barWidth), mpb.BarFillerTrim(),
-		mpb.PrependDecorators(text(func(j *Job) string { return counted(j) + "  " })),
-		mpb.AppendDecorators(text(func(j *Job) string { return strings.Join(append([]string{""}, nonEmpty(pace(j), remarks(j))...), "  ") })))
-	return b
-}
+func newBar(w io.Writer) *bar { return &bar{w: w} }
 
+// show writes the line in place of the one before.
 func (b *bar) show(job *Job) {
-	b.job.Store(job)
-	b.bar.SetTotal(int64(job.Total), false)
-	b.bar.SetCurrent(int64(job.over()))
+	filled := 0
+	if job.Total > 0 {
+		filled = (barWidth - 2) * job.over() / job.Total
+	}
+	strip := strings.Repeat("=", filled) + strings.Repeat(" ", barWidth-2-filled)
+	if 0 < filled && filled < barWidth-2 {
+		strip = strip[:filled-1] + ">" + strip[filled:]
+	}
+	line := strings.Join(nonEmpty(counted(job), "["+strip+"]", pace(job), remarks(job)), "  ")
+	if width := widthOf(b.w); len(line) >= width { // all of it is ASCII; a line that wraps cannot be written anew
+		line = line[:width-1]
+	}
+	rest := strings.Repeat(" ", max(b.shown-len(line), 0))
+	fmt.Fprint(b.w, "\r"+line+rest)
+	b.shown = len(line)
 }
 
-func (b *bar) close() {
-	if job := b.job.Load(); job.Ended() && job.over() == job.Total {
-		b.bar.SetTotal(int64(job.Total), true)
-	} else {
-		b.bar.Abort(false)
+func (b *bar) close() { fmt.Fprintln(b.w) }
+
+// widthOf returns how many characters a line of a terminal has. What is no terminal has lines of any length.
+func widthOf(w io.Writer) int {
+	if file, ok := w.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 {
+			return width
+		}
 	}
-	b.progress.Wait()
+	return math.MaxInt
 }
 
 func nonEmpty(parts ...string) (kept []string) {

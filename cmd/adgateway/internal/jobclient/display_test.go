@@ -6,11 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"adgateway/cmd/adgateway/internal/jobclient"
-	"adgateway/test/systemtest"
 )
 
 func seconds(n int) *int { return &n }
@@ -50,22 +47,29 @@ func TestLinesAreRare(t *testing.T) {
 }
 
 func TestBar(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	var out systemtest.LogBuffer
+	var out strings.Builder
 	display := jobclient.NewDisplay(&out, true, time.Now)
+	display.Show(&jobclient.Job{State: "running", Total: 999, Waiting: 999})
+	assert.Equal(t, "\r0 of 999  0 %  ["+strings.Repeat(" ", 28)+"]", out.String())
+	out.Reset()
 	display.Show(&underWay)
-	require.Eventually(t, func() bool { return strings.Contains(out.String(), "7,412 of 10,000") }, 3*time.Minute, time.Millisecond)
-	assert.Regexp(t, `7,412 of 10,000  74 %  \[=+> +\]  38/s  about 1 min 8 s  12 failed, 3 unknown`, out.String())
+	assert.Equal(t, "\r7,412 of 10,000  74 %  ["+strings.Repeat("=", 19)+">"+strings.Repeat(" ", 8)+
+		"]  38/s  about 1 min 8 s  12 failed, 3 unknown", out.String())
+	before := out.Len()
+	out.Reset()
 	display.Show(&jobclient.Job{State: "done", Total: 10_000})
+	assert.Equal(t, "10,000 of 10,000  100 %  ["+strings.Repeat("=", 28)+"]", strings.TrimRight(out.String()[1:], " "))
+	assert.Equal(t, before, out.Len(), "nothing is left of the line before")
+	out.Reset()
+	display.Show(&jobclient.Job{State: "cancelled"})
+	assert.Contains(t, out.String(), "\rno items  ["+strings.Repeat(" ", 28)+"]  cancelled ")
+	out.Reset()
 	display.Close()
-	assert.Regexp(t, `10,000 of 10,000  100 %  \[=+\]`, out.String())
-
-	display = jobclient.NewDisplay(&out, true, time.Now)
-	display.Show(&underWay)
-	display.Close() // Ctrl-C
+	assert.Equal(t, "\n", out.String())
 
 	display = jobclient.NewDisplay(&out, true, time.Now)
 	display.Close() // no answer came
+	assert.Equal(t, "\n", out.String())
 }
 
 func TestSentences(t *testing.T) {

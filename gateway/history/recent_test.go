@@ -1,0 +1,120 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/changes"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/store"
+	"adgateway/gateway/store/storetest"
+	"adgateway/ps"
+)
+
+// counting counts what is read of a store.
+type counting struct {
+	store.Store
+	gets int
+}
+
+func (c *counting) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
+	c.gets++
+	return c.Store.Get(ctx, kind, key)
+}
+
+// newRecent returns a service over an empty history, whose reads are counted, and the position of its end.
+func newRecent(t *testing.T) (s *Service, kept *counting, from store.Position) {
+	t.Helper()
+	kept = &counting{Store: store.NewMemory(nil)}
+	h, err := changes.Open(t.Context(), storetest.Seal(t, kept), time.Hour, 1<<30)
+	require.NoError(t, err)
+	from, err = h.End(t.Context())
+	require.NoError(t, err)
+	return New(Options{History: h, Operations: ops.Table()}), kept, from
+}
+
+// changed adds a change of a user that has ended, and returns its id.
+func changed(t *testing.T, h *changes.History, undoes string) string {
+	t.Helper()
+	r := &changes.Record{
+		ID: changes.NewID(), Time: time.Now(), Operation: "user.update", Undoes: undoes,
+		Intent: ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
+			GUID: "g", DN: "CN=j,OU=in,DC=x", Changes: []ps.IntendedChange{{Name: "l", Before: "Ulm", After: "Bern"}},
+		}}},
+	}
+	require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
+	return r.ID
+}
+
+func TestStreamsShareWhatTheyRead(t *testing.T) {
+	s, kept, from := newRecent(t)
+	first := changed(t, s.History, "")
+	kept.gets = 0
+	part := s.after(t.Context(), from)
+	require.NoError(t, part.err)
+	require.Len(t, part.ended, 1)
+	for range 10 {
+		again := s.after(t.Context(), from)
+		assert.Same(t, part, again)
+		assert.Equal(t, part.ended[0].id(s.History), again.ended[0].id(s.History))
+	}
+	assert.Equal(t, 1, kept.gets)
+
+	changed(t, s.History, first) // what was read says nothing of it
+	part = s.after(t.Context(), from)
+	require.Len(t, part.ended, 2)
+	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
+	var shown struct{ UndoneBy []string }
+	require.NoError(t, json.Unmarshal(s.shownTo(t.Context(), part.ended[0], reader), &shown))
+	assert.Len(t, shown.UndoneBy, 1)
+}
+
+// TestWhatAReaderSeesIsItsOwn writes a change once for readers with equal rights, and anew for others.
+func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
+	s, _, from := newRecent(t)
+	changed(t, s.History, "")
+	c := s.after(t.Context(), from).ended[0]
+	all := s.shownTo(t.Context(), c, &identity.Principal{Scopes: []identity.Scope{identity.All}})
+	same := s.shownTo(t.Context(), c, &identity.Principal{Name: "b", Scopes: []identity.Scope{identity.All}})
+	assert.Contains(t, string(all), "Bern")
+	assert.Same(t, &all[0], &same[0])
+	blind := s.shownTo(t.Context(), c, &identity.Principal{Scopes: []identity.Scope{identity.ChangeRead}})
+	assert.NotContains(t, string(blind), "Bern")
+	limited := s.shownTo(t.Context(), c, &identity.Principal{
+		Scopes: []identity.Scope{identity.All}, Limits: identity.Limits{OUs: []string{"OU=in,DC=x"}},
+	})
+	assert.NotSame(t, &all[0], &limited[0])
+}
+
+// TestOneReaderThatLeavesFailsNobody reads with a context that has ended.
+func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
+	s, _, from := newRecent(t)
+	changed(t, s.History, "")
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	s.after(left, from)
+	part := s.after(t.Context(), from)
+	require.NoError(t, part.err)
+	assert.Len(t, part.ended, 1)
+}
+
+// TestFewPositionsAreShared reads from more positions than are kept.
+func TestFewPositionsAreShared(t *testing.T) {
+	s, _, from := newRecent(t)
+	for range 2 * mostParts {
+		changed(t, s.History, "")
+		from.Sequence++
+	}
+	for n := range from.Sequence {
+		part := s.after(t.Context(), store.Position{Creation: from.Creation, Sequence: n})
+		require.NoError(t, part.err)
+		assert.Len(t, part.ended, int(from.Sequence-n))
+	}
+	assert.Len(t, s.recent.parts, mostParts)
+}
