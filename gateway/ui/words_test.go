@@ -521,7 +521,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 	for _, body := range []any{
 		frame.Page{}, searchPage{}, table.ListPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		work.StepPage{}, work.FormPage{}, work.JobPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
+		work.StepPage{}, work.FormPage{}, work.JobPage{}, work.SheetPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}

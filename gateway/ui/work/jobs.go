@@ -69,6 +69,7 @@ func (j Job) open() bool { return !jobstate.Job(j.State).Ended() }
 // progress is how far a job has come.
 type progress struct {
 	Text      texts.Text
+	Percent   int
 	Max, Made int // of items that are changed for good; Max zero: no bar is shown
 }
 
@@ -89,7 +90,7 @@ func (j Job) Progress() progress {
 	p := progress{
 		Text: texts.Of(
 			"job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent,
-		), Max: j.Total,
+		), Max: j.Total, Percent: j.Percent,
 	}
 	if j.mode() == Modes[jobstate.Run] {
 		p.Made = j.over()
@@ -221,6 +222,7 @@ var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 type JobPage struct {
 	ID           string
 	Open         bool
+	Events       string // address of the events of a job that goes on by itself; empty: it does not
 	Progress     progress
 	Facts        []say.Fact
 	Controls     []jobControl
@@ -235,13 +237,12 @@ type JobPage struct {
 // ShowJob shows one job and the outcome of each item.
 func ShowJob(c *frame.Visit, failed *frame.Answer) {
 	id := c.R.PathValue("id")
-	a := c.Get("job.get", JobID, id)
-	found := frame.Records[Job](a)
-	if !a.Ok() || len(found) == 0 {
+	at, a := jobAt(c)
+	if at == nil {
 		c.Failed(a)
 		return
 	}
-	j := found[0]
+	j := *at
 	shown := frame.Page{Title: j.title(), Section: "jobs", Alert: frame.AlertOf(failed)}
 	status := http.StatusOK
 	if failed != nil {
@@ -250,6 +251,9 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 	body := JobPage{
 		ID: j.ID, Open: j.open(), Progress: j.Progress(), Facts: j.facts(),
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
+	}
+	if j.moves() {
+		body.Events = say.Address("jobs", j.ID, "events")
 	}
 	if j.owner() == c.Identity() {
 		body.Controls = controls(c, j)
