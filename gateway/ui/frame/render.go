@@ -52,7 +52,7 @@ var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Templa
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
-			"step", "pick", "jobs", "job", "audit")
+			"step", "pick", "job", "sheet", "audit")
 	}
 	return all
 })

@@ -196,3 +196,13 @@ func CheckWord(ok, degraded bool) Word {
 	}
 	return WordOf("readiness.ok", ok)
 }
+
+// Or returns the first text that is not empty.
+func Or(all ...texts.Text) texts.Text {
+	for _, one := range all {
+		if !one.Empty() {
+			return one
+		}
+	}
+	return nil
+}

@@ -47,7 +47,6 @@ var work = table{
 	"job.rate":      {"Items a second", "Zeilen je Sekunde"},
 	"job.remaining": {"Remaining", "Verbleibend"},
 	"job.seconds":   {"about {n} s", "etwa {n} s"},
-	"job.none":      {"No lists yet.", "Noch keine Listen."},
 	"job.do.start":  {"Start", "Starten"},
 	"job.do.pause":  {"Pause", "Anhalten"},
 	"job.do.resume": {"Resume", "Fortsetzen"},
@@ -67,6 +66,33 @@ var work = table{
 	"job.ask.remove": {
 		"The list is removed with its rows and results. What it has changed stays as it is.",
 		"Die Liste wird mit ihren Zeilen und Ergebnissen entfernt. Was sie geändert hat, bleibt.",
+	},
+
+	"sheet.title": {"Which column is what", "Welche Spalte ist was"},
+	"sheet.lead": {
+		"{what}, for each row of the list. Choose the field of each column.",
+		"{what}, für jede Zeile der Liste. Wählen Sie zu jeder Spalte das Feld.",
+	},
+	"sheet.left":     {"Left out: {columns}.", "Weggelassen: {columns}."},
+	"sheet.called":   {"In the file", "In der Datei"},
+	"sheet.values":   {"First values", "Erste Werte"},
+	"sheet.field":    {"Field", "Feld"},
+	"sheet.for":      {"Field of the column {column}", "Feld der Spalte {column}"},
+	"sheet.out":      {"Leave out", "Weglassen"},
+	"sheet.own":      {"Belongs to the list", "Gehört zur Liste"},
+	"sheet.nameless": {"Column {n}, without a name", "Spalte {n}, ohne Namen"},
+	"sheet.go":       {"Check the list", "Liste prüfen"},
+	"sheet.wrong":    {"Some columns are not right yet.", "Einige Spalten stimmen noch nicht."},
+	"sheet.missing": {
+		"No column is “{field}”, which each row needs.",
+		"Keine Spalte ist „{field}“, das jede Zeile braucht.",
+	},
+	"sheet.twice": {
+		"Column {n} is “{field}” already.", "Spalte {n} ist schon „{field}“.",
+	},
+	"sheet.gone": {
+		"The list is no longer kept: upload it again. Nothing was changed.",
+		"Die Liste ist nicht mehr da: Laden Sie sie noch einmal hoch. Nichts wurde geändert.",
 	},
 
 	"list.missing": {
