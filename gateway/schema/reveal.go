@@ -48,14 +48,14 @@ var RecoveryKeyID Kind = patternKind{
 }
 
 // ExpiresAt is when a password expires: as [Expiry], but never empty.
-var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}}}
+var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}, time.UTC}}
 
 type expiresAtKind struct{ expiryKind }
 
 func (expiresAtKind) Clear() []ps.Value { return nil }
 
 func (expiresAtKind) Doc() Doc {
-	const text = "A date, of which the end in UTC is meant, or a date and time with an offset."
+	const text = "A date, of which the end in `time.zone` is meant, or a date and time with an offset."
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
 }
 

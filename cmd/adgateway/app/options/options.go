@@ -16,7 +16,7 @@ import (
 // Gateway returns what the settings say of a server, its policy included.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
-		Operations: ops.Extended(s.Account.Attributes),
+		Operations: ops.Extended(s.Account.Attributes, s.Time.Location()),
 		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
 		HTTP: gateway.HTTP{
 			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
