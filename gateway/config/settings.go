@@ -35,6 +35,7 @@ type Settings struct {
 	Events      Events
 	Idempotency Idempotency
 	Names       Names
+	Reason      Reason
 	Time        Time
 	Plans       Plans
 	Jobs        Jobs
@@ -207,6 +208,11 @@ func (s Store) ClusterFolder() string {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(s.File), "cluster")
+}
+
+// Reason configures which changes must say why they are made.
+type Reason struct {
+	Required []string // ids of operations, or patterns
 }
 
 // Time configures in which zone days begin and end.

@@ -13,6 +13,29 @@ import (
 	"adgateway/ps"
 )
 
+// Note is why a caller changes something.
+var Note Kind = noteKind{base{"string"}}
+
+type noteKind struct{ base }
+
+func (noteKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, reasonLongest, false)
+	switch {
+	case problem != nil:
+		return nil, problem
+	case strings.TrimSpace(s) == "":
+		return nil, invalid("must not be blank")
+	}
+	return textValue(s), nil
+}
+
+func (noteKind) Doc() Doc {
+	return Doc{
+		Type: "string", MaxLength: reasonLongest, Example: "INC-4711",
+		Text: fmt.Sprintf("Why, in at most %d characters.", reasonLongest),
+	}
+}
+
 // Reason is why a caller wants to see a secret.
 var Reason Kind = reasonKind{base{"string"}}
 

@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"gateway/ui":                            {"gateway/ui/texts", "gateway/visible", "gateway/authn", "gateway/authn/negotiate", "gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/problem", "gateway/schema", "gateway/schema/jobstate", "gateway/ui/form", "gateway/ops", "gateway/schema/photo"},
 	"gateway/idempotency":                   {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps", "gateway/bounds", "gateway/change"},
 	"gateway/quota":                         {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/store", "gateway/write", "ps", "gateway/bounds", "gateway/every"},
-	"gateway/webhooks":                      {"gateway/jobs", "gateway/changes", "gateway/store"},
+	"gateway/webhooks":                      {"gateway/jobs", "gateway/changes", "gateway/ops", "gateway/store"},
 	"gateway/plan":                          {"gateway/bounds", "gateway/change", "gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps"},
 	"gateway/settle":                        {"gateway/changes", "gateway/ops", "ps"},
 	"gateway/write":                         {"gateway/audit", "gateway/change", "gateway/changes", "gateway/cluster", "gateway/every", "gateway/journal", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/settle", "gateway/store", "ps"},
