@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"adgateway/gateway/ui"
+	"adgateway/gateway/ui/figures"
 	"adgateway/ps"
 	"adgateway/test/harness"
 )
@@ -37,13 +37,13 @@ func TestLastHour(t *testing.T) {
 		all := s.LastHour()
 		require.Len(t, all, 60)
 		assert.Equal(t, 1, all[0].Calls)
-		assert.Equal(t, ui.Minute{Start: time.Now().Truncate(time.Minute), Calls: 3, Errors: 1}, all[59])
-		sum := ui.Figures{Minutes: all}.Sum()
+		assert.Equal(t, figures.Minute{Start: time.Now().Truncate(time.Minute), Calls: 3, Errors: 1}, all[59])
+		sum := figures.Figures{Minutes: all}.Sum()
 		assert.Equal(t, []int{4, 1}, []int{sum.Calls, sum.Errors})
 		time.Sleep(2 * time.Hour)
 		later := s.LastHour()
 		require.Len(t, later, 60)
-		assert.Zero(t, ui.Figures{Minutes: later}.Sum().Calls)
+		assert.Zero(t, figures.Figures{Minutes: later}.Sum().Calls)
 	})
 }
 
@@ -52,5 +52,5 @@ func TestCallsAreCountedByMinute(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
 	harness.Call(s, "GET", "/healthz", "")
 	harness.Call(s, "GET", "/api/ADUser/jdoe/Exists", "")
-	assert.Equal(t, 1, ui.Figures{Minutes: s.LastHour()}.Sum().Calls)
+	assert.Equal(t, 1, figures.Figures{Minutes: s.LastHour()}.Sum().Calls)
 }

@@ -12,7 +12,8 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
-	"adgateway/gateway/ui"
+	"adgateway/gateway/ui/figures"
+	"adgateway/gateway/ui/frame"
 )
 
 // Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
@@ -46,11 +47,13 @@ func pathOf(op *ops.Operation, input call.Input) map[string]string {
 	return path
 }
 
-// Readiness implements [ui.API].
-func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (checks []ui.Check, ready bool) {
+// Readiness implements [frame.API].
+func (s *Server) Readiness(
+	ctx context.Context, caller *identity.Principal,
+) (checks []frame.Check, ready bool) {
 	ready = true
 	for _, found := range s.checks(ctx) {
-		check := ui.Check{Name: found.Name, OK: found.OK, Degraded: found.Degraded && found.OK}
+		check := frame.Check{Name: found.Name, OK: found.OK, Degraded: found.Degraded && found.OK}
 		if caller != nil && caller.Has(identity.OpsRead) {
 			check.Reason = found.Reason
 		}
@@ -59,8 +62,8 @@ func (s *Server) Readiness(ctx context.Context, caller *identity.Principal) (che
 	return checks, ready
 }
 
-// Proved implements [ui.API].
+// Proved implements [frame.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
 
 // LastHour returns how many calls of operations were answered in each minute of the last hour.
-func (s *Server) LastHour() []ui.Minute { return s.hour.Last(time.Now()) }
+func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }

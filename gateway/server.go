@@ -40,7 +40,7 @@ import (
 	"adgateway/gateway/settle"
 	"adgateway/gateway/store"
 	"adgateway/gateway/transport"
-	"adgateway/gateway/ui"
+	"adgateway/gateway/ui/figures"
 	"adgateway/ps"
 )
 
@@ -215,7 +215,7 @@ type Server struct {
 	parameterNames []string      // of every operation
 	calls          *call.Service // makes all calls
 	meters         *meters
-	hour           ui.Hour
+	hour           figures.Hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops

@@ -5,7 +5,10 @@ import (
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // actionForm is an action as the page of an object offers it.
@@ -19,7 +22,7 @@ type actionForm struct {
 }
 
 // Class returns the class of the button, in red where it takes something away.
-func (a *actionForm) Class() string {
+func (a actionForm) Class() string {
 	if slices.Contains(dangerous, a.ID) {
 		return " danger"
 	}
@@ -39,12 +42,12 @@ type input struct {
 func (i input) Hidden() bool { return i.Type == "hidden" }
 
 // actionOf returns an action for the object of a page.
-func actionOf(c *visit, o *object, a *action) actionForm {
+func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	f := form.Of(a.operation)
-	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: address(doPath, a.operation)}
-	back := o.Kind.at(o.GUID)
+	shown := actionForm{ID: a.ID, Label: texts.Each(f.Label), Address: say.Address(say.DoPath, a.operation)}
+	back := o.Kind.At(o.GUID)
 	shown.Inputs = []input{
-		{Name: a.target, Type: "hidden", Value: o.GUID}, {Name: backName, Type: "hidden", Value: back},
+		{Name: a.target, Type: "hidden", Value: o.GUID}, {Name: work.BackName, Type: "hidden", Value: back},
 	}
 	for name, value := range a.values {
 		shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: value, Checked: true})
@@ -60,23 +63,23 @@ func actionOf(c *visit, o *object, a *action) actionForm {
 			in.Type, in.Box, in.Checked = "checkbox", true, field.Default == "true"
 		}
 		if field.Pick != "" {
-			in.Suggest, in.Kind = address(pickPath, string(field.Pick)), string(field.Pick)
+			in.Suggest, in.Kind = say.Address(work.PickPath, string(field.Pick)), string(field.Pick)
 		}
 		shown.Inputs = append(shown.Inputs, in)
 	}
 	if a.whole {
-		shown.Link = doAddress(a.operation, a.target, o.GUID, backName, back)
+		shown.Link = work.DoAddress(a.operation, a.target, o.GUID, work.BackName, back)
 	}
-	shown.Says = texts.Of("do.title", "action", shown.Label, "object", nameIn(o.record))
+	shown.Says = texts.Of("do.title", "action", shown.Label, "object", say.NameIn(o.record))
 	return shown
 }
 
 // inlineForm returns an action of a row, with the object of the row as its input.
-func inlineForm(c *visit, o *object, a *action, name string, row record) *actionForm {
+func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Record) *actionForm {
 	shown := actionOf(c, o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
 	shown.Label = texts.Of("object.remove")
-	names := map[string]string{a.target: nameIn(o.record), name: nameIn(row)}
+	names := map[string]string{a.target: say.NameIn(o.record), name: say.NameIn(row)}
 	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))
 	return &shown
 }

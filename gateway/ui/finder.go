@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -13,7 +16,7 @@ import (
 type searchPage struct {
 	Query    string
 	Hits     []hitRow
-	Warnings []warning
+	Warnings []frame.Warning
 }
 
 // hitRow is a hit as a page shows it.
@@ -21,21 +24,23 @@ type hitRow struct {
 	Link, Icon, Name, Username string
 	Facts                      string
 	Kind                       texts.Text
-	Words                      []word
+	Words                      []say.Word
 }
 
-func hitOf(r record) hitRow {
+func hitOf(r say.Record) hitRow {
 	row := hitRow{
-		Name: r.first(
+		Name: r.First(
 			"displayName", "name",
 		), Username: r.Text("username"), Icon: "info", Kind: texts.Raw(r.Text("type")),
-		Words: accountState(r).Words,
+		Words: table.AccountState(r).Words,
 	}
-	if k := kindOf(r.Text("type")); k != nil {
-		row.Kind, row.Link, row.Icon = texts.Of("kind."+k.hitType), k.at(r.Text("guid")), iconOf(k.path)
+	if k := frame.KindOf(r.Text("type")); k != nil {
+		row.Kind, row.Link, row.Icon = texts.Of("kind."+k.HitType), k.At(r.Text("guid")), iconOf(k.Path)
 	}
 	var facts []string
-	for _, text := range []string{r.Text("emailAddress"), r.Text("description"), pathText(r.Text("ouPath"))} {
+	for _, text := range []string{
+		r.Text("emailAddress"), r.Text("description"), say.PathText(r.Text("ouPath")),
+	} {
 		if text != "" {
 			facts = append(facts, text)
 		}
@@ -44,56 +49,50 @@ func hitOf(r record) hitRow {
 	return row
 }
 
-// typed returns what was typed into a search box as the directory knows it: without the domain in front
-// of a logon name.
-func typed(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
-		return account
-	}
-	return text
-}
-
 // hits searches all kinds of objects, or those of one.
-func hits(c *visit, text, hitType, most string) *answer {
+func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
 	if hitType != "" {
 		values["Type"] = hitType
 	}
-	return c.listed(list{operation: "search.find", key: "guid", before: bestFor(text), values: values})
+	return c.Listed(
+		frame.List{Operation: "search.find", Key: "guid", Before: frame.BestFor(text), Values: values},
+	)
 }
 
 // searchAll shows what a text finds among all objects.
-func searchAll(c *visit) {
-	body := searchPage{Query: typed(c.r.URL.Query().Get("q"))}
-	shown := page{Title: texts.Of("search.all"), Section: "search"}
+func searchAll(c *frame.Visit) {
+	body := searchPage{Query: table.Typed(c.R.URL.Query().Get("q"))}
+	shown := frame.Page{Title: texts.Of("search.all"), Section: "search"}
 	status := http.StatusOK
 	if body.Query == "" {
 		shown.Empty = examples
 	} else {
 		shown.Title = texts.Of("search.title", "query", body.Query, "what", texts.Of("search.all"))
 		found := hits(c, body.Query, "", "50")
-		if shown.Alert = alertOf(found); shown.Alert != nil {
+		if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 			status = found.Status
 		}
-		for _, hit := range records[record](found) {
+		for _, hit := range frame.Records[say.Record](found) {
 			body.Hits = append(body.Hits, hitOf(hit))
 		}
 		body.Warnings = found.Warnings
 		if len(body.Hits) == 0 {
-			shown.Empty = &empty{
+			shown.Empty = &frame.Empty{
 				Title: texts.Of("search.nothing", "query", body.Query), Text: texts.Of("search.looked"),
 			}
 		}
 	}
 	shown.Body = body
-	c.page(status, "search", shown)
+	c.Page(status, "search", shown)
 }
 
 // examples stand where nothing is searched for yet.
-var examples = &empty{Text: texts.Of("search.example"), Examples: []example{
-	{texts.Of("search.example.part"), "Web"}, {texts.Of("search.example.both"), "Weber Lea"},
-	{texts.Of("search.example.logon"), "lweber"},
+var examples = &frame.Empty{Text: texts.Of("search.example"), Examples: []frame.Example{
+	{
+		Text: texts.Of("search.example.part"), Code: "Web",
+	}, {Text: texts.Of("search.example.both"), Code: "Weber Lea"},
+	{Text: texts.Of("search.example.logon"), Code: "lweber"},
 }}
 
 // suggestKinds are the kinds of objects that pickers ask for, by what the API calls them.
@@ -110,26 +109,26 @@ type option struct {
 }
 
 // suggest answers with what the text in a search box or picker may mean, for the script of the pages.
-func suggest(c *visit) {
-	query := c.r.URL.Query()
-	text := typed(query.Get("q"))
+func suggest(c *frame.Visit) {
+	query := c.R.URL.Query()
+	text := table.Typed(query.Get("q"))
 	var all []option
 	if len([]rune(text)) >= 2 {
-		lang := c.lookOf(c.r).lang
-		for _, r := range records[record](hits(c, text, suggestKinds[query.Get("kind")], "8")) {
+		lang := c.LookOf(c.R).Lang
+		for _, r := range frame.Records[say.Record](hits(c, text, suggestKinds[query.Get("kind")], "8")) {
 			row := hitOf(r)
 			o := option{
-				Link: row.Link, Value: r.first("username", "name"), Kind: r.Text("type"), Icon: icon(row.Icon),
-				Name: inLine(row.Name), More: inLine(row.Username),
+				Link: row.Link, Value: r.First("username", "name"), Kind: r.Text("type"), Icon: frame.Icon(row.Icon),
+				Name: frame.InLine(row.Name), More: frame.InLine(row.Username),
 			}
 			for _, w := range row.Words {
-				if w.Color == bad || w.Color == warn {
+				if w.Color == say.Bad || w.Color == say.Warn {
 					o.More += " · " + w.Text.In(lang)
 				}
 			}
 			all = append(all, o)
 		}
 	}
-	c.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = options.Execute(c.w, all) // fails only if the browser has left
+	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = options.Execute(c.W, all) // fails only if the browser has left
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -11,7 +13,7 @@ import (
 type changePage struct {
 	ID      string
 	Rows    []sideRow
-	Facts   []fact
+	Facts   []say.Fact
 	Later   []madeRow
 	Undo    string // where the form goes that undoes it; empty: it is not offered
 	NotUndo texts.Text
@@ -26,166 +28,79 @@ type sideRow struct {
 	Now           texts.Text // nil: as after
 }
 
-// didText says what a change has done. The table has a sentence for most operations; the others say
-// whether something was created, changed or removed.
-func didText(r record) texts.Text {
-	objects := objectsIn(r)
-	name := ""
-	if len(objects) > 0 {
-		name = nameOfDN(objects[0].Text("distinguishedName"))
-	}
-	key := "did." + r.Text("operation")
-	if !texts.Has(key) {
-		key = "did." + r.Text("effect")
-	}
-	if !texts.Has(key) {
-		return texts.Raw(name)
-	}
-	moved := texts.Text(nil)
-	for _, o := range objects {
-		for _, change := range listIn(o, "changes") {
-			if change.Text("kind") == memberChange {
-				moved = movedIn(change)
-			}
-		}
-	}
-	said := texts.Of(key, "object", name, "member", moved)
-	if more := len(objects) - 1; more > 0 && moved == nil {
-		said = texts.Of("did.andMore", "what", said, "n", more)
-	}
-	return said
-}
-
-// movedIn returns those that came or went.
-func movedIn(change record) texts.Text {
-	for _, side := range []string{"after", "before"} {
-		switch v := change[side].(type) {
-		case string:
-			return texts.Raw(nameOfDN(v))
-		case []any:
-			var all []texts.Text
-			for _, one := range v {
-				if dn, is := one.(string); is {
-					all = append(all, texts.Raw(nameOfDN(dn)))
-				}
-			}
-			if len(all) > 0 {
-				return texts.List(all...)
-			}
-		}
-	}
-	return nil
-}
-
-func objectsIn(r record) []record { return listIn(r, "objects") }
-
-func listIn(r record, field string) (all []record) {
-	list, _ := r[field].([]any)
-	for _, one := range list {
-		if of, is := one.(map[string]any); is {
-			all = append(all, of)
-		}
-	}
-	return all
-}
-
-// sideOf returns the value before or after a change in short: of its first field.
-func sideOf(r record, side string) texts.Text {
-	for _, o := range objectsIn(r) {
-		for _, change := range listIn(o, "changes") {
-			return valueOf(change, side)
-		}
-	}
-	return nil
-}
-
-// valueOf returns a value of a change. Secrets are not shown.
-func valueOf(change record, side string) texts.Text {
-	switch change.Text("kind") {
-	case secretChange:
-		return map[string]texts.Text{"before": texts.Of("value.secret"), "after": texts.Of("value.newSecret")}[side]
-	case memberChange:
-		gone := change["before"] != nil && change["after"] == nil
-		key := "value.member"
-		if (side == "before") != gone {
-			key = "value.noMember"
-		}
-		return texts.Of(key)
-	}
-	return valueText(change[side])
-}
-
 // showChange shows one change.
-func showChange(c *visit) {
-	a := c.get("change.get", "ChangeId", c.r.PathValue("id"), "Compare", "true")
-	found := records[record](a)
-	if !a.ok() || len(found) != 1 {
-		c.failed(a)
+func showChange(c *frame.Visit) {
+	a := c.Get("change.get", "ChangeId", c.R.PathValue("id"), "Compare", "true")
+	found := frame.Records[say.Record](a)
+	if !a.Ok() || len(found) != 1 {
+		c.Failed(a)
 		return
 	}
 	r := found[0]
 	body := changePage{ID: r.Text("id")}
-	for _, o := range objectsIn(r) {
-		name, link := nameOfDN(o.Text("distinguishedName")), ""
+	for _, o := range say.ObjectsIn(r) {
+		name, link := say.NameOfDN(o.Text("distinguishedName")), ""
 		if guid := o.Text("guid"); guid != "" {
-			link = address("objects", guid)
+			link = say.Address("objects", guid)
 		}
-		for _, change := range listIn(o, "changes") {
-			row := sideRow{Object: name, Link: link, Field: label(change.Text("field"))}
-			row.Before, row.After = valueOf(change, "before"), valueOf(change, "after")
-			if change.Text("state") == "drifted" && change.Text("kind") != secretChange {
-				row.Now = valueText(change["now"])
+		for _, change := range say.ListIn(o, "changes") {
+			row := sideRow{Object: name, Link: link, Field: say.Label(change.Text("field"))}
+			row.Before, row.After = say.ValueOf(change, "before"), say.ValueOf(change, "after")
+			if change.Text("state") == "drifted" && change.Text("kind") != say.SecretChange {
+				row.Now = say.ValueText(change["now"])
 			}
 			body.Rows = append(body.Rows, row)
 		}
-		if len(listIn(o, "changes")) == 0 {
+		if len(say.ListIn(o, "changes")) == 0 {
 			body.Rows = append(
 				body.Rows, sideRow{Object: name, Link: link, Field: texts.Of("effect." + r.Text("effect"))},
 			)
 		}
 	}
-	body.Facts = factsOf(r, changeFacts)
+	body.Facts = say.FactsOf(r, changeFacts)
 	if undo := r.Text("undo"); undo == "none" {
-		body.NotUndo = wordOf("plan.undo", undo).Text
-	} else if c.may(identity.ChangeUndo) {
-		body.Undo = asking(address("do", "change.undo"), "ChangeId", body.ID)
+		body.NotUndo = say.WordOf("plan.undo", undo).Text
+	} else if c.May(identity.ChangeUndo) {
+		body.Undo = say.Asking(say.Address("do", "change.undo"), "ChangeId", body.ID)
 	}
-	if objects := objectsIn(r); len(objects) > 0 && objects[0].Text("guid") != "" {
-		later := records[record](c.listed(list{
-			operation: "change.list", key: "id", before: newest, most: 20,
-			values: map[string]any{"Object": objects[0].Text("guid"), "Since": r.Text("time")},
+	if objects := say.ObjectsIn(r); len(objects) > 0 && objects[0].Text("guid") != "" {
+		later := frame.Records[say.Record](c.Listed(frame.List{
+			Operation: "change.list", Key: "id", Before: frame.Newest, Most: 20,
+			Values: map[string]any{"Object": objects[0].Text("guid"), "Since": r.Text("time")},
 		}))
 		for _, one := range later {
 			if one.Text("id") != body.ID {
-				body.Later = append(body.Later, madeRows([]record{one})...)
+				body.Later = append(body.Later, madeRows([]say.Record{one})...)
 			}
 		}
 	}
-	c.page(http.StatusOK, "change", page{Title: didText(r), Section: "changes", Body: body})
+	c.Page(http.StatusOK, "change", frame.Page{Title: say.DidText(r), Section: "changes", Body: body})
 }
 
 // changeFacts are the facts about a change.
-var changeFacts = []factRow{
-	{"who", func(r record) fact { return fact{Text: texts.Raw(callerIn(r))} }, nil},
-	{"when", at("time"), nil},
-	{"result", flagged("outcome"), nil},
-	{"server", plainly("server"), nil},
-	{"reason", plainly("reason"), nil},
-	{"undo", func(r record) fact { return fact{Words: []word{wordOf("plan.undo", r["undo"])}} }, nil},
-	{"undoes", func(r record) fact {
+var changeFacts = []say.FactRow{
+	{Label: "who", Show: func(r say.Record) say.Fact { return say.Fact{Text: texts.Raw(say.CallerIn(r))} }},
+	{Label: "when", Show: say.At("time")},
+	{Label: "result", Show: say.Flagged("outcome")},
+	{Label: "server", Show: say.Plainly("server")},
+	{Label: "reason", Show: say.Plainly("reason")},
+	{Label: "undo", Show: func(r say.Record) say.Fact {
+		return say.Fact{Words: []say.Word{say.WordOf("plan.undo", r["undo"])}}
+	}},
+	{Label: "undoes", Show: func(r say.Record) say.Fact {
 		if id := r.Text("undoes"); id != "" {
-			return fact{Text: texts.Of("change.earlier"), Link: address("changes", id)}
+			return say.Fact{Text: texts.Of("change.earlier"), Link: say.Address("changes", id)}
 		}
-		return fact{}
-	}, nil},
-	{"undoneBy", func(r record) fact {
+		return say.Fact{}
+	}},
+	{Label: "undoneBy", Show: func(r say.Record) say.Fact {
 		all, _ := r["undoneBy"].([]any)
 		for _, one := range all {
 			if id, is := one.(string); is {
-				return fact{Text: texts.Of("change.later"), Link: address("changes", id)}
+				return say.Fact{Text: texts.Of("change.later"), Link: say.Address("changes", id)}
 			}
 		}
-		return fact{}
-	}, nil},
-	{"requestID", plainly("requestId"), nil},
+		return say.Fact{}
+	}},
+	{Label: "requestID", Show: say.Plainly("requestId")},
 }

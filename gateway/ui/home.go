@@ -11,38 +11,41 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
 // homePage is where people begin.
 type homePage struct {
-	Verdict word
+	Verdict say.Word
 	Tiles   []tile
 	Counts  bool // the numbers are on the page
 	Recent  []recentRow
 	Made    []madeRow
-	Starts  []link
+	Starts  []frame.Link
 }
 
 // tile is a quick view.
 type tile struct {
 	ID, Path string
 	Title    texts.Text
-	Tone     color
+	Tone     say.Color
 	Count    texts.Text
 }
 
 // tilesOf returns the quick views of all lists that the person may see.
-func tilesOf(c *visit) (all []tile) {
+func tilesOf(c *frame.Visit) (all []tile) {
 	for i := range listings {
 		l := &listings[i]
-		if !c.may(l.scope) {
+		if !c.May(l.Scope) {
 			continue
 		}
-		for _, v := range l.views {
-			if id := l.path + "." + v.id; v.tile {
-				path := asked{list: l, view: v}.address()
-				all = append(all, tile{ID: id, Path: path, Title: texts.Of("tile." + id), Tone: v.tone})
+		for _, v := range l.Views {
+			if id := l.Path + "." + v.ID; v.Tile {
+				path := table.Asked{List: l, View: v}.Address()
+				all = append(all, tile{ID: id, Path: path, Title: texts.Of("tile." + id), Tone: v.Tone})
 			}
 		}
 	}
@@ -50,25 +53,25 @@ func tilesOf(c *visit) (all []tile) {
 }
 
 // home shows the page where people begin.
-func home(c *visit) {
+func home(c *frame.Visit) {
 	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c)}
 	_, ready, degraded := readiness(c)
-	body.Verdict = wordOf("readiness.verdict", verdictOf(ready, degraded))
-	if c.r.URL.Query().Get("counts") != "" {
+	body.Verdict = say.WordOf("readiness.verdict", verdictOf(ready, degraded))
+	if c.R.URL.Query().Get("counts") != "" {
 		body.Counts = true
 		counted(c, body.Tiles)
 	}
-	if c.may(identity.ChangeRead) {
-		body.Made = madeRows(records[record](c.listed(ownChanges(c, "", 10))))
+	if c.May(identity.ChangeRead) {
+		body.Made = madeRows(frame.Records[say.Record](c.Listed(ownChanges(c, "", 10))))
 	}
-	c.page(http.StatusOK, "home", page{Title: texts.Of("page.home"), Section: "home", Body: body})
+	c.Page(http.StatusOK, "home", frame.Page{Title: texts.Of("page.home"), Section: "home", Body: body})
 }
 
 // atOnce limits the counts that are asked for at the same time.
 const atOnce = 4
 
 // counted adds to quick views how many there are. They are counted side by side.
-func counted(c *visit, tiles []tile) {
+func counted(c *frame.Visit, tiles []tile) {
 	var all sync.WaitGroup
 	free := make(chan struct{}, atOnce)
 	for i := range tiles {
@@ -83,18 +86,18 @@ func counted(c *visit, tiles []tile) {
 
 // countOf returns how many a quick view has, as a text; nil if that is not known. Roles are not merged,
 // so with several of them nobody knows without reading all.
-func countOf(c *visit, id string) texts.Text {
+func countOf(c *frame.Visit, id string) texts.Text {
 	for i := range listings {
 		l := &listings[i]
-		for _, v := range l.views {
-			if l.path+"."+v.id != id || !l.searches || len(c.principals) != 1 {
+		for _, v := range l.Views {
+			if l.Path+"."+v.ID != id || !l.Searches || len(c.Principals) != 1 {
 				continue
 			}
-			values := call.Values{"Filter": v.filter, "Limit": "1", "Count": "true"}
-			if l.path == "people" {
+			values := call.Values{"Filter": v.Filter, "Limit": "1", "Count": "true"}
+			if l.Path == "people" {
 				values["ShowFields"] = "guid"
 			}
-			if a := c.call(l.operation, values); a.ok() {
+			if a := c.Call(l.Operation, values); a.Ok() {
 				return texts.Of("job.count", "n", a.Total)
 			}
 		}
@@ -103,17 +106,17 @@ func countOf(c *visit, id string) texts.Text {
 }
 
 // counts answers with how many the quick views have, for the script of the page.
-func counts(c *visit) {
+func counts(c *frame.Visit) {
 	tiles := tilesOf(c)
 	counted(c, tiles)
 	found := map[string]string{}
 	for _, one := range tiles {
 		if !one.Count.Empty() {
-			found[one.ID] = one.Count.In(c.lookOf(c.r).lang)
+			found[one.ID] = one.Count.In(c.LookOf(c.R).Lang)
 		}
 	}
-	c.w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(c.w).Encode(found) // fails only if the browser has left
+	c.W.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(c.W).Encode(found) // fails only if the browser has left
 }
 
 // recent is an object that a person has looked at.
@@ -138,13 +141,13 @@ type recentCookie struct {
 	All []recent
 }
 
-func markOfPerson(c *visit) string {
-	sum := sha256.Sum256([]byte(identity.ReferenceTo(c.identity())))
+func markOfPerson(c *frame.Visit) string {
+	sum := sha256.Sum256([]byte(identity.ReferenceTo(c.Identity())))
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-func keptRecent(c *visit) (kept recentCookie) {
-	found, err := c.r.Cookie(c.cookieName(c.r) + recentSuffix)
+func keptRecent(c *frame.Visit) (kept recentCookie) {
+	found, err := c.R.Cookie(c.CookieName(c.R) + recentSuffix)
 	if err != nil {
 		return kept
 	}
@@ -155,10 +158,10 @@ func keptRecent(c *visit) (kept recentCookie) {
 	return kept
 }
 
-func recentOf(c *visit) (rows []recentRow) {
+func recentOf(c *frame.Visit) (rows []recentRow) {
 	for _, one := range keptRecent(c).All {
-		if k := kindAt(one.Kind); k != nil && c.may(k.scope) {
-			rows = append(rows, recentRow{iconOf(one.Kind), k.at(one.GUID), one.Name, texts.Of("kind." + k.hitType)})
+		if k := frame.KindAt(one.Kind); k != nil && c.May(k.Scope) {
+			rows = append(rows, recentRow{iconOf(one.Kind), k.At(one.GUID), one.Name, texts.Of("kind." + k.HitType)})
 		}
 	}
 	return rows
@@ -167,39 +170,39 @@ func recentOf(c *visit) (rows []recentRow) {
 // iconOf returns the icon of a kind of object by its path.
 func iconOf(path string) string {
 	for _, row := range menu {
-		if row.path == path {
-			return row.icon
+		if row.Path == path {
+			return row.Icon
 		}
 	}
 	return "info"
 }
 
 // lookedAt notes that the person has looked at an object.
-func lookedAt(c *visit, k *kind, guid, name string) {
+func lookedAt(c *frame.Visit, k *frame.Kind, guid, name string) {
 	kept := keptRecent(c)
-	all := slices.DeleteFunc(kept.All, func(r recent) bool { return r.Kind == k.path && r.GUID == guid })
+	all := slices.DeleteFunc(kept.All, func(r recent) bool { return r.Kind == k.Path && r.GUID == guid })
 	if letters := []rune(name); len(letters) > recentName {
 		name = string(letters[:recentName])
 	}
-	all = append([]recent{{k.path, guid, name}}, all...)
+	all = append([]recent{{k.Path, guid, name}}, all...)
 	setRecent(c, recentCookie{markOfPerson(c), all[:min(len(all), mostRecent)]})
 }
 
-func setRecent(c *visit, kept recentCookie) {
+func setRecent(c *frame.Visit, kept recentCookie) {
 	raw, _ := json.Marshal(kept) // texts
 	cookie := &http.Cookie{
-		Name: c.cookieName(c.r) + recentSuffix, Value: base64.RawURLEncoding.EncodeToString(raw), Path: "/",
-		HttpOnly: true, Secure: c.r.TLS != nil, SameSite: http.SameSiteLaxMode,
+		Name: c.CookieName(c.R) + recentSuffix, Value: base64.RawURLEncoding.EncodeToString(raw), Path: "/",
+		HttpOnly: true, Secure: c.R.TLS != nil, SameSite: http.SameSiteLaxMode,
 	}
 	if len(kept.All) == 0 {
 		cookie.Value, cookie.MaxAge = "", -1
 	}
-	http.SetCookie(c.w, cookie)
+	http.SetCookie(c.W, cookie)
 }
 
-func clearRecent(c *visit) {
+func clearRecent(c *frame.Visit) {
 	setRecent(c, recentCookie{})
-	c.goTo(base)
+	c.GoTo(say.Base)
 }
 
 // rightsPage says what a person may do.
@@ -218,9 +221,9 @@ type rightsRow struct {
 }
 
 // rights shows what the person may do: roles are not merged, so each is shown alone.
-func rights(c *visit) {
+func rights(c *frame.Visit) {
 	body := rightsPage{}
-	for i, p := range c.principals {
+	for i, p := range c.Principals {
 		role := rightsRole{Name: texts.Of("right.role", "n", i+1)}
 		var last string
 		var may []texts.Text
@@ -250,16 +253,16 @@ func rights(c *visit) {
 			role.Rights = append(role.Rights, rightsRow{texts.Of("right.privileged"), texts.Of("word.yes")})
 		}
 		for _, ou := range p.Limits.OUs {
-			role.Limits = append(role.Limits, texts.Of("right.ou", "path", pathText(ou)))
+			role.Limits = append(role.Limits, texts.Of("right.ou", "path", say.PathText(ou)))
 		}
 		for _, zone := range p.Limits.Zones {
 			role.Limits = append(role.Limits, texts.Of("right.zone", "zone", zone))
 		}
 		body.Roles = append(body.Roles, role)
 	}
-	shown := page{Title: texts.Of("page.rights"), Section: "rights", Body: body}
+	shown := frame.Page{Title: texts.Of("page.rights"), Section: "rights", Body: body}
 	if len(body.Roles) == 0 {
-		shown.Empty = &empty{Text: texts.Of("right.none")}
+		shown.Empty = &frame.Empty{Text: texts.Of("right.none")}
 	}
-	c.page(http.StatusOK, "rights", shown)
+	c.Page(http.StatusOK, "rights", shown)
 }

@@ -15,6 +15,9 @@ import (
 
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -51,7 +54,9 @@ func TestWordsOfLists(t *testing.T) {
 		everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
 			for _, expires := range []any{nil, past, future} {
 				r["guid"], r["name"], r["computerName"], r["accountExpires"] = "g", "Somebody", "PC", expires
-				page := shownAt(t, given{l.operation: {r}}, address(path), func(c *visit) { showListing(c, l) })
+				page := shownAt(
+					t, given{l.Operation: {r}}, say.Address(path), func(c *frame.Visit) { table.ShowListing(c, l) },
+				)
 				assert.Equal(t, stateOf(r), badges(between(t, page, "<tbody>", "</tbody>")), "%v", r)
 			}
 		})
@@ -69,11 +74,11 @@ func TestCSVIsDefused(t *testing.T) {
 	}
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/ui/people?format=csv", nil)
 	r.Header.Set("Accept-Language", "de")
-	showListing(&visit{
+	table.ShowListing(&frame.Visit{
 		Pages: New(
-			Options{API: given{"user.listAll": all}, Gate: signin.NewGate(signin.Options{}), Client: somewhere},
-		), w: w, r: r,
-		session: &signin.Session{}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+			frame.Options{API: given{"user.listAll": all}, Gate: signin.NewGate(signin.Options{}), Client: somewhere},
+		), W: w, R: r,
+		Session: &signin.Session{}, Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
 	}, listingAt("people"))
 	assert.Equal(t, "text/csv; charset=utf-8", w.Header().Get("Content-Type"))
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(w.Body.String(), "\ufeff"))).ReadAll()
@@ -94,24 +99,24 @@ func TestFiltersAreSaidInWords(t *testing.T) {
 		`enabled eq true and not (a eq "b")`: `enabled eq true and not (a eq "b")`,
 		"":                                   "",
 	} {
-		assert.Equal(t, said, saidCondition(condition).In(texts.English))
+		assert.Equal(t, said, table.SaidCondition(condition).In(texts.English))
 	}
-	assert.Equal(t, "Abteilung ist Sales", saidCondition(`department eq "Sales"`).In(texts.German))
-	assert.Equal(t, `"a\"b\\c"`, quoted(`a"b\c`))
+	assert.Equal(t, "Abteilung ist Sales", table.SaidCondition(`department eq "Sales"`).In(texts.German))
+	assert.Equal(t, `"a\"b\\c"`, table.Quoted(`a"b\c`))
 }
 
 func TestPathsOfUnits(t *testing.T) {
-	assert.Equal(t, []string{"Corp", "A, B", "É"}, pathOf(`OU=\C3\89,OU=A\, B,OU=Corp,DC=corp,DC=example`))
-	assert.Nil(t, pathOf("DC=corp,DC=example"))
-	assert.Equal(t, "O'Brien, Patrick", nameOfDN(`CN=O'Brien\, Patrick,OU=Odd Names,DC=corp,DC=example`))
-	assert.Equal(t, "www.corp.example", nameOfDN("www.corp.example"))
+	assert.Equal(t, []string{"Corp", "A, B", "É"}, say.PathOf(`OU=\C3\89,OU=A\, B,OU=Corp,DC=corp,DC=example`))
+	assert.Nil(t, say.PathOf("DC=corp,DC=example"))
+	assert.Equal(t, "O'Brien, Patrick", say.NameOfDN(`CN=O'Brien\, Patrick,OU=Odd Names,DC=corp,DC=example`))
+	assert.Equal(t, "www.corp.example", say.NameOfDN("www.corp.example"))
 }
 
 func TestTheTreeOfUnits(t *testing.T) {
-	unit := func(path string) record {
-		return record{"path": path, "name": nameOfDN(path)}
+	unit := func(path string) say.Record {
+		return say.Record{"path": path, "name": say.NameOfDN(path)}
 	}
-	tree := treeOf([]record{
+	tree := treeOf([]say.Record{
 		unit(
 			"OU=b,OU=Corp,DC=x,DC=y",
 		), unit("OU=Corp,DC=x,DC=y"), unit("OU=a,OU=Corp,DC=x,DC=y"), unit("OU=deep,OU=a,OU=Corp,DC=x,DC=y"),
@@ -129,7 +134,7 @@ func TestTheTreeOfUnits(t *testing.T) {
 // leads to pages that together show each row once.
 func TestTheRestOfALongPart(t *testing.T) {
 	var all []map[string]any
-	for i := range 2*perPage + 50 {
+	for i := range 2*table.PerPage + 50 {
 		name := fmt.Sprintf("n%04d", i)
 		all = append(all, map[string]any{"guid": name, "name": name, "displayName": name, "groupName": name})
 	}
@@ -139,23 +144,23 @@ func TestTheRestOfALongPart(t *testing.T) {
 		"user.list": all, "group.list": all,
 	}
 	for _, c := range []struct {
-		of   *listing
+		of   *table.Listing
 		on   string
-		show func(*visit)
+		show func(*frame.Visit)
 	}{
-		{recordsOf("corp.example"), address("zones", "corp.example"), showZone},
-		{inOU("people", unit), address("ous", unit), showOU},
-		{inOU("groups", unit), address("ous", unit), showOU},
+		{recordsOf("corp.example"), say.Address("zones", "corp.example"), showZone},
+		{inOU("people", unit), say.Address("ous", unit), showOU},
+		{inOU("groups", unit), say.Address("ous", unit), showOU},
 	} {
 		shown := shownAt(t, api, c.on, c.show)
 		assert.Contains(t, shown, `<span class="n">250</span>`, c.on)
-		rest := html.EscapeString(c.of.address())
+		rest := html.EscapeString(c.of.Address())
 		require.Contains(t, shown, `href="`+rest+`"`, c.on)
 
 		found := map[string]int{}
-		next, at := regexp.MustCompile(`href="([^"]*)" rel="next"`), c.of.address()
+		next, at := regexp.MustCompile(`href="([^"]*)" rel="next"`), c.of.Address()
 		for range 5 {
-			shown = shownAt(t, api, at, func(v *visit) { showListing(v, c.of) })
+			shown = shownAt(t, api, at, func(v *frame.Visit) { table.ShowListing(v, c.of) })
 			rows := between(t, shown, "<tbody>", "</tbody>")
 			for _, name := range regexp.MustCompile(`>(n\d{4})<`).FindAllStringSubmatch(rows, -1) {
 				found[name[1]]++

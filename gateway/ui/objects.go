@@ -9,7 +9,11 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // heading is what stands at the top of a page of an object.
@@ -17,7 +21,7 @@ type heading struct {
 	Lead     string
 	Code     string // a name in the directory
 	Initials string
-	State    word // of the account; without a text nothing is said
+	State    say.Word // of the account; without a text nothing is said
 }
 
 // offers are the actions that a page offers.
@@ -29,18 +33,18 @@ type offers struct {
 
 // object is the page of an object.
 type object struct {
-	Kind   *kind
+	Kind   *frame.Kind
 	GUID   string
-	record record
+	record say.Record
 	Cards  []card // of facts
 	heading
 	offers
-	Reports []link
+	Reports []frame.Link
 	Forms   []actionForm // with inputs
 
 	Logon      *logonBox
 	PolicyName string
-	Policy     []fact
+	Policy     []say.Fact
 	Groups     []relatedRow
 	Leaves     bool         // the groups have a column of actions
 	Members    *membersPart // nil: they were not read
@@ -55,7 +59,7 @@ type object struct {
 type card struct {
 	ID    string
 	Title texts.Text
-	Facts []fact
+	Facts []say.Fact
 }
 
 // dangerous are the actions that take something away, by their id. They stand last.
@@ -75,16 +79,16 @@ func (o *object) sortOut() {
 }
 
 // stateWord returns the one word for the state of an account.
-func stateWord(r record) word {
-	if words := accountState(stated(r, time.Now())).Words; len(words) == 1 {
+func stateWord(r say.Record) say.Word {
+	if words := table.AccountState(table.Stated(r, time.Now())).Words; len(words) == 1 {
 		return words[0]
 	}
-	return word{}
+	return say.Word{}
 }
 
 // logonBox says whether a person can log on.
 type logonBox struct {
-	word
+	say.Word
 	Reasons []reason
 	Remedy  *actionForm // what helps; nil: nothing, or the person may not do it
 }
@@ -102,7 +106,7 @@ type membersPart struct {
 type relatedRow struct {
 	Link, Name, Description string
 	Kind                    texts.Text
-	Words                   []word
+	Words                   []say.Word
 	Remove                  *actionForm
 }
 
@@ -112,32 +116,31 @@ type madeRow struct {
 	What, Before, After texts.Text
 }
 
-func madeRows(all []record) []madeRow {
+func madeRows(all []say.Record) []madeRow {
 	var rows []madeRow
 	for _, r := range all {
 		rows = append(rows, madeRow{
-			Time: r.Text("time"), Caller: callerIn(r), Link: address("changes", r.Text("id")),
-			What: didText(r), Before: sideOf(r, "before"), After: sideOf(r, "after"),
+			Time: r.Text("time"), Caller: say.CallerIn(r), Link: say.Address("changes", r.Text("id")),
+			What: say.DidText(r), Before: say.SideOf(r, "before"), After: say.SideOf(r, "after"),
 		})
 	}
 	return rows
 }
 
-// mostNamed limits the objects that a row names.
-const mostNamed = 3
-
-// show shows an object.
-func (c *visit) show(k *kind) {
-	o := &object{Kind: k, GUID: c.r.PathValue("guid"), inline: map[string]*action{}}
-	read := c.read(k, o.GUID)
-	if !read.ok() {
-		c.failed(read)
+// showObject shows an object.
+func showObject(c *frame.Visit, k *frame.Kind) {
+	o := &object{Kind: k, GUID: c.R.PathValue("guid"), inline: map[string]*action{}}
+	read := c.Read(k, o.GUID)
+	if !read.Ok() {
+		c.Failed(read)
 		return
 	}
-	found := records[record](read)
+	found := frame.Records[say.Record](read)
 	if len(found) != 1 {
-		c.failed(&answer{
-			Status: http.StatusNotFound, Error: &failure{Message: texts.Of("object.gone").In(c.lookOf(c.r).lang)},
+		c.Failed(&frame.Answer{
+			Status: http.StatusNotFound, Error: &frame.Failure{
+				Message: texts.Of("object.gone").In(c.LookOf(c.R).Lang),
+			},
 		})
 		return
 	}
@@ -145,28 +148,28 @@ func (c *visit) show(k *kind) {
 	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
-	c.offer(o)
-	fills[k.hitType](c, o)
-	c.readChanges(o)
-	for _, section := range k.facts {
-		title := texts.Of("object." + section.title)
-		o.Cards = append(o.Cards, card{"card-" + section.title, title, factsOf(o.record, section.rows)})
+	offerActions(c, o)
+	fills[k.HitType](c, o)
+	readChanges(c, o)
+	for _, section := range sections[k.HitType] {
+		title := texts.Of("object." + section.Title)
+		o.Cards = append(o.Cards, card{"card-" + section.Title, title, say.FactsOf(o.record, section.Rows)})
 	}
 	o.sortOut()
-	title := o.record.first("displayName", "name", "computerName")
-	o.Initials, o.State = initials(title), stateWord(o.record)
+	title := o.record.First("displayName", "name", "computerName")
+	o.Initials, o.State = frame.Initials(title), stateWord(o.record)
 	lookedAt(c, k, o.GUID, title)
-	shown := page{Title: texts.Raw(title), Section: k.path, Body: o}
-	c.page(http.StatusOK, k.hitType, shown)
+	shown := frame.Page{Title: texts.Raw(title), Section: k.Path, Body: o}
+	c.Page(http.StatusOK, k.HitType, shown)
 }
 
-// offer adds the actions that the person may do with the object as it is.
-func (c *visit) offer(o *object) {
-	for i := range o.Kind.actions {
-		a := &o.Kind.actions[i]
+// offerActions adds the actions that the person may do with the object as it is.
+func offerActions(c *frame.Visit, o *object) {
+	for i := range actions[o.Kind.HitType] {
+		a := &actions[o.Kind.HitType][i]
 		switch {
-		case !mayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
-		case !c.reaches(o.Kind, o.GUID, a.row().Scope):
+		case !work.MayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
+		case !reaches(c, o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)
 			}
@@ -182,17 +185,17 @@ func (c *visit) offer(o *object) {
 
 // related returns the row of a group or member, with the action that takes it away if the
 // person may do it and it fits.
-func (c *visit) related(o *object, r record, remove string) relatedRow {
+func related(c *frame.Visit, o *object, r say.Record, remove string) relatedRow {
 	row := relatedRow{
-		Name: r.Text("name"), Description: r.Text("description"), Kind: wordOf("type", r["type"]).Text,
-		Words: said(r, "enabled", "primary"),
+		Name: r.Text("name"), Description: r.Text("description"), Kind: say.WordOf("type", r["type"]).Text,
+		Words: say.Said(r, "enabled", "primary"),
 	}
-	k := kindOf(r.Text("type"))
+	k := frame.KindOf(r.Text("type"))
 	if remove == "leave" {
-		k = kindOf("group")
+		k = frame.KindOf("group")
 	}
 	if k != nil {
-		row.Link = k.at(r.Text("guid"))
+		row.Link = k.At(r.Text("guid"))
 	}
 	if a := o.inline[remove]; a != nil && a.fits(r) {
 		row.Remove = inlineForm(c, o, a, a.input, r)
@@ -202,21 +205,21 @@ func (c *visit) related(o *object, r record, remove string) relatedRow {
 
 // reaches reports whether a role with the scope sees the object. Roles are not merged: one
 // role may show an object, and another one allow the action elsewhere only.
-func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
-	if len(c.principals) == 1 {
+func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) bool {
+	if len(c.Principals) == 1 {
 		return true
 	}
-	for _, principal := range c.principals {
+	for _, principal := range c.Principals {
 		if !principal.Has(scope) {
 			continue
 		}
-		if c.sees == nil {
-			c.sees = map[*identity.Principal]bool{}
+		if c.Sees == nil {
+			c.Sees = map[*identity.Principal]bool{}
 		}
-		seen, known := c.sees[principal]
+		seen, known := c.Sees[principal]
 		if !known {
-			seen = principal.Has(k.scope) && c.callAs(principal, k.reader, call.Values{k.object: guid}).ok()
-			c.sees[principal] = seen
+			seen = principal.Has(k.Scope) && c.CallAs(principal, k.Reader, call.Values{k.Object: guid}).Ok()
+			c.Sees[principal] = seen
 		}
 		if seen {
 			return true
@@ -226,8 +229,8 @@ func (c *visit) reaches(k *kind, guid string, scope identity.Scope) bool {
 }
 
 // noted returns the records of a part of a page, or notes why it could not be read.
-func noted[T any](o *object, what string, a *answer) ([]T, *answer) {
-	if !a.ok() {
+func noted[T any](o *object, what string, a *frame.Answer) ([]T, *frame.Answer) {
+	if !a.Ok() {
 		text := a.Output
 		if a.Error != nil {
 			text = a.Error.Message
@@ -238,68 +241,71 @@ func noted[T any](o *object, what string, a *answer) ([]T, *answer) {
 	for _, w := range a.Warnings {
 		o.Unread = append(o.Unread, w.Message)
 	}
-	return records[T](a), a
+	return frame.Records[T](a), a
 }
 
 // fills add what the page of an object shows besides its record.
-var fills = map[string]func(*visit, *object){
-	"user": (*visit).fillUser, "group": (*visit).fillGroup, "computer": (*visit).fillComputer,
+var fills = map[string]func(*frame.Visit, *object){
+	"user": fillUser, "group": fillGroup, "computer": fillComputer,
 }
 
 // fillUser adds what is known of the logon to the record, of which the facts are made.
-func (c *visit) fillUser(o *object) {
+func fillUser(c *frame.Visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
-	var logon, policy, groups, reports, seen *answer
-	ask := func(into **answer, operation string) func() {
-		return func() { *into = c.get(operation, o.Kind.object, o.GUID) }
+	var logon, policy, groups, reports, seen *frame.Answer
+	ask := func(into **frame.Answer, operation string) func() {
+		return func() { *into = c.Get(operation, o.Kind.Object, o.GUID) }
 	}
-	sideBySide(
+	frame.SideBySide(
 		ask(&logon, "user.logonState"), ask(&policy, "user.passwordPolicy"), ask(&seen, "user.lastLogon"),
 		func() {
-			if c.may(identity.MemberRead) {
-				groups = c.listed(list{
-					operation: "membership.list", key: "guid", before: byName, values: call.Values{o.Kind.object: o.GUID},
+			if c.May(identity.MemberRead) {
+				groups = c.Listed(frame.List{
+					Operation: "membership.list", Key: "guid", Before: frame.ByName,
+					Values: call.Values{o.Kind.Object: o.GUID},
 				})
 			}
 		},
 		func() {
 			values := call.Values{
-				"Filter": "manager eq " + quoted(o.GUID), "ShowFields": "guid,name,displayName",
+				"Filter": "manager eq " + table.Quoted(o.GUID), "ShowFields": "guid,name,displayName",
 			}
-			reports = c.listed(list{
-				operation: "user.listAll", key: "guid", before: byGUID, most: mostReports, values: values,
+			reports = c.Listed(frame.List{
+				Operation: "user.listAll", Key: "guid", Before: frame.ByGUID, Most: mostReports, Values: values,
 			})
 		},
 	)
-	states, read := noted[logonState](o, "Logon", logon)
+	states, read := noted[say.LogonState](o, "Logon", logon)
 	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
 		o.Logon = o.logonBox(states[0])
 		for _, v := range states[0].Verdicts {
 			o.record["logon."+v.Code] = true
 		}
-		for _, r := range records[record](read) {
+		for _, r := range frame.Records[say.Record](read) {
 			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
 		}
 	}
-	if policies, _ := noted[record](o, "Password policy", policy); len(policies) == 1 {
-		o.PolicyName, o.Policy = policies[0].Text("name"), factsOf(policies[0], policyFacts)
+	if policies, _ := noted[say.Record](o, "Password policy", policy); len(policies) == 1 {
+		o.PolicyName, o.Policy = policies[0].Text("name"), say.FactsOf(policies[0], policyFacts)
 	}
-	for _, r := range records[record](seen) {
+	for _, r := range frame.Records[say.Record](seen) {
 		o.record["lastLogon"] = r["lastLogon"]
 	}
-	for _, r := range records[record](reports) {
-		o.Reports = append(o.Reports, link{o.Kind.at(r.Text("guid")), texts.Raw(r.first("displayName", "name"))})
+	for _, r := range frame.Records[say.Record](reports) {
+		o.Reports = append(
+			o.Reports, frame.Link{Path: o.Kind.At(r.Text("guid")), Text: texts.Raw(r.First("displayName", "name"))},
+		)
 	}
 	if reports.Next != "" {
-		o.Reports = append(o.Reports, link{asked{
-			list: listingAt("people"), chips: []string{"manager eq " + quoted(o.GUID)},
-		}.address(), texts.Of("object.more")})
+		o.Reports = append(o.Reports, frame.Link{Path: table.Asked{
+			List: listingAt("people"), Chips: []string{"manager eq " + table.Quoted(o.GUID)},
+		}.Address(), Text: texts.Of("object.more")})
 	}
 	o.Leaves = o.inline["leave"] != nil
 	if groups != nil {
-		found, _ := noted[record](o, "Groups", groups)
+		found, _ := noted[say.Record](o, "Groups", groups)
 		for _, r := range found {
-			o.Groups = append(o.Groups, c.related(o, r, "leave"))
+			o.Groups = append(o.Groups, related(c, o, r, "leave"))
 		}
 	}
 }
@@ -308,14 +314,14 @@ func (c *visit) fillUser(o *object) {
 const mostReports = 8
 
 // logonBox says whether the person can log on, and offers what helps.
-func (o *object) logonBox(s logonState) *logonBox {
-	says := s.says()
-	box := &logonBox{word: says.word}
+func (o *object) logonBox(s say.LogonState) *logonBox {
+	says := s.Says()
+	box := &logonBox{Word: says.Word}
 	for _, v := range s.Verdicts {
 		box.Reasons = append(box.Reasons, reason{v.Text, v.Until})
 	}
 	for i := range o.Buttons {
-		if o.Buttons[i].ID == says.remedy {
+		if o.Buttons[i].ID == says.Remedy {
 			box.Remedy = &o.Buttons[i]
 		}
 	}
@@ -333,62 +339,62 @@ func (o *object) setLead(name string, fields ...string) {
 	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
 }
 
-func (c *visit) fillComputer(o *object) { o.setLead("dnsName", "description") }
+func fillComputer(c *frame.Visit, o *object) { o.setLead("dnsName", "description") }
 
-func (c *visit) fillGroup(o *object) {
+func fillGroup(c *frame.Visit, o *object) {
 	o.setLead("", "description")
-	if !c.may(identity.MemberRead) {
+	if !c.May(identity.MemberRead) {
 		return
 	}
-	members, a := noted[record](o, "Members", c.listed(list{
-		operation: "group.members", key: "guid", before: byGUID, most: 50,
-		values: call.Values{o.Kind.object: o.GUID, "After": c.r.URL.Query().Get("after")},
+	members, a := noted[say.Record](o, "Members", c.Listed(frame.List{
+		Operation: "group.members", Key: "guid", Before: frame.ByGUID, Most: 50,
+		Values: call.Values{o.Kind.Object: o.GUID, "After": c.R.URL.Query().Get("after")},
 	}))
-	if !a.ok() {
+	if !a.Ok() {
 		return
 	}
 	o.Members = &membersPart{Acts: o.inline["remove"] != nil}
 	for _, r := range members {
-		o.Members.Rows = append(o.Members.Rows, c.related(o, r, "remove"))
+		o.Members.Rows = append(o.Members.Rows, related(c, o, r, "remove"))
 	}
 	if a.Next != "" {
-		o.Members.Next = asking(o.Kind.at(o.GUID), "after", a.Next)
+		o.Members.Next = say.Asking(o.Kind.At(o.GUID), "after", a.Next)
 	}
 }
 
 // passwordReset is the operation that sets a password.
 const passwordReset = "user.resetPassword"
 
-func (c *visit) readChanges(o *object) {
-	if c.may(identity.ChangeRead) {
-		made, _ := noted[record](o, "Changes", c.listed(list{
-			operation: "change.list", key: "id", before: newest, most: 10, values: call.Values{"Object": o.GUID},
+func readChanges(c *frame.Visit, o *object) {
+	if c.May(identity.ChangeRead) {
+		made, _ := noted[say.Record](o, "Changes", c.Listed(frame.List{
+			Operation: "change.list", Key: "id", Before: frame.Newest, Most: 10, Values: call.Values{"Object": o.GUID},
 		}))
-		o.Changes, o.AllChanges = madeRows(made), asked{list: listingAt("changes"), object: o.GUID}.address()
+		o.Changes, o.AllChanges = madeRows(made), table.Asked{List: listingAt("changes"), Object: o.GUID}.Address()
 		for _, r := range made {
 			if r["operation"] == passwordReset && r["outcome"] == "done" {
-				o.record["lastReset"], o.record["lastResetBy"] = r["time"], callerIn(r)
+				o.record["lastReset"], o.record["lastResetBy"] = r["time"], say.CallerIn(r)
 				break
 			}
 		}
 	}
 }
 
-// find leads to the page of an object of any kind, by its distinguished name or GUID.
-func (c *visit) find() {
-	var last *answer
-	for _, k := range kinds {
-		found := c.read(k, c.r.PathValue("id"))
-		if !found.ok() {
+// findObject leads to the page of an object of any kind, by its distinguished name or GUID.
+func findObject(c *frame.Visit) {
+	var last *frame.Answer
+	for _, k := range frame.Kinds {
+		found := c.Read(k, c.R.PathValue("id"))
+		if !found.Ok() {
 			if last == nil || found.Status != http.StatusBadRequest { // it cannot name an object of the kind
 				last = found
 			}
 			continue
 		}
-		for _, r := range records[record](found) {
-			c.goTo(k.at(r.Text(cmp.Or(k.key, "guid"))))
+		for _, r := range frame.Records[say.Record](found) {
+			c.GoTo(k.At(r.Text(cmp.Or(k.Key, "guid"))))
 			return
 		}
 	}
-	c.failed(last)
+	c.Failed(last)
 }

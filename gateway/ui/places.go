@@ -7,6 +7,9 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -21,31 +24,31 @@ type branch struct {
 type treePage struct {
 	Tree   []branch
 	Name   string // of the one that is shown; empty: none is
-	Crumbs []link
-	Facts  []fact
+	Crumbs []frame.Link
+	Facts  []say.Fact
 	Lists  []partList
 }
 
 // partList is a list that is part of a page.
 type partList struct {
 	Title texts.Text
-	Heads []head
-	Rows  []listRow
+	Heads []table.Head
+	Rows  []table.ListRow
 	Total int    // rows, shown or not
 	More  string // address of the whole list; empty: all are shown
 	Empty texts.Text
 }
 
 // treeOf makes a tree of the units. Current is the distinguished name of the one that is open.
-func treeOf(all []record, current string) []branch {
-	below := map[string][]record{}
+func treeOf(all []say.Record, current string) []branch {
+	below := map[string][]say.Record{}
 	known := map[string]bool{}
 	for _, r := range all {
 		known[strings.ToUpper(r.Text("path"))] = true
 	}
 	for _, r := range all {
 		parent := ""
-		if parts := splitDN(r.Text("path")); len(parts) > 1 {
+		if parts := say.SplitDN(r.Text("path")); len(parts) > 1 {
 			if above := strings.ToUpper(strings.Join(parts[1:], ",")); known[above] {
 				parent = above
 			}
@@ -55,12 +58,12 @@ func treeOf(all []record, current string) []branch {
 	var grow func(parent string) []branch
 	grow = func(parent string) (branches []branch) {
 		rows := below[parent]
-		slices.SortFunc(rows, func(a, b record) int { return compareTexts(a.Text("name"), b.Text("name")) })
+		slices.SortFunc(rows, func(a, b say.Record) int { return say.CompareTexts(a.Text("name"), b.Text("name")) })
 		for _, r := range rows {
 			dn := r.Text("path")
 			one := branch{Name: r.Text(
 				"name",
-			), Path: address("ous", dn), Description: r.Text("description"), Below: grow(strings.ToUpper(dn))}
+			), Path: say.Address("ous", dn), Description: r.Text("description"), Below: grow(strings.ToUpper(dn))}
 			one.Current = strings.EqualFold(dn, current)
 			open := slices.ContainsFunc(one.Below, func(b branch) bool { return b.Open })
 			one.Open = open || one.Current || parent == ""
@@ -72,158 +75,166 @@ func treeOf(all []record, current string) []branch {
 }
 
 // readTree reads the organizational units.
-func readTree(c *visit) *answer {
-	return c.listed(list{operation: "ou.list", key: "guid", before: byName, values: call.Values{}})
+func readTree(c *frame.Visit) *frame.Answer {
+	return c.Listed(frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName, Values: call.Values{}})
 }
 
 // showTree shows all organizational units.
-func showTree(c *visit) {
-	shown := page{Title: texts.Of("page.ous"), Section: "ous"}
+func showTree(c *frame.Visit) {
+	shown := frame.Page{Title: texts.Of("page.ous"), Section: "ous"}
 	found := readTree(c)
 	status := http.StatusOK
-	if shown.Alert = alertOf(found); shown.Alert != nil {
+	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 		status = found.Status
 	}
-	shown.Body = treePage{Tree: treeOf(records[record](found), "")}
-	c.page(status, "ou", shown)
+	shown.Body = treePage{Tree: treeOf(frame.Records[say.Record](found), "")}
+	c.Page(status, "ou", shown)
 }
 
 // showOU shows an organizational unit, and who and what is in it.
-func showOU(c *visit) {
-	dn := c.r.PathValue("path")
-	one, all := &answer{}, &answer{}
-	parts := make([]*answer, len(partsOfOU))
+func showOU(c *frame.Visit) {
+	dn := c.R.PathValue("path")
+	one, all := &frame.Answer{}, &frame.Answer{}
+	parts := make([]*frame.Answer, len(partsOfOU))
 	reads := []func(){
-		func() { one = c.get("ou.get", "OUPath", dn) },
+		func() { one = c.Get("ou.get", "OUPath", dn) },
 		func() { all = readTree(c) },
 	}
 	for i, path := range partsOfOU {
 		l := inOU(path, dn)
 		reads = append(reads, func() {
-			if c.may(l.scope) {
-				parts[i], _ = readListing(c, asked{list: l})
+			if c.May(l.Scope) {
+				parts[i], _ = table.ReadListing(c, table.Asked{List: l})
 			}
 		})
 	}
-	sideBySide(reads...)
-	found := records[record](one)
-	if !one.ok() || len(found) != 1 {
-		c.failed(one)
+	frame.SideBySide(reads...)
+	found := frame.Records[say.Record](one)
+	if !one.Ok() || len(found) != 1 {
+		c.Failed(one)
 		return
 	}
 	r := found[0]
-	body := treePage{Tree: treeOf(records[record](all), dn), Name: r.Text("name"), Facts: factsOf(r, ouFacts)}
-	levels := splitDN(dn)
+	body := treePage{
+		Tree: treeOf(frame.Records[say.Record](all), dn), Name: r.Text("name"), Facts: say.FactsOf(r, ouFacts),
+	}
+	levels := say.SplitDN(dn)
 	for i := 1; i < len(levels); i++ {
 		above := strings.Join(levels[i:], ",")
-		if names := pathOf(above); len(names) > 0 {
-			body.Crumbs = append([]link{{address("ous", above), texts.Raw(names[len(names)-1])}}, body.Crumbs...)
+		if names := say.PathOf(above); len(names) > 0 {
+			body.Crumbs = append(
+				[]frame.Link{{Path: say.Address("ous", above), Text: texts.Raw(names[len(names)-1])}}, body.Crumbs...,
+			)
 		}
 	}
 	for i, path := range partsOfOU {
-		if parts[i] != nil && parts[i].ok() {
-			body.Lists = append(body.Lists, partOf(inOU(path, dn), records[record](parts[i])))
+		if parts[i] != nil && parts[i].Ok() {
+			body.Lists = append(body.Lists, partOf(inOU(path, dn), frame.Records[say.Record](parts[i])))
 		}
 	}
-	lookedAt(c, kindAt("ous"), dn, r.Text("name"))
-	c.page(http.StatusOK, "ou", page{Title: texts.Raw(r.Text("name")), Section: "ous", Body: body})
+	lookedAt(c, frame.KindAt("ous"), dn, r.Text("name"))
+	c.Page(http.StatusOK, "ou", frame.Page{Title: texts.Raw(r.Text("name")), Section: "ous", Body: body})
 }
 
 // partsOfOU are the lists of an organizational unit, in their order on its page.
 var partsOfOU = []string{"people", "groups"}
 
 // inOU returns the list of what is in an organizational unit. It is read whole.
-func inOU(path, dn string) *listing {
+func inOU(path, dn string) *table.Listing {
 	of := listingAt(path)
-	operation, name := map[string]string{"people": "user.list", "groups": "group.list"}[path], nameOfDN(dn)
-	return &listing{
-		path: path, within: link{address("ous", dn), texts.Raw(name)}, section: "ous",
-		scope: of.scope, operation: operation, fixed: map[string]string{"OUPath": dn},
-		key: of.key, before: byName,
-		columns: slices.DeleteFunc(slices.Clone(of.columns), func(col column) bool { return col.name == "ou" }),
+	operation, name := map[string]string{"people": "user.list", "groups": "group.list"}[path], say.NameOfDN(dn)
+	return &table.Listing{
+		Path: path, Within: frame.Link{Path: say.Address("ous", dn), Text: texts.Raw(name)}, Section: "ous",
+		Scope: of.Scope, Operation: operation, Fixed: map[string]string{"OUPath": dn},
+		Key: of.Key, Before: frame.ByName,
+		Columns: slices.DeleteFunc(
+			slices.Clone(of.Columns), func(col table.Column) bool { return col.Name == "ou" },
+		),
 	}
 }
 
 // partOf returns a list as a part of a page: its first rows, and where all are.
-func partOf(l *listing, all []record) partList {
-	a := asked{list: l}
-	part := partList{Title: texts.Of("page." + l.path), Empty: texts.Of("list.none"), Total: len(all)}
-	all = a.sorted(all)
-	if len(all) > perPage {
-		all, part.More = all[:perPage], l.address()
+func partOf(l *table.Listing, all []say.Record) partList {
+	a := table.Asked{List: l}
+	part := partList{Title: texts.Of("page." + l.Path), Empty: texts.Of("list.none"), Total: len(all)}
+	all = a.Sorted(all)
+	if len(all) > table.PerPage {
+		all, part.More = all[:table.PerPage], l.Address()
 	}
-	whole := listPage{}
-	for _, col := range l.columns {
-		part.Heads = append(part.Heads, head{Text: texts.Of("column." + col.name), Class: col.class})
+	whole := table.ListPage{}
+	for _, col := range l.Columns {
+		part.Heads = append(part.Heads, table.Head{Text: texts.Of("column." + col.Name), Class: col.Class})
 	}
-	whole.fill(a, all, true, "")
+	whole.Fill(a, all, true, "")
 	part.Rows = whole.Rows
 	return part
 }
 
 // ouFacts are the facts about an organizational unit.
-var ouFacts = []factRow{
-	{"description", plainly("description"), nil},
-	{"protected", flagged("protected"), nil},
-	{"created", at("created"), nil},
-	{"modified", at("modified"), nil},
+var ouFacts = []say.FactRow{
+	{Label: "description", Show: say.Plainly("description")},
+	{Label: "protected", Show: say.Flagged("protected")},
+	{Label: "created", Show: say.At("created")},
+	{Label: "modified", Show: say.At("modified")},
 }
 
 // zonePage is the page of a zone.
 type zonePage struct {
-	Facts   []fact
+	Facts   []say.Fact
 	Records partList
 }
 
 // showZone shows a zone and its records.
-func showZone(c *visit) {
-	name := c.r.PathValue("zone")
-	zone, found := &answer{}, &answer{}
-	sideBySide(
-		func() { zone = c.get("zone.get", "ZoneName", name) },
+func showZone(c *frame.Visit) {
+	name := c.R.PathValue("zone")
+	zone, found := &frame.Answer{}, &frame.Answer{}
+	frame.SideBySide(
+		func() { zone = c.Get("zone.get", "ZoneName", name) },
 		func() {
-			found, _ = readListing(c, asked{list: recordsOf(name)})
+			found, _ = table.ReadListing(c, table.Asked{List: recordsOf(name)})
 		},
 	)
-	all := records[record](zone)
-	if !zone.ok() || len(all) != 1 {
-		c.failed(zone)
+	all := frame.Records[say.Record](zone)
+	if !zone.Ok() || len(all) != 1 {
+		c.Failed(zone)
 		return
 	}
-	body := zonePage{Facts: factsOf(all[0], zoneFacts)}
-	shown := page{Title: texts.Raw(all[0].Text("zoneName")), Section: "zones"}
+	body := zonePage{Facts: say.FactsOf(all[0], zoneFacts)}
+	shown := frame.Page{Title: texts.Raw(all[0].Text("zoneName")), Section: "zones"}
 	status := http.StatusOK
-	if shown.Alert = alertOf(found); shown.Alert != nil {
+	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 		status = found.Status
 	} else {
-		body.Records = partOf(recordsOf(name), records[record](found))
+		body.Records = partOf(recordsOf(name), frame.Records[say.Record](found))
 	}
 	shown.Body = body
-	lookedAt(c, kindAt("zones"), all[0].Text("zoneName"), all[0].Text("zoneName"))
-	c.page(status, "zone", shown)
+	lookedAt(c, frame.KindAt("zones"), all[0].Text("zoneName"), all[0].Text("zoneName"))
+	c.Page(status, "zone", shown)
 }
 
-func byRecord(a, b record) bool { return a.Text("name") < b.Text("name") }
+func byRecord(a, b say.Record) bool { return a.Text("name") < b.Text("name") }
 
-var zoneFacts = []factRow{
-	{"kind", flagged("zoneType", "lookup"), nil},
-	{"dynamicUpdate", flagged("dynamicUpdate"), nil},
-	{"replication", plainly("replicationScope"), nil},
-	{"account", flagged("paused", "readOnly", "signed"), nil},
+var zoneFacts = []say.FactRow{
+	{Label: "kind", Show: say.Flagged("zoneType", "lookup")},
+	{Label: "dynamicUpdate", Show: say.Flagged("dynamicUpdate")},
+	{Label: "replication", Show: say.Plainly("replicationScope")},
+	{Label: "account", Show: say.Flagged("paused", "readOnly", "signed")},
 }
 
 // recordsOf returns the list of the records of a zone.
-func recordsOf(zone string) *listing {
-	return &listing{
-		path: "records", within: link{address("zones", zone), texts.Raw(zone)}, section: "zones",
-		scope: identity.DNSRead, operation: "record.listZone", fixed: map[string]string{"ZoneName": zone},
-		before: byRecord,
-		columns: []column{
-			{"name", "nm", textCell("name", "hostName"), "name hostName"},
-			{"recordType", "", textCell("type", "recordType"), "type"},
-			{"data", "long", textCell("data", "target", "address", "value"), "data"},
-			{"ttl", "num", textCell("ttl", "timeToLive"), ""},
-			{"stamped", "num", timeCell("timestamp"), ""},
+func recordsOf(zone string) *table.Listing {
+	return &table.Listing{
+		Path: "records", Within: frame.Link{
+			Path: say.Address("zones", zone), Text: texts.Raw(zone),
+		}, Section: "zones",
+		Scope: identity.DNSRead, Operation: "record.listZone", Fixed: map[string]string{"ZoneName": zone},
+		Before: byRecord,
+		Columns: []table.Column{
+			{Name: "name", Class: "nm", Cell: table.TextCell("name", "hostName"), Order: "name hostName"},
+			{Name: "recordType", Cell: table.TextCell("type", "recordType"), Order: "type"},
+			{Name: "data", Class: "long", Cell: table.TextCell("data", "target", "address", "value"), Order: "data"},
+			{Name: "ttl", Class: "num", Cell: table.TextCell("ttl", "timeToLive")},
+			{Name: "stamped", Class: "num", Cell: table.TimeCell("timestamp")},
 		},
 	}
 }

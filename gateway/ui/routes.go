@@ -1,66 +1,64 @@
+// Package ui serves the pages for people under /ui/. They are rendered here and work without a script.
+// This package has the pages of objects, of changes and of the gateway; the lists are in table, and what
+// people do in work.
 package ui
 
 import (
 	"net/http"
+
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/table"
+	"adgateway/gateway/ui/work"
 )
 
 // New returns the pages.
-func New(o Options) *Pages {
-	p := &Pages{Options: o, routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
-	p.routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
-	p.routes.HandleFunc("GET /ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
-	p.routes.HandleFunc("GET /ui/signin", p.showSignIn)
-	p.routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
-	p.routes.HandleFunc("GET "+ticketPath, p.ticket)
-	p.routes.HandleFunc("GET /ui/link/{code}", p.showLink)
-	p.routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
-	p.routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
-	p.routes.HandleFunc("POST /ui/look", p.form(p.setLook))
+func New(o frame.Options) *frame.Pages {
+	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf})
+	p.Anybody("/ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
 	for i := range listings {
 		l := &listings[i]
-		p.routes.HandleFunc("GET /ui/"+l.path, p.person(func(c *visit) { showListing(c, l) }))
-		p.routes.HandleFunc("POST /ui/"+l.path, p.form(p.person(func(c *visit) { applyToMany(c, l) })))
+		p.Get("/ui/"+l.Path, func(c *frame.Visit) { table.ShowListing(c, l) })
+		p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
 	}
-	p.routes.HandleFunc("GET /ui/search", p.person(searchAll))
-	p.routes.HandleFunc("GET /ui/suggest", p.person(suggest))
-	p.routes.HandleFunc("GET /ui/counts", p.person(counts))
-	p.routes.HandleFunc("GET /ui/status", func(w http.ResponseWriter, r *http.Request) { showStatus(p, w, r) })
-	p.routes.HandleFunc("GET /ui/rights", p.person(rights))
-	p.routes.HandleFunc("POST /ui/recent", p.form(p.person(clearRecent)))
-	for _, k := range kinds {
-		if k.special {
-			continue
+	p.Get("/ui/search", searchAll)
+	p.Get("/ui/suggest", suggest)
+	p.Get("/ui/counts", counts)
+	p.Anybody("/ui/status", func(w http.ResponseWriter, r *http.Request) { showStatus(p, w, r) })
+	p.Get("/ui/rights", rights)
+	p.Post("/ui/recent", clearRecent)
+	for _, k := range frame.Kinds {
+		if sections[k.HitType] == nil {
+			continue // its page is made by itself
 		}
-		p.routes.HandleFunc("GET /ui/"+k.path+"/{guid}", p.person(func(c *visit) { c.show(k) }))
+		p.Get("/ui/"+k.Path+"/{guid}", func(c *frame.Visit) { showObject(c, k) })
 	}
-	p.routes.HandleFunc("GET /ui/do", p.person(doAll))
-	p.routes.HandleFunc("GET /ui/do/{operation}", p.person(doForm))
-	p.routes.HandleFunc("POST /ui/do/{operation}", p.filled(doOperation))
-	p.routes.HandleFunc("GET /ui/pick/{kind}", p.person(showPick))
-	p.routes.HandleFunc("GET /ui/steps/{step}", p.person((*visit).shownStep))
-	p.routes.HandleFunc("POST /ui/steps/{step}", p.form(p.person((*visit).confirm)))
-	p.routes.HandleFunc("POST /ui/steps/{step}/close", p.form(p.person((*visit).closeStep)))
-	p.routes.HandleFunc("GET /ui/ous", p.person(showTree))
-	p.routes.HandleFunc("GET /ui/ous/{path}", p.person(showOU))
+	p.Get("/ui/do", work.DoAll)
+	p.Get("/ui/do/{operation}", work.DoForm)
+	p.Fill("/ui/do/{operation}", work.DoOperation)
+	p.Get("/ui/pick/{kind}", work.ShowPick)
+	p.Get("/ui/steps/{step}", work.ShownStep)
+	p.Post("/ui/steps/{step}", work.ConfirmStep)
+	p.Post("/ui/steps/{step}/close", work.CloseStep)
+	p.Get("/ui/ous", showTree)
+	p.Get("/ui/ous/{path}", showOU)
 	for _, path := range partsOfOU {
-		p.routes.HandleFunc("GET /ui/ous/{path}/"+path, p.person(func(c *visit) {
-			showListing(c, inOU(path, c.r.PathValue("path")))
-		}))
+		p.Get("/ui/ous/{path}/"+path, func(c *frame.Visit) {
+			table.ShowListing(c, inOU(path, c.R.PathValue("path")))
+		})
 	}
-	p.routes.HandleFunc("GET /ui/zones/{zone}", p.person(showZone))
-	p.routes.HandleFunc("GET /ui/zones/{zone}/records", p.person(func(c *visit) {
-		showListing(c, recordsOf(c.r.PathValue("zone")))
-	}))
-	p.routes.HandleFunc("GET /ui/changes/{id}", p.person(showChange))
-	p.routes.HandleFunc("GET /ui/objects/{id}", p.person((*visit).find))
-	p.routes.HandleFunc("GET /ui/jobs", p.person(func(c *visit) { c.jobs(nil, nil) }))
-	p.routes.HandleFunc("POST /ui/jobs", p.upload(submitList))
-	p.routes.HandleFunc("GET /ui/jobs/{id}", p.person(func(c *visit) { c.job(nil) }))
-	p.routes.HandleFunc("GET /ui/jobs/{id}/result.csv", p.person(jobResult))
-	p.routes.HandleFunc("POST /ui/jobs/{id}/{action}", p.form(p.person((*visit).control)))
+	p.Get("/ui/zones/{zone}", showZone)
+	p.Get("/ui/zones/{zone}/records", func(c *frame.Visit) {
+		table.ShowListing(c, recordsOf(c.R.PathValue("zone")))
+	})
+	p.Get("/ui/changes/{id}", showChange)
+	p.Get("/ui/objects/{id}", findObject)
+	p.Get("/ui/jobs", func(c *frame.Visit) { work.ShowJobs(c, nil, nil) })
+	p.Upload("/ui/jobs", work.SubmitList)
+	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
+	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)
+	p.Post("/ui/jobs/{id}/{action}", work.ControlJob)
 	if p.Log != nil {
-		p.routes.HandleFunc("GET /ui/audit", p.person((*visit).audit))
+		p.Get("/ui/audit", showAudit)
 	}
-	p.routes.HandleFunc("/ui/", p.notFound)
 	return p
 }

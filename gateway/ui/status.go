@@ -4,32 +4,35 @@ import (
 	"net/http"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/figures"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
 // statusPage says whether the gateway works.
 type statusPage struct {
 	Known   bool // somebody is signed in
-	Verdict word
+	Verdict say.Word
 	Checks  []checkRow
-	Figures *Figures // nil: they may not be shown
-	Roles   []string // that would give rights to somebody without any
+	Figures *figures.Figures // nil: they may not be shown
+	Roles   []string         // that would give rights to somebody without any
 	Person  bool
 }
 
 // checkRow is a check as a page shows it.
 type checkRow struct {
 	Label  texts.Text
-	Word   word
+	Word   say.Word
 	Reason string
 }
 
-func rowOf(k Check) checkRow {
+func rowOf(k frame.Check) checkRow {
 	label := texts.Raw(k.Name)
 	if key := "check." + k.Name; texts.Has(key) {
 		label = texts.Of(key)
 	}
-	return checkRow{Label: label, Word: checkWord(k.OK, k.Degraded), Reason: k.Reason}
+	return checkRow{Label: label, Word: say.CheckWord(k.OK, k.Degraded), Reason: k.Reason}
 }
 
 // verdictOf sums up the readiness of the gateway.
@@ -44,14 +47,14 @@ func verdictOf(ready, degraded bool) string {
 }
 
 // readiness returns the checks of the gateway as the person may see them.
-func readiness(c *visit) (rows []checkRow, ready, degraded bool) {
+func readiness(c *frame.Visit) (rows []checkRow, ready, degraded bool) {
 	var principal *identity.Principal
-	for _, one := range c.principals {
+	for _, one := range c.Principals {
 		if principal == nil || one.Has(identity.OpsRead) {
 			principal = one
 		}
 	}
-	checks, ready := c.API.Readiness(c.r.Context(), principal)
+	checks, ready := c.API.Readiness(c.R.Context(), principal)
 	for _, check := range checks {
 		degraded = degraded || !check.OK || check.Degraded
 		row := rowOf(check)
@@ -65,56 +68,58 @@ func readiness(c *visit) (rows []checkRow, ready, degraded bool) {
 }
 
 // front is where people begin; those who are not signed in see whether the gateway works.
-func front(p *Pages, w http.ResponseWriter, r *http.Request) {
+func front(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	switch {
-	case c.session != nil && len(c.principals) > 0:
+	case c.Session != nil && len(c.Principals) > 0:
 		home(c)
-	case c.session == nil && p.triesTicket(r):
-		http.Redirect(w, r, asking(ticketPath, "next", r.URL.RequestURI()), http.StatusSeeOther)
+	case c.Session == nil && p.TriesTicket(r):
+		http.Redirect(w, r, say.Asking(frame.TicketPath, "next", r.URL.RequestURI()), http.StatusSeeOther)
 	default:
 		showStatus(p, w, r)
 	}
 }
 
 // visitor returns the visit of somebody who may not be signed in.
-func visitor(p *Pages, w http.ResponseWriter, r *http.Request) *visit {
-	session, _ := p.Gate.Find(r.Context(), p.cookie(r)) // the page is for everybody
+func visitor(p *frame.Pages, w http.ResponseWriter, r *http.Request) *frame.Visit {
+	session, _ := p.Gate.Find(r.Context(), p.Cookie(r)) // the page is for everybody
 	if session != nil {
-		if c, err := p.visit(w, r, session); err == nil {
+		if c, err := p.Visit(w, r, session); err == nil {
 			return c
 		}
 	}
-	return &visit{Pages: p, w: w, r: r}
+	return &frame.Visit{Pages: p, W: w, R: r}
 }
 
 // showStatus shows the verdict to everybody, and the checks to people who are signed in.
-func showStatus(p *Pages, w http.ResponseWriter, r *http.Request) {
+func showStatus(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 	c := visitor(p, w, r)
 	rows, ready, degraded := readiness(c)
-	body := statusPage{Known: c.session != nil, Verdict: wordOf("readiness.verdict", verdictOf(ready, degraded))}
-	shown := page{Title: texts.Of("page.status"), Section: "status"}
-	if c.session == nil {
-		shown.Form, shown.Body = p.newForm(w, r), body
-		p.write(w, r, http.StatusOK, "status", shown)
+	body := statusPage{
+		Known: c.Session != nil, Verdict: say.WordOf("readiness.verdict", verdictOf(ready, degraded)),
+	}
+	shown := frame.Page{Title: texts.Of("page.status"), Section: "status"}
+	if c.Session == nil {
+		shown.Form, shown.Body = p.NewForm(w, r), body
+		p.Write(w, r, http.StatusOK, "status", shown)
 		return
 	}
 	body.Checks = rows
-	if len(c.principals) == 0 {
+	if len(c.Principals) == 0 {
 		body.Roles = p.Gate.Roles()
 	}
-	if c.may(identity.OpsRead) && p.Figures != nil {
+	if c.May(identity.OpsRead) && p.Figures != nil {
 		figures := p.Figures()
 		body.Figures = &figures
 	}
 	shown.Body = body
-	c.page(http.StatusOK, "status", shown)
+	c.Page(http.StatusOK, "status", shown)
 }
 
 // ownChanges is the list of what the person has changed.
-func ownChanges(c *visit, after string, most int) list {
-	return list{
-		operation: "change.list", key: "id", before: newest, most: most,
-		values: map[string]any{"Caller": identity.ReferenceTo(c.identity()), "After": after},
+func ownChanges(c *frame.Visit, after string, most int) frame.List {
+	return frame.List{
+		Operation: "change.list", Key: "id", Before: frame.Newest, Most: most,
+		Values: map[string]any{"Caller": identity.ReferenceTo(c.Identity()), "After": after},
 	}
 }

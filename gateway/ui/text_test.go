@@ -14,7 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 	"adgateway/gateway/visible"
 )
 
@@ -41,35 +45,37 @@ func oddRecord(fields map[string]any) map[string]any {
 }
 
 // oddActions adds the pages of the actions of a kind.
-func oddActions(t *testing.T, k *kind, api given, pages map[string]string) {
+func oddActions(t *testing.T, k *frame.Kind, api given, pages map[string]string) {
 	t.Helper()
-	for i := range k.actions {
-		s := &step{ID: odd, Form: form.Of(k.actions[i].operation), Says: form.Words{odd, odd}, Back: k.at(odd)}
+	for i := range actions[k.HitType] {
+		s := &work.Step{
+			ID: odd, Form: form.Of(actions[k.HitType][i].operation), Says: form.Words{odd, odd}, Back: k.At(odd),
+		}
 		s.Typed = url.Values{"back": {odd}}
 		text, err := json.Marshal(odd)
 		require.NoError(t, err)
-		changes := []plannedChange{
+		changes := []say.PlannedChange{
 			{Field: odd, Before: text, After: text},
-			{Field: odd, Kind: memberChange, Before: text, After: text},
+			{Field: odd, Kind: say.MemberChange, Before: text, After: text},
 		}
-		s.Plan = &plan{Server: odd, Undo: odd, Checks: []planCheck{{odd, odd, odd}}}
-		s.Plan.Objects = []planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
-		s.Warned = []warning{{Message: odd}}
-		name := k.path + " " + k.actions[i].ID
-		pages["preview of "+name] = shownAt(t, api, base, func(c *visit) {
-			showStep(c, http.StatusOK, s, &alert{Text: texts.Raw(odd)}, "")
+		s.Plan = &say.Plan{Server: odd, Undo: odd, Checks: []say.PlanCheck{{Name: odd, State: odd, Message: odd}}}
+		s.Plan.Objects = []say.Planned{{GUID: odd, DistinguishedName: odd, Changes: changes}}
+		s.Warned = []frame.Warning{{Message: odd}}
+		name := k.Path + " " + actions[k.HitType][i].ID
+		pages["preview of "+name] = shownAt(t, api, say.Base, func(c *frame.Visit) {
+			work.ShowStep(c, http.StatusOK, s, &frame.Alert{Text: texts.Raw(odd)}, "")
 		})
 		done := *s
-		done.Result = &answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
-		pages["result of "+name] = shownAt(t, api, base, func(c *visit) {
-			showStep(c, http.StatusOK, &done, nil, odd)
+		done.Result = &frame.Answer{Status: http.StatusOK, Output: odd, Warnings: s.Warned}
+		pages["result of "+name] = shownAt(t, api, say.Base, func(c *frame.Visit) {
+			work.ShowStep(c, http.StatusOK, &done, nil, odd)
 		})
-		pages["form of "+name] = shownAt(t, api, base, func(c *visit) {
+		pages["form of "+name] = shownAt(t, api, say.Base, func(c *frame.Visit) {
 			typed := url.Values{"back": {odd}}
 			for i := range s.Form.Fields {
 				typed.Set(s.Form.Fields[i].Name, odd)
 			}
-			showForm(c, s.Form, draft{Typed: typed})
+			work.ShowForm(c, s.Form, work.Draft{Typed: typed})
 		})
 	}
 }
@@ -81,9 +87,9 @@ func oddPages(t *testing.T) map[string]string {
 		"search.find": nil, "change.list": {oddRecord(map[string]any{})},
 		"job.items": {oddRecord(map[string]any{"line": 1})},
 	}
-	for _, k := range kinds {
-		api[k.reader] = []map[string]any{oddRecord(map[string]any{})}
-		api["search.find"] = append(api["search.find"], oddRecord(map[string]any{"type": k.hitType}))
+	for _, k := range frame.Kinds {
+		api[k.Reader] = []map[string]any{oddRecord(map[string]any{})}
+		api["search.find"] = append(api["search.find"], oddRecord(map[string]any{"type": k.HitType}))
 	}
 	member := oddRecord(map[string]any{"type": "user"})
 	api["group.members"] = []map[string]any{member, oddRecord(map[string]any{})}
@@ -93,7 +99,7 @@ func oddPages(t *testing.T) map[string]string {
 	api["job.list"], api["job.get"] = []map[string]any{job}, []map[string]any{job}
 
 	for i := range listings {
-		api[listings[i].operation] = []map[string]any{
+		api[listings[i].Operation] = []map[string]any{
 			oddRecord(map[string]any{"id": odd, "zoneName": odd, "changes": nil}),
 		}
 	}
@@ -106,49 +112,53 @@ func oddPages(t *testing.T) map[string]string {
 	query := "?q=" + url.QueryEscape(odd) + "&after=" + url.QueryEscape(odd)
 	for i := range listings {
 		l := &listings[i]
-		shown := func(c *visit) { showListing(c, l) }
-		all := query + "&f=" + url.QueryEscape("office eq "+quoted(odd)) + "&back=" + url.QueryEscape(odd)
-		if !l.searches && !l.pages {
+		shown := func(c *frame.Visit) { table.ShowListing(c, l) }
+		all := query + "&f=" + url.QueryEscape("office eq "+table.Quoted(odd)) + "&back=" + url.QueryEscape(odd)
+		if !l.Searches && !l.Pages {
 			all = "" // what has no such text is left out
 		}
-		pages["list of "+l.path] = shownAt(t, api, address(l.path)+all, shown)
-		pages["nothing in "+l.path] = shownAt(t, given{l.operation: nil}, address(l.path)+query, shown)
+		pages["list of "+l.Path] = shownAt(t, api, say.Address(l.Path)+all, shown)
+		pages["nothing in "+l.Path] = shownAt(t, given{l.Operation: nil}, say.Address(l.Path)+query, shown)
 	}
 	pages["search"] = shownAt(t, api, "/ui/search"+query, searchAll)
-	pages["home"] = shownAt(t, api, base, home)
-	pages["tree"] = shownAt(t, api, address("ous"), showTree)
-	pages["unit"] = shownAt(t, api, address("ous", odd), showOU)
+	pages["home"] = shownAt(t, api, say.Base, home)
+	pages["tree"] = shownAt(t, api, say.Address("ous"), showTree)
+	pages["unit"] = shownAt(t, api, say.Address("ous", odd), showOU)
 	for _, path := range partsOfOU {
 		of := inOU(path, odd)
-		some := given{of.operation: {oddRecord(map[string]any{})}}
-		pages[path+" in a unit"] = shownAt(t, some, of.address(), func(c *visit) { showListing(c, of) })
+		some := given{of.Operation: {oddRecord(map[string]any{})}}
+		pages[path+" in a unit"] = shownAt(t, some, of.Address(), func(c *frame.Visit) { table.ShowListing(c, of) })
 	}
 	records := recordsOf(odd)
-	pages["records"] = shownAt(t, api, records.address(), func(c *visit) { showListing(c, records) })
-	pages["zone"] = shownAt(t, api, address("zones", odd), showZone)
-	pages["change"] = shownAt(t, api, address("changes", odd), showChange)
-	for _, k := range kinds {
-		if k.special {
+	pages["records"] = shownAt(t, api, records.Address(), func(c *frame.Visit) { table.ShowListing(c, records) })
+	pages["zone"] = shownAt(t, api, say.Address("zones", odd), showZone)
+	pages["change"] = shownAt(t, api, say.Address("changes", odd), showChange)
+	for _, k := range frame.Kinds {
+		if sections[k.HitType] == nil {
 			continue
 		}
-		shown := func(c *visit) { c.show(k) }
-		pages["a page of "+k.path] = shownAt(t, api, k.at(odd)+query, shown)
+		shown := func(c *frame.Visit) { showObject(c, k) }
+		pages["a page of "+k.Path] = shownAt(t, api, k.At(odd)+query, shown)
 		oddActions(t, k, api, pages)
 	}
-	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *visit) { c.jobs(nil, nil) })
-	pages["a job"] = shownAt(t, api, address("jobs", odd), func(c *visit) { c.job(nil) })
+	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *frame.Visit) { work.ShowJobs(c, nil, nil) })
+	pages["a job"] = shownAt(t, api, say.Address("jobs", odd), func(c *frame.Visit) { work.ShowJob(c, nil) })
 	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
-	pages["audit"] = shownAt(t, api, log, func(c *visit) {
-		c.Log = func(LogFilter) ([]LogLine, error) {
-			line := LogLine{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd}
+	pages["audit"] = shownAt(t, api, log, func(c *frame.Visit) {
+		c.Log = func(frame.LogFilter) ([]frame.LogLine, error) {
+			line := frame.LogLine{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd}
 			line.Targets, line.Given = []string{odd}, []string{odd}
-			return []LogLine{line}, nil
+			return []frame.LogLine{line}, nil
 		}
-		c.audit()
+		showAudit(c)
 	})
-	both := page{Title: texts.Raw(odd), Body: odd}
-	pages["a link"] = shownAt(t, api, base, func(c *visit) { c.write(c.w, c.r, http.StatusOK, "link", both) })
-	pages["a message"] = shownAt(t, api, base, func(c *visit) { c.page(http.StatusOK, "message", both) })
+	both := frame.Page{Title: texts.Raw(odd), Body: odd}
+	pages["a link"] = shownAt(
+		t, api, say.Base, func(c *frame.Visit) { c.Write(c.W, c.R, http.StatusOK, "link", both) },
+	)
+	pages["a message"] = shownAt(
+		t, api, say.Base, func(c *frame.Visit) { c.Page(http.StatusOK, "message", both) },
+	)
 	return pages
 }
 
@@ -166,8 +176,8 @@ var (
 // TestEveryAddressOfAPageIsOne: whatever an id is, an address leads to a page of these, and what
 // was an id is one segment of its path, or one value of its query.
 func TestEveryAddressOfAPageIsOne(t *testing.T) {
-	routes := New(Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}).routes
-	sprite, err := files.ReadFile("assets/icons.svg")
+	routes := New(frame.Options{Log: func(frame.LogFilter) ([]frame.LogLine, error) { return nil, nil }}).Routes
+	sprite, err := frame.Files.ReadFile("assets/icons.svg")
 	require.NoError(t, err)
 	odds := 0
 	for name, text := range oddPages(t) {
@@ -194,8 +204,8 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 			}
 			for key, all := range target.Query() {
 				known := queryNames
-				if operation, is := strings.CutPrefix(target.Path, base+doPath+"/"); is {
-					known = []string{backName, typedName, "ChangeId"}
+				if operation, is := strings.CutPrefix(target.Path, say.Base+say.DoPath+"/"); is {
+					known = []string{work.BackName, frame.TypedName, "ChangeId"}
 					for _, field := range form.Of(operation).Fields {
 						known = append(known, field.Name)
 					}
@@ -210,7 +220,7 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 	}
 	assert.Greater(t, odds, 50)
 	for _, part := range []string{"", ".", ".."} {
-		assert.Equal(t, base, address("jobs", part), "browsers take it for a step upwards")
+		assert.Equal(t, say.Base, say.Address("jobs", part), "browsers take it for a step upwards")
 	}
 }
 
@@ -218,10 +228,10 @@ func TestEveryAddressOfAPageIsOne(t *testing.T) {
 func TestAddressesAreMadeInOnePlace(t *testing.T) {
 	written := regexp.MustCompile(`(?:href|action|src)="((?:\{\{[^}]*\}\}|[^"{])*)"`)
 	whole := regexp.MustCompile(`^(?:[^{}]*|\{\{[^{}]*\}\})$`)
-	all, err := files.ReadDir("templates")
+	all, err := frame.Files.ReadDir("templates")
 	require.NoError(t, err)
 	for _, one := range all {
-		text, err := files.ReadFile("templates/" + one.Name())
+		text, err := frame.Files.ReadFile("templates/" + one.Name())
 		require.NoError(t, err)
 		for _, m := range written.FindAllStringSubmatch(string(text), -1) {
 			assert.Regexp(t, whole, m[1], one.Name())

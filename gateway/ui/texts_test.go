@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -22,6 +24,9 @@ func keysInGo(t *testing.T) (keys []string) {
 	t.Helper()
 	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	below, err := filepath.Glob("*/*.go")
+	require.NoError(t, err)
+	names = append(names, below...)
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -96,7 +101,7 @@ func keysInTemplates() (keys []string) {
 			branch(&n.BranchNode)
 		}
 	}
-	for _, page := range templates[texts.English] {
+	for _, page := range frame.Templates[texts.English] {
 		for _, one := range page.Templates() {
 			if one.Tree != nil {
 				list(one.Tree.Root)
@@ -112,9 +117,9 @@ func TestEveryTextIsInTheTable(t *testing.T) {
 	for _, key := range keys {
 		assert.True(t, texts.Has(key), key)
 	}
-	for field, values := range colors {
+	for field, values := range say.Colors {
 		for value := range values {
-			assert.NotContains(t, wordOf(field, value).Text.In(texts.English), "word.", "%s %v", field, value)
+			assert.NotContains(t, say.WordOf(field, value).Text.In(texts.English), "word.", "%s %v", field, value)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/work"
 )
 
 // ofRoles is an API that refuses calls of some roles, by their names.
@@ -48,11 +50,13 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 				found := given{"search.find": {{"type": "user", "guid": "g", "name": "Lea"}}}
 				api := ofRoles{found, map[string]*problem.Error{role: c.refusal}}
 				w := httptest.NewRecorder()
-				v := &visit{
-					Pages: New(Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}),
-					w:     w, r: httptest.NewRequest(http.MethodGet, "/ui/search?q=lea", nil), session: &signin.Session{},
-					principals: []*identity.Principal{
-						{Name: "Berlin", Scopes: []identity.Scope{identity.All}}, {Name: "All", Scopes: []identity.Scope{identity.All}},
+				v := &frame.Visit{
+					Pages: New(frame.Options{API: api, Gate: signin.NewGate(signin.Options{}), Client: somewhere}),
+					W:     w, R: httptest.NewRequest(http.MethodGet, "/ui/search?q=lea", nil), Session: &signin.Session{},
+					Principals: []*identity.Principal{
+						{
+							Name: "Berlin", Scopes: []identity.Scope{identity.All},
+						}, {Name: "All", Scopes: []identity.Scope{identity.All}},
 					},
 				}
 				searchAll(v)
@@ -75,13 +79,15 @@ func TestAPlanIsAppliedInItsRole(t *testing.T) {
 		one := &identity.Principal{Name: "narrow", Scopes: []identity.Scope{identity.All}, Limits: narrow}
 		two := &identity.Principal{Name: "wide", Scopes: []identity.Scope{identity.All}}
 		for _, all := range [][]*identity.Principal{{one, two}, {two, one}} {
-			v := &visit{principals: all}
+			v := &frame.Visit{Principals: all}
 			for _, p := range all {
-				found := v.current(roleOf(p))
+				found := work.RoleNow(v, work.RoleOf(p))
 				require.NotNil(t, found)
 				assert.Equal(t, p.Name, found.Name, kinds.Field(i).Name)
 			}
 		}
-		assert.Nil(t, (&visit{principals: []*identity.Principal{two}}).current(roleOf(one)), kinds.Field(i).Name)
+		assert.Nil(t, work.RoleNow(
+			&frame.Visit{Principals: []*identity.Principal{two}}, work.RoleOf(one),
+		), kinds.Field(i).Name)
 	}
 }

@@ -28,7 +28,11 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // given are the records that the API of a test answers with, by operation. It refuses others.
@@ -50,8 +54,8 @@ func (g given) Call(_ context.Context, operation string, _ call.Call) (call.Answ
 	return call.Answer{Records: bytes.Join(all, []byte(","))}, nil
 }
 
-func (given) Readiness(context.Context, *identity.Principal) ([]Check, bool) { return nil, true }
-func (given) Proved(*http.Request)                                           {}
+func (given) Readiness(context.Context, *identity.Principal) ([]frame.Check, bool) { return nil, true }
+func (given) Proved(*http.Request)                                                 {}
 
 // refusing is an API that refuses all calls.
 type refusing struct{ given }
@@ -64,18 +68,18 @@ func (refusing) Call(context.Context, string, call.Call) (call.Answer, error) {
 func somewhere(*http.Request) netip.Addr { return netip.Addr{} }
 
 // shownAt returns a page as somebody with all rights sees it.
-func shownAt(t *testing.T, api API, address string, show func(*visit)) string {
+func shownAt(t *testing.T, api frame.API, address string, show func(*frame.Visit)) string {
 	t.Helper()
 	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, address, nil)
-	if _, guid, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, base), "/"); guid != "" {
+	if _, guid, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, say.Base), "/"); guid != "" {
 		for _, name := range []string{"guid", "id", "zone", "path"} {
 			r.SetPathValue(name, guid)
 		}
 	}
 	gate := signin.NewGate(signin.Options{Record: func(signin.Event) {}})
-	show(&visit{
-		Pages: New(Options{API: api, Gate: gate, Client: somewhere}), w: w, r: r,
-		session: &signin.Session{Name: "somebody", Kind: identity.KindPerson}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+	show(&frame.Visit{
+		Pages: New(frame.Options{API: api, Gate: gate, Client: somewhere}), W: w, R: r,
+		Session: &signin.Session{Name: "somebody", Kind: identity.KindPerson}, Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
 	})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	return w.Body.String()
@@ -156,12 +160,17 @@ func everyValue(fields []string, check func(map[string]any)) {
 	}
 }
 
+// showKind shows an object of a type.
+func showKind(hitType string) func(*frame.Visit) {
+	return func(c *frame.Visit) { showObject(c, frame.KindOf(hitType)) }
+}
+
 func TestWordsOfMembers(t *testing.T) {
 	for _, kind := range schema.MemberTypes {
 		everyValue([]string{"enabled"}, func(r map[string]any) {
 			r["type"], r["guid"], r["name"] = kind, "m", "Somebody"
 			api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-			page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
+			page := shownAt(t, api, "/ui/groups/g", func(c *frame.Visit) { showObject(c, frame.KindOf("group")) })
 			cell := between(t, page, `<td class="state">`, "</td>")
 			assert.Equal(t, expected(r, "enabled"), badges(cell), "%v", r)
 			assert.Equal(t, r["enabled"] == nil, cell == "–", "%v", r)
@@ -174,11 +183,11 @@ func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
 		api := given{"group.get": {{"guid": "g", "name": "Group"}}, "group.members": {r}, "change.list": nil}
-		page := shownAt(t, api, "/ui/groups/g", func(c *visit) { c.show(kindOf("group")) })
+		page := shownAt(t, api, "/ui/groups/g", func(c *frame.Visit) { showObject(c, frame.KindOf("group")) })
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Somebody from Group"`), "%v", r)
 
 		r["type"] = "Security"
-		page = shownAt(t, person(nil, nil, r), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
+		page = shownAt(t, person(nil, nil, r), "/ui/people/g", showKind("user"))
 		assert.Equal(t, r["primary"] != true, strings.Contains(page, `aria-label="Remove Lea Weber from Somebody"`), "%v", r)
 		assert.Equal(t, r["primary"] == true, strings.Contains(page, "Security, primary group"), "%v", r)
 	})
@@ -199,7 +208,7 @@ func person(record, logon map[string]any, groups ...map[string]any) given {
 
 func TestWordsOfPeopleAndComputers(t *testing.T) {
 	everyValue([]string{"enabled", "lockedOut", "changePasswordNextLogon"}, func(r map[string]any) {
-		page := shownAt(t, person(r, nil), "/ui/people/g", func(c *visit) { c.show(kindOf("user")) })
+		page := shownAt(t, person(r, nil), "/ui/people/g", showKind("user"))
 		assert.Equal(t, append(expected(r, "enabled", "lockedOut", "changePasswordNextLogon"), "warn not known"), // nothing is known of the logon
 			badges(between(t, page, `<h2 id="card-account">`, "</dl>")), "%v", r)
 		offered := []string{}
@@ -222,20 +231,20 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 	everyValue([]string{"enabled"}, func(r map[string]any) {
 		r["guid"], r["computerName"] = "g", "PC"
-		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", func(c *visit) { c.show(kindOf("computer")) })
+		page := shownAt(t, given{"computer.get": {r}, "change.list": nil}, "/ui/computers/g", showKind("computer"))
 		assert.Equal(t, expected(r, "enabled"), badges(between(t, page, `<h2 id="card-about">`, "</dl>")), "%v", r)
 	})
 }
 
 // Every badge of the tables above is in a test, so that a new one is not forgotten.
 func TestEveryFlagHasAnExpectation(t *testing.T) {
-	for field, values := range colors {
+	for field, values := range say.Colors {
 		if strings.Contains(field, ".") {
 			continue
 		}
 		require.Contains(t, says, field)
 		for value := range values {
-			w := wordOf(field, value)
+			w := say.WordOf(field, value)
 			said := strings.TrimSpace(string(w.Color) + " " + w.Text.In(texts.English))
 			assert.Equal(t, says[field][value], said, "%s %v", field, value)
 		}
@@ -247,17 +256,17 @@ func TestEveryNamedValueHasAWord(t *testing.T) {
 		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
 	} {
 		for _, value := range values {
-			assert.Contains(t, colors[field], any(value), field)
+			assert.Contains(t, say.Colors[field], any(value), field)
 		}
 	}
 	for _, mode := range jobstate.Modes {
-		assert.Contains(t, modes, jobstate.Mode(mode))
+		assert.Contains(t, work.Modes, jobstate.Mode(mode))
 	}
-	assert.Equal(t, word{Text: texts.Raw("new")}, wordOf("job.state", "new"), "of a newer API")
-	assert.Equal(t, word{}, wordOf("enabled", []any{true}))
+	assert.Equal(t, say.Word{Text: texts.Raw("new")}, say.WordOf("job.state", "new"), "of a newer API")
+	assert.Equal(t, say.Word{}, say.WordOf("enabled", []any{true}))
 	codes := []string{}
-	for _, row := range logons {
-		codes = append(codes, row.code)
+	for _, row := range say.Logons {
+		codes = append(codes, row.Code)
 	}
 	for _, field := range schema.LogonState.Fields {
 		if field.Name == "verdicts" {
@@ -297,7 +306,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 			verdicts = append(verdicts, map[string]any{"code": code, "text": "because of " + code, "since": nil, "until": nil})
 		}
 		api := person(map[string]any{"enabled": true}, map[string]any{"canLogOn": c.can, "verdicts": verdicts})
-		page := shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
+		page := shownAt(t, api, "/ui/people/g", showKind("user"))
 		part := between(t, page, `<section class="box verdict `, "</section>")
 		m := regexp.MustCompile(`^(\w+)" aria.*<h2 id="v">([^<]*)</h2>`).FindStringSubmatch(part)
 		require.Len(t, m, 3, part)
@@ -331,7 +340,7 @@ func TestTimesThatAreNull(t *testing.T) {
 		"unreadable":      {nil, logon("unknown", nil), "not known", "not known"},
 		"no logon at all": {nil, nil, "not known", "not known"},
 	} {
-		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", func(v *visit) { v.show(kindOf("user")) })
+		page := shownAt(t, person(c.record, c.logon), "/ui/people/g", showKind("user"))
 		facts := factsIn(page)
 		assert.Equal(t, []string{c.set, c.expires}, []string{facts["Password set"], facts["Password expires"]}, name)
 		assert.Equal(t, "never", facts["Account expires"], name)
@@ -344,7 +353,7 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 		api := person(nil, nil)
 		values["name"] = "Policy"
 		api["user.passwordPolicy"] = []map[string]any{values}
-		return factsIn(between(t, shownAt(t, api, "/ui/people/g", func(v *visit) { v.show(kindOf("user")) }), "Password policy: Policy", "</details>"))
+		return factsIn(between(t, shownAt(t, api, "/ui/people/g", showKind("user")), "Password policy: Policy", "</details>"))
 	}
 	assert.Equal(t, map[string]string{"Length": "not known", "Not again": "not known", "Locks out": "not known"},
 		policy(map[string]any{"minLength": nil, "complexity": nil, "historyCount": nil, "lockoutThreshold": nil}))
@@ -357,20 +366,20 @@ func TestPolicyThatCannotBeRead(t *testing.T) {
 func TestReadinessHasAWordForEachState(t *testing.T) {
 	for _, c := range []struct {
 		ok, degraded bool
-		says         word
+		says         say.Word
 	}{
-		{true, false, word{texts.Of("word.readiness.ok.true"), good}}, {true, true, word{texts.Of("word.readiness.degraded.true"), warn}}, {false, false, word{texts.Of("word.readiness.ok.false"), bad}}, {false, true, word{texts.Of("word.readiness.ok.false"), bad}},
+		{true, false, say.Word{Text: texts.Of("word.readiness.ok.true"), Color: say.Good}}, {true, true, say.Word{Text: texts.Of("word.readiness.degraded.true"), Color: say.Warn}}, {false, false, say.Word{Text: texts.Of("word.readiness.ok.false"), Color: say.Bad}}, {false, true, say.Word{Text: texts.Of("word.readiness.ok.false"), Color: say.Bad}},
 	} {
-		assert.Equal(t, c.says, rowOf(Check{OK: c.ok, Degraded: c.degraded}).Word)
+		assert.Equal(t, c.says, rowOf(frame.Check{OK: c.ok, Degraded: c.degraded}).Word)
 	}
 }
 
 // An alert and "there is nothing" are never shown at once: what could not be read is not
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
-	for name, show := range map[string]func(*visit){
-		"changes": func(c *visit) { showListing(c, listingAt("changes")) }, "jobs": func(c *visit) { c.jobs(nil, nil) },
-		"search": searchAll, "audit": (*visit).audit, "people": func(c *visit) { showListing(c, listingAt("people")) },
+	for name, show := range map[string]func(*frame.Visit){
+		"changes": func(c *frame.Visit) { table.ShowListing(c, listingAt("changes")) }, "jobs": func(c *frame.Visit) { work.ShowJobs(c, nil, nil) },
+		"search": searchAll, "audit": showAudit, "people": func(c *frame.Visit) { table.ShowListing(c, listingAt("people")) },
 	} {
 		for _, refused := range []bool{false, true} {
 			w := httptest.NewRecorder()
@@ -378,14 +387,14 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 			if refused {
 				address += "&day=none"
 			}
-			api := API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.listAll": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
+			api := frame.API(given{"change.list": nil, "job.list": nil, "search.find": nil, "user.listAll": nil, "user.get": nil, "group.get": nil, "computer.get": nil})
 			if refused {
 				api = refusing{}
 			}
-			pages := New(Options{API: api, Client: somewhere, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
-				Log: func(LogFilter) ([]LogLine, error) { return nil, nil }})
-			show(&visit{Pages: pages, w: w, r: httptest.NewRequest(http.MethodGet, address, nil),
-				session: &signin.Session{Name: "somebody"}, principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}}})
+			pages := New(frame.Options{API: api, Client: somewhere, Gate: signin.NewGate(signin.Options{Record: func(signin.Event) {}}),
+				Log: func(frame.LogFilter) ([]frame.LogLine, error) { return nil, nil }})
+			show(&frame.Visit{Pages: pages, W: w, R: httptest.NewRequest(http.MethodGet, address, nil),
+				Session: &signin.Session{Name: "somebody"}, Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}}})
 			assert.Equal(t, refused, strings.Contains(w.Body.String(), `role="alert"`), name)
 			assert.Equal(t, !refused, strings.Contains(w.Body.String(), `class="card void"`), name)
 		}
@@ -394,11 +403,14 @@ func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 
 func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 	titles := func(scopes ...identity.Scope) (all []string) {
-		c := &visit{Pages: &Pages{Options: Options{Log: func(LogFilter) ([]LogLine, error) { return nil, nil }}}}
+		c := &frame.Visit{Pages: &frame.Pages{
+			Options: frame.Options{Log: func(frame.LogFilter) ([]frame.LogLine, error) { return nil, nil }},
+			Console: frame.Console{Menu: menu},
+		}}
 		if len(scopes) > 0 {
-			c.principals = []*identity.Principal{{Scopes: scopes}}
+			c.Principals = []*identity.Principal{{Scopes: scopes}}
 		}
-		for _, section := range nav(c, "status") {
+		for _, section := range frame.Nav(c, "status") {
 			for _, tab := range section.Tabs {
 				all = append(all, tab.Title.In(texts.English))
 			}
@@ -416,20 +428,20 @@ func TestTheMenuHasWhatOneMayUse(t *testing.T) {
 
 func TestProgressOfJobs(t *testing.T) {
 	for name, c := range map[string]struct {
-		job  job
+		job  work.Job
 		said string
 		max  int
 		made int
 	}{
-		"rejected":           {job{State: "rejected", Mode: "run", Percent: 100}, "Nothing was run", 0, 0},
-		"checked":            {job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items checked, none is changed", 2, 0},
-		"being checked":      {job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, "1 of 4 items checked, none is changed", 4, 0},
-		"validated":          {job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, "0 of 2 items done", 2, 0},
-		"running":            {job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, "2 of 4 items, 50 %", 4, 2},
-		"done":               {job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items, 100 %", 2, 2},
-		"of a newer gateway": {job{State: "done", Mode: "new", Total: 1, Done: 1, Percent: 100}, "1 of 1 items, 100 %", 1, 1},
+		"rejected":           {work.Job{State: "rejected", Mode: "run", Percent: 100}, "Nothing was run", 0, 0},
+		"checked":            {work.Job{State: "ready", Mode: "dryRun", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items checked, none is changed", 2, 0},
+		"being checked":      {work.Job{State: "running", Mode: "dryRun", Total: 4, Waiting: 3, Done: 1, Percent: 25}, "1 of 4 items checked, none is changed", 4, 0},
+		"validated":          {work.Job{State: "ready", Mode: "validate", Total: 2, Waiting: 2}, "0 of 2 items done", 2, 0},
+		"running":            {work.Job{State: "running", Mode: "run", Total: 4, Waiting: 1, Running: 1, Done: 2, Percent: 50}, "2 of 4 items, 50 %", 4, 2},
+		"done":               {work.Job{State: "done", Mode: "run", Total: 2, Done: 1, Failed: 1, Percent: 100}, "2 of 2 items, 100 %", 2, 2},
+		"of a newer gateway": {work.Job{State: "done", Mode: "new", Total: 1, Done: 1, Percent: 100}, "1 of 1 items, 100 %", 1, 1},
 	} {
-		p := c.job.progress()
+		p := c.job.Progress()
 		assert.Equal(t, c.said, p.Text.In(texts.English), name)
 		assert.Equal(t, []int{c.max, c.made}, []int{p.Max, p.Made}, name)
 	}
@@ -470,7 +482,7 @@ func TestTemplatesDecideNothing(t *testing.T) {
 			branch(&n.BranchNode, false)
 		}
 	}
-	for page, parsed := range templates[texts.English] {
+	for page, parsed := range frame.Templates[texts.English] {
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				walk(page+" "+one.Name(), one.Tree.Root)
@@ -508,8 +520,8 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 		}
 	}
 	for _, body := range []any{
-		page{}, searchPage{}, listPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		stepPage{}, formPage{}, jobPage{}, jobRow{}, madeRow{}, statusPage{}, auditPage{}, signInPage{},
+		frame.Page{}, searchPage{}, table.ListPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
+		work.StepPage{}, work.FormPage{}, work.JobPage{}, work.JobRow{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}
@@ -541,10 +553,10 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 			assert.Equal(t, name, p.Name, operation)
 		}
 	}
-	for _, k := range kinds {
-		check(k.reader, k.object)
-		for i := range k.actions {
-			a := k.actions[i]
+	for _, k := range frame.Kinds {
+		check(k.Reader, k.Object)
+		for i := range actions[k.HitType] {
+			a := actions[k.HitType][i]
 			names := append(slices.Collect(maps.Keys(a.values)), append(a.asks, a.target, "DryRun", "PlanId")...)
 			if a.Inline {
 				names = append(names, a.input)
@@ -552,25 +564,25 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 			check(a.operation, names...)
 		}
 	}
-	for _, control := range jobControls {
-		check(control.operation, jobID)
+	for _, control := range work.JobControls {
+		check(control.Operation, work.JobID)
 	}
 	check("job.list", "Limit", "After")
-	check("job.get", jobID)
-	check("job.items", jobID, "State", "Limit")
+	check("job.get", work.JobID)
+	check("job.items", work.JobID, "State", "Limit")
 	for i := range listings {
 		l := &listings[i]
-		check(l.operation, slices.Collect(maps.Keys(l.fixed))...)
-		if l.pages {
-			check(l.operation, "Limit", "After")
+		check(l.Operation, slices.Collect(maps.Keys(l.Fixed))...)
+		if l.Pages {
+			check(l.Operation, "Limit", "After")
 		}
-		if l.searches {
-			check(l.operation, "Text", "Filter", "Count")
+		if l.Searches {
+			check(l.Operation, "Text", "Filter", "Count")
 		}
-		for _, m := range l.many {
-			check(m.operation, l.object)
-			if m.asks != "" {
-				check(m.operation, m.asks)
+		for _, m := range l.Many {
+			check(m.Operation, l.Object)
+			if m.Asks != "" {
+				check(m.Operation, m.Asks)
 			}
 		}
 	}
@@ -582,8 +594,8 @@ func TestTheOperationsOfThePagesExist(t *testing.T) {
 	}
 	check("search.find", "Text", "Type", "Limit")
 	check("change.list", "Object", "Caller", "Limit", "After")
-	check("group.members", kindOf("group").object, "Limit", "After")
+	check("group.members", frame.KindOf("group").Object, "Limit", "After")
 	for _, operation := range []string{"user.logonState", "user.passwordPolicy", "membership.list"} {
-		check(operation, kindOf("user").object)
+		check(operation, frame.KindOf("user").Object)
 	}
 }

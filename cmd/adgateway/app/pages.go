@@ -19,6 +19,8 @@ import (
 	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/ui"
+	"adgateway/gateway/ui/figures"
+	"adgateway/gateway/ui/frame"
 	"adgateway/ps"
 	"adgateway/ps/servers"
 )
@@ -32,7 +34,7 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
-		pages := ui.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
 		pages.EndPoint = func(r *http.Request) []byte { return gateway.EndPointOf(r, s.certificate.endPoint) }
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
@@ -57,10 +59,10 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 }
 
 // listable returns the operations that lists may have, for the pages.
-func listable() (all []ui.Change) {
+func listable() (all []frame.Change) {
 	for _, op := range ops.Table() {
 		if op.Listable() {
-			all = append(all, ui.Change{ID: op.ID, Summary: op.Summary, Scope: op.Scope})
+			all = append(all, frame.Change{ID: op.ID, Summary: op.Summary, Scope: op.Scope})
 		}
 	}
 	return all
@@ -102,16 +104,16 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 }
 
 // figures returns what the status page shows of sessions, servers and calls.
-func (s *Stack) figures() ui.Figures {
+func (s *Stack) figures() figures.Figures {
 	stats := s.Pool.Stats()
 	directory, dns := s.Servers.Status()
-	f := ui.Figures{Certificate: s.certificateExpires(), Minutes: s.Gateway.LastHour()}
+	f := figures.Figures{Certificate: s.certificateExpires(), Minutes: s.Gateway.LastHour()}
 	for _, lane := range []struct {
 		name   ps.Lane
 		server servers.Status
 	}{{ps.Directory, directory}, {ps.DNS, dns}} {
 		now := stats[lane.name]
-		f.Lanes = append(f.Lanes, ui.Lane{
+		f.Lanes = append(f.Lanes, figures.Lane{
 			Name: string(lane.name), Busy: now.Busy, Idle: now.Idle, Starting: now.Starting, Max: now.Size, Waiting: now.Waiting, Trouble: now.Reason,
 			Server: lane.server.Pinned, Since: lane.server.Since, Failovers: lane.server.Failovers,
 		})
@@ -120,17 +122,17 @@ func (s *Stack) figures() ui.Figures {
 }
 
 // auditLines returns what reads the audit log for the pages; nil if there is none.
-func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, error) {
+func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLine, error) {
 	if !audited(c) {
 		return nil
 	}
-	return func(f ui.LogFilter) (lines []ui.LogLine, err error) {
+	return func(f frame.LogFilter) (lines []frame.LogLine, err error) {
 		filter := audit.Filter{
 			Since: f.Day, Until: f.Day.AddDate(0, 0, 1), Who: f.Who, Target: f.Target, Names: f.Names,
 		}
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
-			line := ui.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
+			line := frame.LogLine{Time: call.Time, From: call.From, Operation: call.Operation, Outcome: r.State(), RequestID: call.RequestID}
 			if call.Who != nil {
 				line.Who, line.Kind = call.Who.Name, call.Who.Kind
 			}
@@ -174,7 +176,7 @@ func targetsOf(r *audit.Record) (all []string) {
 
 // readable reports whether the person who reads lines of the audit may see one of a call. Its own
 // sign-ins it sees without any role.
-func readable(f ui.LogFilter, c change.Call) bool {
+func readable(f frame.LogFilter, c change.Call) bool {
 	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
 		return change.SightOf(p).SeeCall(c)
 	})

@@ -1,0 +1,104 @@
+// Package figures has the figures of how the gateway works that the status page shows.
+package figures
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Figures are what the status page shows to those who may read how the gateway works.
+type Figures struct {
+	Lanes       []Lane
+	Certificate time.Time // when it ends; zero: there is none
+	Minutes     []Minute  // the last hour, the oldest first
+}
+
+// Lane is a lane of PowerShell sessions, and the server that it works with.
+type Lane struct {
+	Name                               string
+	Busy, Idle, Starting, Max, Waiting int
+	Server                             string    // empty: none answers
+	Since                              time.Time // when it was pinned
+	Failovers                          int
+	Trouble                            string // why sessions cannot be started; empty: they can
+}
+
+// Minute are the calls of a minute.
+type Minute struct {
+	Start  time.Time
+	Calls  int
+	Errors int // of these, with a status of 500 or above
+}
+
+// SinceText returns when the server was pinned, for the functions of templates.
+func (l Lane) SinceText() string { return stamp(l.Since) }
+
+// Ends returns when the certificate ends, for the functions of templates.
+func (f Figures) Ends() string { return stamp(f.Certificate) }
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Sum returns all calls and errors of the hour.
+func (f Figures) Sum() (sum Minute) {
+	for _, m := range f.Minutes {
+		sum.Calls += m.Calls
+		sum.Errors += m.Errors
+	}
+	return sum
+}
+
+// quarter is a part of the hour, a row of the table that says the same as the graph.
+type quarter struct {
+	From, To      string
+	Calls, Errors int
+}
+
+// Quarters returns the hour in four parts.
+func (f Figures) Quarters() []quarter {
+	var all []quarter
+	for from := 0; from < len(f.Minutes); from += 15 {
+		part := f.Minutes[from:min(from+15, len(f.Minutes))]
+		sum := Figures{Minutes: part}.Sum()
+		all = append(all, quarter{
+			part[0].Start.UTC().Format("15:04"),
+			part[len(part)-1].Start.Add(time.Minute).UTC().Format("15:04"), sum.Calls, sum.Errors,
+		})
+	}
+	return all
+}
+
+// The size of the graph, in its own units: a minute is four wide.
+const (
+	graphStep   = 4
+	graphHeight = 60
+)
+
+// Width returns that of the graph.
+func (f Figures) Width() int { return graphStep * len(f.Minutes) }
+
+// Calls returns the graph of the calls as a path of SVG.
+func (f Figures) Calls() string { return f.bars(func(m Minute) int { return m.Calls }) }
+
+// Errors returns the graph of the errors as a path of SVG.
+func (f Figures) Errors() string { return f.bars(func(m Minute) int { return m.Errors }) }
+
+func (f Figures) bars(value func(Minute) int) string {
+	most := 1
+	for _, m := range f.Minutes {
+		most = max(most, m.Calls)
+	}
+	var path strings.Builder
+	for i, m := range f.Minutes {
+		if n := value(m); n > 0 {
+			height := max(1, n*graphHeight/most)
+			fmt.Fprintf(&path, "M%d %dv%dh3v-%dz", i*graphStep, graphHeight-height, height, height)
+		}
+	}
+	return path.String()
+}

@@ -1,0 +1,161 @@
+package frame
+
+import (
+	"net/http"
+	"strings"
+	"unicode"
+
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// section is a group of links of the menu.
+type section struct {
+	Title texts.Text
+	Tabs  []tab
+}
+
+// tab is a link of the menu.
+type tab struct {
+	Path    string
+	Title   texts.Text
+	Icon    string
+	Current bool
+}
+
+// MenuRow is a row of the menu: a page, and who may see it.
+type MenuRow struct {
+	Section, Path, Icon string
+	May                 func(*Visit) bool
+}
+
+// Nav returns the links to the pages that the person may use. Current is the path of the page.
+func Nav(c *Visit, current string) (all []section) {
+	last := ""
+	for _, p := range c.Menu {
+		if !p.May(c) {
+			continue
+		}
+		if p.Section != last || len(all) == 0 {
+			all = append(all, section{})
+			if last = p.Section; last != "" {
+				all[len(all)-1].Title = texts.Of("frame." + last)
+			}
+		}
+		one := tab{say.Address(p.Path), texts.Of("page." + p.Path), p.Icon, current == p.Path}
+		if p.Path == "home" {
+			one.Path = say.Base
+		}
+		at := &all[len(all)-1].Tabs
+		*at = append(*at, one)
+	}
+	return all
+}
+
+// Initials returns the first letters of a name, which stand for it where there is no room.
+func Initials(name string) string {
+	if _, account, has := strings.Cut(name, `\`); has {
+		name = account
+	}
+	var letters []rune
+	between := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for word := range strings.FieldsFuncSeq(name, between) {
+		letters = append(letters, unicode.ToUpper([]rune(word)[0]))
+	}
+	switch {
+	case len(letters) == 0:
+		return "?"
+	case len(letters) > 2:
+		letters = []rune{letters[0], letters[len(letters)-1]}
+	}
+	return string(letters)
+}
+
+// look is how a person wants the pages, which a cookie keeps.
+type look struct {
+	Lang  texts.Lang
+	theme string // light or dark; empty: as the system has it
+	keys  string // off: the key "/" is not taken
+}
+
+// The cookie of a look is not a secret, and sign-out leaves it.
+const lookSuffix = "-look"
+
+// lookSeconds is how long a browser keeps a look.
+const lookSeconds = 365 * 24 * 60 * 60
+
+var themes = []string{"", "light", "dark"}
+
+// LookOf returns how the person wants the pages. Without a choice the browser's language counts.
+func (p *Pages) LookOf(r *http.Request) look {
+	l := look{Lang: texts.Accepted(r.Header.Get("Accept-Language"))}
+	kept, err := r.Cookie(p.CookieName(r) + lookSuffix)
+	if err != nil {
+		return l
+	}
+	for part := range strings.SplitSeq(kept.Value, ".") {
+		if lang, known := texts.Named(part); known {
+			l.Lang = lang
+		}
+		switch part {
+		case "light", "dark":
+			l.theme = part
+		case "off":
+			l.keys = part
+		}
+	}
+	return l
+}
+
+// setLook keeps how the person wants the pages, and shows the page again.
+func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
+	l, given := p.LookOf(r), r.PostForm
+	if given.Has("theme") {
+		l.theme, l.keys = given.Get("theme"), "off"
+		if given.Get("keys") != "" {
+			l.keys = ""
+		}
+	}
+	if lang, known := texts.Named(given.Get("lang")); known {
+		l.Lang = lang
+	}
+	parts := []string{l.Lang.Code()}
+	for _, part := range []string{l.theme, l.keys} {
+		if part == "light" || part == "dark" || part == "off" {
+			parts = append(parts, part)
+		}
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: p.CookieName(r) + lookSuffix, Value: strings.Join(parts, "."), Path: "/", MaxAge: lookSeconds,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
+	})
+	http.Redirect(w, r, Next(given.Get("next")), http.StatusSeeOther)
+}
+
+// language is one that the pages can be shown in instead.
+type language struct{ Code, Name string }
+
+// framed adds to a page what its frame shows.
+func (l look) framed(shown *Page, r *http.Request) {
+	shown.Lang, shown.Theme, shown.Keys = l.Lang, l.theme, l.keys
+	shown.Here = say.Base
+	if r.Method == http.MethodGet {
+		shown.Here = r.URL.RequestURI()
+	}
+	for _, theme := range themes {
+		name := theme
+		if name == "" {
+			name = "system"
+		}
+		shown.Themes = append(
+			shown.Themes, Choice{ID: theme, Label: texts.Of("frame.look." + name), Chosen: theme == l.theme},
+		)
+	}
+	for _, other := range texts.Langs {
+		if other != l.Lang {
+			shown.Languages = append(
+				shown.Languages, language{other.Code(), texts.Of("language." + other.Code()).In(other)},
+			)
+		}
+	}
+}

@@ -1,0 +1,391 @@
+// Package frame is what all pages of the console have in common: who is signed in, the calls that a
+// page makes as that person, lists over several roles, the menu, the look and the rendering.
+//
+// The pages reach the directory only by calls of operations, which they make as the person who is
+// signed in ([API]). So the scopes, limits, rates, plans and audit of the API apply to them.
+package frame
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/figures"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// Options configure the pages. API, Gate and Client are required.
+type Options struct {
+	API  API
+	Gate *signin.Gate
+	// Client returns the address of a request's client, which may be behind a proxy.
+	Client func(*http.Request) netip.Addr
+	// EndPoint returns the bindings of the TLS connection of a request's client; nil, or no bindings: it is
+	// not known.
+	EndPoint func(*http.Request) []byte
+
+	Sandbox bool // says so on every page
+	// Unencrypted serves plain HTTP to browsers on this machine, for the sandbox.
+	Unencrypted bool
+	Version     string
+	Manual      string // address of the manual, such as "/manual/"; empty: it is not served
+	Hint        string // how to sign in to the sandbox; empty: nothing
+
+	// Changes are the operations that a list may have.
+	Changes []Change
+
+	// Figures returns how the gateway works at this moment. Nil: it is not shown.
+	Figures func() figures.Figures
+	// Log returns lines of the audit log, the newest first. Nil: there is none.
+	Log func(LogFilter) ([]LogLine, error)
+}
+
+// Pages serves the pages. It is safe for concurrent use.
+type Pages struct {
+	Options
+	Console
+	Routes *http.ServeMux
+	sites  *http.CrossOriginProtection
+}
+
+// Console is what the frame of each page has from the pages in it.
+type Console struct {
+	Menu []MenuRow
+	Said func(*Visit) *Done // what was done, of which a page begins with a message; nil: nothing
+}
+
+// NewPages returns pages without routes.
+func NewPages(o Options, of Console) *Pages {
+	p := &Pages{Options: o, Console: of, Routes: http.NewServeMux(), sites: http.NewCrossOriginProtection()}
+	p.Routes.HandleFunc("GET /ui/assets/{version}/{name}", asset)
+	p.Routes.HandleFunc("GET /ui/signin", p.showSignIn)
+	p.Routes.HandleFunc("POST /ui/signin", p.form(p.signIn))
+	p.Routes.HandleFunc("GET "+TicketPath, p.ticket)
+	p.Routes.HandleFunc("GET /ui/link/{code}", p.showLink)
+	p.Routes.HandleFunc("POST /ui/link/{code}", p.form(p.useLink))
+	p.Routes.HandleFunc("POST /ui/signout", p.form(p.signOut))
+	p.Routes.HandleFunc("POST /ui/look", p.form(p.setLook))
+	p.Routes.HandleFunc("/ui/", p.NotFound)
+	return p
+}
+
+// Get shows a page to people who are signed in.
+func (p *Pages) Get(path string, shown func(*Visit)) {
+	p.Routes.HandleFunc("GET "+path, p.person(shown))
+}
+
+// Post takes a form of people who are signed in.
+func (p *Pages) Post(path string, taken func(*Visit)) {
+	p.Routes.HandleFunc("POST "+path, p.form(p.person(taken)))
+}
+
+// The prefix __Host- makes browsers refuse the cookie from plain HTTP and from other
+// hosts of the domain. It needs the attribute Secure, with which no cookie would be
+// kept on the sandbox's plain HTTP; so its cookie has another name.
+const (
+	secureCookie = "__Host-adgateway"
+	plainCookie  = "adgateway"
+)
+
+// headers of every page.
+var headers = map[string]string{
+	"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+	"X-Content-Type-Options":  "nosniff",
+	"X-Frame-Options":         "DENY",
+	// With no-referrer, browsers would send the origin "null" with forms.
+	"Referrer-Policy":              "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Permissions-Policy":           "camera=(), geolocation=(), microphone=()",
+	"Cache-Control":                "no-store",
+}
+
+const formLimit = 64 << 10 // bytes
+
+// Rights returns what a person may do now, whether at a page or not: one principal for each role.
+func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
+	return p.Gate.Rights(ctx, sid)
+}
+
+// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+func (p *Pages) Tickets() authn.Tickets {
+	if !p.Gate.Tickets() {
+		return nil
+	}
+	return p.Gate
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range headers {
+		w.Header().Set(name, value)
+	}
+	switch {
+	case r.TLS == nil && !(p.Unencrypted && local(r)):
+		p.plain(w, r, http.StatusForbidden, texts.Of("frame.plain"), texts.Of("frame.plain.text"))
+	case p.sites.Check(r) != nil:
+		p.plain(w, r, http.StatusForbidden, texts.Of("form.foreign"), texts.Of("form.foreign.text"))
+	default:
+		p.Routes.ServeHTTP(w, r)
+	}
+}
+
+// local reports whether a browser on this machine asks for this machine by its name or
+// address. A name of another site may have been made to lead here.
+func local(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		host = r.Host
+	}
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	peer, _ := netip.ParseAddrPort(r.RemoteAddr)
+	named := strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
+	return peer.Addr().Unmap().IsLoopback() && named
+}
+
+func (p *Pages) NotFound(w http.ResponseWriter, r *http.Request) {
+	p.plain(w, r, http.StatusNotFound, texts.Of("frame.noPage"), texts.Of("frame.noPage.text"))
+}
+
+// Cookie returns the value of the cookie; empty: there is none.
+func (p *Pages) Cookie(r *http.Request) string {
+	found, err := r.Cookie(p.CookieName(r))
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (p *Pages) CookieName(r *http.Request) string {
+	if r.TLS != nil {
+		return secureCookie
+	}
+	return plainCookie
+}
+
+// setCookie sets the cookie until the browser ends; an empty value removes it.
+func (p *Pages) setCookie(w http.ResponseWriter, r *http.Request, value string) {
+	cookie := &http.Cookie{
+		Name: p.CookieName(r), Value: value, Path: "/",
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
+	}
+	if value == "" {
+		cookie.MaxAge = -1
+	}
+	http.SetCookie(w, cookie)
+}
+
+// The mark of a browser is in a cookie of its own, which sign-out leaves.
+const markSuffix = "-mark"
+
+func (p *Pages) markOf(r *http.Request) string {
+	found, err := r.Cookie(p.CookieName(r) + markSuffix)
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (p *Pages) setMark(w http.ResponseWriter, r *http.Request, value string) {
+	http.SetCookie(w, &http.Cookie{
+		Name: p.CookieName(r) + markSuffix, Value: value, Path: "/", MaxAge: int(signin.MarkLife.Seconds()),
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// Upload takes a form that has a file.
+func (p *Pages) Upload(path string, taken func(*Visit)) {
+	p.Routes.HandleFunc("POST "+path, p.upload(taken))
+}
+
+// Fill takes a form that may have a file.
+func (p *Pages) Fill(path string, taken func(*Visit)) {
+	p.Routes.HandleFunc("POST "+path, p.filled(taken))
+}
+
+// Anybody shows a page to people who may not be signed in.
+func (p *Pages) Anybody(path string, shown http.HandlerFunc) { p.Routes.HandleFunc("GET "+path, shown) }
+
+// filled passes on forms of operations, which may have a file.
+func (p *Pages) filled(next func(*Visit)) http.HandlerFunc {
+	typed, withFile := p.form(p.person(next)), p.upload(next)
+	return func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+			withFile(w, r)
+			return
+		}
+		typed(w, r)
+	}
+}
+
+// form requires the token of a form that was shown to the same browser.
+func (p *Pages) form(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, formLimit)
+		if err := r.ParseForm(); err != nil {
+			p.plain(w, r, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
+			return
+		}
+		cookie := p.Cookie(r)
+		if p.Gate.FormValid(cookie, r.PostForm.Get("form")) {
+			next(w, r)
+			return
+		}
+		session, err := p.Gate.Find(r.Context(), cookie)
+		if err != nil {
+			p.storeLost(w, r, err)
+			return
+		}
+		if session == nil {
+			p.askSignIn(w, r, http.StatusUnauthorized, ended(r), pageOf(r))
+			return
+		}
+		p.plain(w, r, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
+	}
+}
+
+// storeLost says that the store of the cluster, which has the sessions, cannot be used.
+func (p *Pages) storeLost(w http.ResponseWriter, r *http.Request, err error) {
+	w.Header().Set("Retry-After", "5")
+	p.plain(w, r, http.StatusServiceUnavailable, texts.Of("store.notNow"), texts.Of(
+		"store.notNow.text", "why", WithoutStore(err),
+	))
+}
+
+// WithoutStore says why there are no sessions. What the store said names its hosts, so that
+// only the log has it.
+func WithoutStore(err error) texts.Text {
+	if errors.Is(err, signin.ErrRewound) {
+		return texts.Of("store.rewound")
+	}
+	return texts.Of("store.lost")
+}
+
+// ended says that a session has ended, and whether what was typed is kept.
+func ended(r *http.Request) texts.Text {
+	if strings.HasPrefix(r.URL.Path, say.Base+say.DoPath+"/") {
+		return texts.Of("signIn.kept")
+	}
+	return texts.Of("signIn.ended")
+}
+
+// pageOf returns the page that a form was on, to return to: a form of an operation with what was typed,
+// but for its secrets.
+func pageOf(r *http.Request) string {
+	if operation, is := strings.CutPrefix(r.URL.Path, say.Base+say.DoPath+"/"); is {
+		if f := form.Of(operation); f != nil {
+			return Next(TypedAddress(f, r.PostForm))
+		}
+	}
+	return Next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
+}
+
+// Next returns the address of a page to go to, or that of the status page if the text is
+// anything but the path of a page here.
+func Next(text string) string {
+	target, err := url.Parse(text)
+	if err != nil || target.Scheme != "" || target.Host != "" || target.User != nil || target.Opaque != "" ||
+		!strings.HasPrefix(target.Path, say.Base) || strings.Contains(text, "\\") ||
+		strings.Contains(target.Path, "//") ||
+		strings.Contains(target.Path, "/..") || strings.ContainsFunc(
+		text, func(r rune) bool { return r < ' ' || r == 0x7f },
+	) ||
+		strings.HasPrefix(target.Path, say.Base+"sign") || strings.HasPrefix(target.Path, say.Base+"link") {
+		return say.Base
+	}
+	return (&url.URL{Path: target.Path, RawQuery: target.RawQuery}).String()
+}
+
+// renewHeader is in the requests by which an open page keeps itself up to date.
+const renewHeader = "X-Renew"
+
+// session returns the session of a request. A page that is only open does not use it, so that the
+// session of a person who has left ends.
+func (p *Pages) session(r *http.Request) (*signin.Session, error) {
+	if r.Method == http.MethodGet && r.Header.Get(renewHeader) != "" {
+		return p.Gate.Peek(r.Context(), p.Cookie(r))
+	}
+	return p.Gate.Find(r.Context(), p.Cookie(r))
+}
+
+// person passes on requests of people who are signed in.
+func (p *Pages) person(next func(*Visit)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		session, err := p.session(r)
+		if err != nil {
+			p.storeLost(w, r, err)
+			return
+		}
+		if session == nil {
+			where := pageOf(r)
+			if r.Method == http.MethodGet {
+				where = r.URL.RequestURI()
+				if p.TriesTicket(r) {
+					http.Redirect(w, r, say.Asking(TicketPath, "next", where), http.StatusSeeOther)
+					return
+				}
+				p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+				return
+			}
+			p.askSignIn(w, r, http.StatusUnauthorized, ended(r), where)
+			return
+		}
+		c, err := p.Visit(w, r, session)
+		if err != nil {
+			_ = p.Gate.End(r.Context(), p.Cookie(r)) // nobody can use it without the token
+			p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.ended"), say.Base)
+			return
+		}
+		next(c)
+	}
+}
+
+// upload passes on requests with a form that has a file. It reads no more of one than the limit, and
+// nothing of somebody who is not signed in.
+func (p *Pages) upload(next func(*Visit)) http.HandlerFunc {
+	return p.person(func(c *Visit) {
+		c.R.Body = http.MaxBytesReader(c.W, c.R.Body, listLimit)
+		var tooLarge *http.MaxBytesError
+		err := c.R.ParseMultipartForm(listLimit)
+		switch {
+		case errors.As(err, &tooLarge):
+			c.plain(
+				c.W, c.R, http.StatusRequestEntityTooLarge, texts.Of("list.tooLarge"), texts.Of("list.tooLarge.text"),
+			)
+		case err != nil:
+			c.plain(c.W, c.R, http.StatusBadRequest, texts.Of("form.unreadable"), texts.Of("form.unreadable.text"))
+		case !c.Gate.FormValid(c.Cookie(c.R), c.R.PostForm.Get("form")):
+			c.plain(c.W, c.R, http.StatusForbidden, texts.Of("form.old"), texts.Of("form.old.text"))
+		default:
+			next(c)
+		}
+	})
+}
+
+// Change is an operation that the items of a list may be calls of.
+type Change struct {
+	ID, Summary string
+	Scope       identity.Scope
+}
+
+// listLimit is how large a list may be here, with the rest of its form. Larger ones are sent to the API.
+const listLimit = 1 << 20 // bytes
+
+func (p *Pages) Visit(w http.ResponseWriter, r *http.Request, session *signin.Session) (*Visit, error) {
+	principals, err := session.Principals(r.Context(), p.Client(r))
+	if err != nil {
+		return nil, err
+	}
+	p.API.Proved(r)
+	return &Visit{Pages: p, W: w, R: r, Session: session, Principals: principals}, nil
+}

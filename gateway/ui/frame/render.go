@@ -1,0 +1,247 @@
+package frame
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"mime"
+	"net/http"
+	"path"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+//go:embed templates assets
+var Files embed.FS
+
+// assetsVersion changes with the files, so that browsers may keep them forever.
+var assetsVersion = hashOf("assets/console.css", "assets/console.js", "assets/icons.svg")
+
+func hashOf(names ...string) string {
+	sum := sha256.New()
+	for _, name := range names {
+		text, _ := Files.ReadFile(name) // embedded
+		sum.Write(text)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
+}
+
+func asset(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("name")
+	text, err := Files.ReadFile("assets/" + path.Base(name))
+	if err != nil || r.PathValue("version") != assetsVersion {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	_, _ = w.Write(text) // fails only if the browser has left
+}
+
+// Templates are the pages by language and name, each with the layout.
+var Templates = func() map[texts.Lang]map[string]*template.Template {
+	all := map[texts.Lang]map[string]*template.Template{}
+	for _, lang := range texts.Langs {
+		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
+			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
+			"step", "pick", "jobs", "job", "audit")
+	}
+	return all
+}()
+
+func parse(lang texts.Lang, names ...string) map[string]*template.Template {
+	common := template.Must(template.New("layout.html").Funcs(functions(lang)).
+		ParseFS(Files, "templates/layout.html", "templates/parts.html"))
+	all := map[string]*template.Template{}
+	for _, name := range names {
+		all[name] = showing(template.Must(template.Must(common.Clone()).ParseFS(Files, "templates/"+name+".html")))
+	}
+	return all
+}
+
+// functions returns the functions of the templates in a language.
+func functions(lang texts.Lang) template.FuncMap {
+	return template.FuncMap{
+		"t":      func(key string, pairs ...any) texts.Text { return texts.Of(key, pairs...) },
+		"inText": func(v any) any { return inText(saidIn(lang, v)) },
+		"inLine": func(v any) any {
+			if text, is := saidIn(lang, v).(string); is {
+				return InLine(text)
+			}
+			return v
+		},
+		"ago": say.Ago, "moment": func(text string) string { return say.Moment(lang, text) },
+		"day":   func(text string) texts.Text { return say.Day(text, time.Now()) },
+		"label": say.Label, "rdn": say.Rdn, "spell": say.Spell, "icon": Icon,
+		"at": say.Address, "asking": say.Asking, "explained": say.Explained, "helpPage": say.HelpPage,
+		"both": func(one, other any) []any { return []any{one, other} },
+	}
+}
+
+// saidIn returns a value in a language if it is a text of the table.
+func saidIn(lang texts.Lang, v any) any {
+	if text, is := v.(texts.Text); is {
+		return text.In(lang)
+	}
+	return v
+}
+
+// Icon returns an icon of the sprite. It is decoration: a word stands next to it.
+func Icon(name string) template.HTML {
+	const format = `<svg class="i" aria-hidden="true"><use href="%s#%s"/></svg>`
+	return template.HTML(
+		fmt.Sprintf(format, say.Address("assets", assetsVersion, "icons.svg"), template.HTMLEscapeString(name)),
+	)
+}
+
+// looks is how a page looks, and how else it could.
+type looks struct {
+	Lang      texts.Lang
+	Theme     string // empty: as the system has it
+	Keys      string // off: the key for the search is not taken
+	Themes    []Choice
+	Languages []language // all languages but the page's
+}
+
+// Page is what every page has.
+type Page struct {
+	Title    texts.Text
+	Section  string // of the menu
+	Name     string // of the person signed in; empty: nobody
+	Initials string
+	Role     texts.Text
+	Form     string // token
+	Assets   string // their version
+	Sandbox  bool
+	Version  string
+	Manual   string // its address; empty: there is none
+	looks
+	Here  string // its address
+	Said  *Done  // what was done; nil: nothing
+	Alert *Alert
+	Nav   []section
+	Empty *Empty // what stands in place of a list; never shown with an alert
+	Body  any
+}
+
+// Done is a message about what was done, on the page of what it was done to.
+type Done struct {
+	Text  texts.Text
+	Path  string // of more about it, which More says; empty: there is none
+	More  texts.Text
+	Notes []texts.Text // of what is unusual
+	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
+}
+
+// Empty says that there is nothing, which is known only if the reading succeeded.
+type Empty struct {
+	Title, Text texts.Text
+	Examples    []Example
+	Links       []Link
+}
+
+type Example struct {
+	Text texts.Text
+	Code string
+}
+
+type Link struct {
+	Path string
+	Text texts.Text
+}
+
+// Alert is a message about something that did not succeed.
+type Alert struct {
+	Text      texts.Text
+	Code      string // of the error, which the manual explains; empty: it has none
+	RequestID string
+	Help      texts.Text
+}
+
+// AlertOf returns the alert about a failed call; nil if it succeeded.
+func AlertOf(a *Answer) *Alert {
+	if a == nil || a.Ok() {
+		return nil
+	}
+	if a.Error == nil {
+		return &Alert{Text: texts.Raw(a.Output)}
+	}
+	shown := &Alert{Text: texts.Raw(a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID}
+	switch {
+	case a.Status >= http.StatusInternalServerError:
+		shown.Help = texts.Of("alert.again")
+	case a.Status == http.StatusForbidden:
+		shown.Help = texts.Of("alert.right")
+	}
+	return shown
+}
+
+// Write renders a page.
+func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
+	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
+	wanted := p.LookOf(r)
+	wanted.framed(&shown, r)
+	if shown.Alert != nil {
+		shown.Empty = nil
+	}
+	if shown.Form == "" {
+		shown.Form = p.Gate.FormToken(p.Cookie(r))
+	}
+	var text bytes.Buffer
+	if err := Templates[wanted.Lang][name].Execute(&text, shown); err != nil {
+		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_ = http.NewResponseController(
+		w,
+	).SetWriteDeadline(time.Now().Add(time.Minute)) // if the connection has deadlines
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(text.Bytes()) // fails only if the browser has left
+	}
+}
+
+// plain shows a message to anybody.
+func (p *Pages) plain(w http.ResponseWriter, r *http.Request, status int, title, text texts.Text) {
+	p.Write(w, r, status, "message", Page{Title: title, Body: text})
+}
+
+// Page renders a page for the person.
+func (c *Visit) Page(status int, name string, shown Page) {
+	shown.Name, shown.Version, shown.Nav = c.Session.Name, c.Version, Nav(c, shown.Section)
+	shown.Initials = Initials(shown.Name)
+	if shown.Said == nil {
+		shown.Said = c.Said(c)
+	}
+	if len(c.Principals) == 0 {
+		shown.Role = texts.Of("frame.noRights")
+	} else if c.Session.Kind != identity.KindPerson {
+		shown.Role = texts.Raw(c.Session.Kind)
+	}
+	c.Write(c.W, c.R, status, name, shown)
+}
+
+// Failed shows why a page cannot be shown.
+func (c *Visit) Failed(a *Answer) {
+	title := texts.Of("alert.failed")
+	switch a.Status {
+	case http.StatusNotFound:
+		title = texts.Of("alert.notFound")
+	case http.StatusForbidden:
+		title = texts.Of("alert.forbidden")
+	}
+	c.Page(a.Status, "message", Page{Title: title, Alert: AlertOf(a)})
+}
+
+// Choice is one of several values of an input.
+type Choice struct {
+	ID     string
+	Label  texts.Text
+	Chosen bool
+}

@@ -1,0 +1,241 @@
+package frame
+
+import (
+	"encoding/base64"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// retryAfter is after how many seconds a person who cannot sign in at the moment tries again.
+const retryAfter = "5"
+
+// SignInPage is the page to sign in on.
+type SignInPage struct {
+	Passwords, Tokens bool
+	Next, Hint        string
+	Ticket            string // address to sign in at with a ticket; empty: nowhere
+}
+
+func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) {
+	if p.TriesTicket(r) {
+		http.Redirect(w, r, say.Asking(TicketPath, "next", Next(r.URL.Query().Get("next"))), http.StatusSeeOther)
+		return
+	}
+	p.askSignIn(w, r, http.StatusOK, nil, r.URL.Query().Get("next"))
+}
+
+// askSignIn shows the page to sign in on, without what was typed: it may be a password in the
+// wrong box. A browser without a cookie gets one, to which
+// the form is bound.
+func (p *Pages) askSignIn(
+	w http.ResponseWriter, r *http.Request, status int, problem texts.Text, where string,
+) {
+	body := SignInPage{Passwords: p.Gate.Passwords(), Tokens: p.Gate.Tokens(), Next: Next(where), Hint: p.Hint}
+	if p.Gate.Tickets() {
+		body.Ticket = say.Asking(TicketPath, "next", body.Next)
+	}
+	shown := Page{Title: texts.Of("signIn.title"), Section: "signin", Form: p.NewForm(w, r), Body: body}
+	if !problem.Empty() {
+		shown.Alert = &Alert{Text: problem}
+	}
+	p.Write(w, r, status, "signin", shown)
+}
+
+// NewForm returns the token of a form for a browser that may have no cookie yet.
+func (p *Pages) NewForm(w http.ResponseWriter, r *http.Request) string {
+	cookie := p.Cookie(r)
+	if cookie == "" {
+		cookie = signin.NewID()
+		p.setCookie(w, r, cookie)
+	}
+	return p.Gate.FormToken(cookie)
+}
+
+func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) {
+	var id, mark string
+	var err error
+	client, where := p.Client(r), r.PostForm.Get("next")
+	if token := r.PostForm.Get("token"); token != "" {
+		id, err = p.Gate.Token(r.Context(), token, client)
+	} else {
+		id, err = p.Gate.Password(
+			r.Context(), r.PostForm.Get("username"), []byte(r.PostForm.Get("password")), client, p.markOf(r),
+		)
+		mark = p.Gate.Mark(r.PostForm.Get("username"))
+	}
+	var refused *authn.Refusal
+	var tooMany *signin.TooMany
+	switch {
+	case err == nil:
+		p.enter(w, r, id, mark, where)
+	case errors.Is(err, signin.ErrMustChange):
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.mustChange"), where)
+	case errors.Is(err, signin.ErrExpired):
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.expired"), where)
+	case errors.As(err, &tooMany):
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(tooMany.Wait.Seconds()))))
+		p.askSignIn(w, r, http.StatusTooManyRequests, waitFor(tooMany.Wait), where)
+	case errors.Is(err, signin.ErrRefused), errors.Is(err, signin.ErrUnsupported):
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.wrong"), where)
+	case errors.Is(err, signin.ErrStore):
+		p.cannotSignIn(w, r, err, where)
+	case errors.As(err, &refused) && refused.Code != schema.Unavailable && refused.Code != schema.Overloaded:
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.token.not"), where)
+	case errors.Is(err, signin.ErrBusy):
+		w.Header().Set("Retry-After", retryAfter)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.busy"), where)
+	default:
+		w.Header().Set("Retry-After", retryAfter)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.away"), where)
+	}
+}
+
+// waitFor says after how many minutes a password is tried again. It is the same for names that have
+// no account.
+func waitFor(wait time.Duration) texts.Text {
+	return texts.Count("signIn.wait", max(1, int(math.Ceil(wait.Minutes()))))
+}
+
+func (p *Pages) cannotSignIn(w http.ResponseWriter, r *http.Request, err error, where string) {
+	w.Header().Set("Retry-After", retryAfter)
+	p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.noStore", "why", WithoutStore(err)), where)
+}
+
+// enter starts a session under a new id, in a browser that gets a mark unless that is empty, and goes to a
+// page.
+func (p *Pages) enter(w http.ResponseWriter, r *http.Request, id, mark, where string) {
+	_ = p.Gate.End(r.Context(), p.Cookie(r)) // the gate tries it again; the new session is another one
+	p.setCookie(w, r, id)
+	if mark != "" {
+		p.setMark(w, r, mark)
+	}
+	http.Redirect(w, r, Next(where), http.StatusSeeOther)
+}
+
+func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) {
+	err := p.Gate.End(r.Context(), p.Cookie(r))
+	p.setCookie(w, r, "")
+	if p.Gate.Tickets() {
+		p.preferForm(w, r) // or the next page would sign the person in again
+	}
+	if errors.Is(err, signin.ErrStore) {
+		p.plain(w, r, http.StatusServiceUnavailable, texts.Of("signIn.out"), texts.Of(
+			"signIn.out.text", "why", WithoutStore(err),
+		))
+		return
+	}
+	http.Redirect(w, r, say.Base, http.StatusSeeOther)
+}
+
+// showLink asks before a link that works once is used up: programs that look at links
+// would use it up otherwise.
+func (p *Pages) showLink(w http.ResponseWriter, r *http.Request) {
+	p.Write(w, r, http.StatusOK, "link", Page{
+		Title: texts.Of("signIn.link"), Section: "signin", Form: p.NewForm(w, r), Body: r.PathValue("code"),
+	})
+}
+
+func (p *Pages) useLink(w http.ResponseWriter, r *http.Request) {
+	id, err := p.Gate.UseLink(r.Context(), r.PathValue("code"), p.Client(r))
+	if errors.Is(err, signin.ErrStore) {
+		p.cannotSignIn(w, r, err, say.Base)
+		return
+	}
+	if err != nil {
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("signIn.link.used"), say.Base)
+		return
+	}
+	p.enter(w, r, id, "", say.Base)
+}
+
+// A browser sends a ticket by itself once a page asks for it, or shows a box for a password that no page can
+// style or close. So only one page asks, and a browser that has no ticket is not sent there again: it has a
+// cookie until it ends. Sign-out sets that cookie, too.
+
+const (
+	TicketPath = say.Base + "signin/kerberos"
+	formSuffix = "-form"
+)
+
+// TriesTicket reports whether a browser is to be asked for a ticket before it is shown the form.
+func (p *Pages) TriesTicket(r *http.Request) bool {
+	if !p.Gate.Tickets() || r.Method != http.MethodGet || r.Header.Get("Sec-Fetch-Mode") != "navigate" {
+		return false
+	}
+	_, err := r.Cookie(p.CookieName(r) + formSuffix)
+	return err != nil
+}
+
+// preferForm lets a browser be shown the form from now on.
+func (p *Pages) preferForm(w http.ResponseWriter, r *http.Request) { p.setFormCookie(w, r, 0) }
+
+func (p *Pages) setFormCookie(w http.ResponseWriter, r *http.Request, age int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: p.CookieName(r) + formSuffix, Value: "1", Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
+	})
+}
+
+// ticket signs in the person that Windows has signed in, and asks for the ticket first.
+func (p *Pages) ticket(w http.ResponseWriter, r *http.Request) {
+	if !p.Gate.Tickets() {
+		p.NotFound(w, r)
+		return
+	}
+	where := r.URL.Query().Get("next")
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+		// A picture on a page of another site would end the oldest session of the person.
+		p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+		return
+	}
+	token, sent := authn.Credential{Authorization: r.Header.Values("Authorization")}.Ticket()
+	if !sent {
+		p.preferForm(w, r) // until it has worked
+		w.Header().Set("WWW-Authenticate", negotiate.Scheme)
+		p.askSignIn(w, r, http.StatusUnauthorized, nil, where)
+		return
+	}
+	given := negotiate.Token{Value: token, Client: p.Client(r)}
+	if p.EndPoint != nil {
+		given.Bindings = p.EndPoint(r)
+	}
+	id, reply, err := p.Gate.Ticket(r.Context(), given)
+	if err != nil {
+		p.preferForm(w, r)
+		p.refuseTicket(w, r, err, where)
+		return
+	}
+	if reply != nil {
+		w.Header().Set("WWW-Authenticate", negotiate.Scheme+" "+base64.StdEncoding.EncodeToString(reply))
+	}
+	p.setFormCookie(w, r, -1)
+	p.enter(w, r, id, "", where)
+}
+
+// refuseTicket shows the form, and why the ticket is not accepted.
+func (p *Pages) refuseTicket(w http.ResponseWriter, r *http.Request, err error, where string) {
+	var refused *negotiate.Refusal
+	var tooMany *signin.TooMany
+	switch {
+	case errors.As(err, &refused):
+		p.askSignIn(w, r, http.StatusUnauthorized, texts.Of("ticket."+string(refused.Reason)), where)
+	case errors.As(err, &tooMany):
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(tooMany.Wait.Seconds()))))
+		p.askSignIn(w, r, http.StatusTooManyRequests, texts.Of("ticket.tooMany"), where)
+	case errors.Is(err, signin.ErrStore):
+		p.cannotSignIn(w, r, err, where)
+	default:
+		w.Header().Set("Retry-After", retryAfter)
+		p.askSignIn(w, r, http.StatusServiceUnavailable, texts.Of("signIn.away"), where)
+	}
+}

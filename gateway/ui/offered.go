@@ -1,0 +1,93 @@
+package ui
+
+import (
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// action is a change that a page offers, with the form of its row.
+type action struct {
+	ID        string
+	operation string
+	target    string            // the parameter that names the object of the page
+	asks      []string          // parameters that the page asks for itself
+	whole     bool              // the form of the row asks for them
+	values    map[string]string // of parameters
+	// fits reports whether the action makes sense for the object as it is, or for that of
+	// the row; nil: always.
+	fits   func(say.Record) bool
+	Inline bool   // offered at the rows of a table that it is about
+	input  string // the parameter that names the object of the row
+}
+
+// Label returns what people call the action.
+func (a action) Label() texts.Text { return texts.Each(form.Of(a.operation).Label) }
+
+// Secondary reports whether the action takes inputs, so that it stands folded.
+func (a action) Secondary() bool { return len(a.asks) > 0 || a.whole }
+
+func is(name string, value any) func(say.Record) bool {
+	return func(r say.Record) bool { return r[name] == value }
+}
+
+func not(name string, value any) func(say.Record) bool {
+	return func(r say.Record) bool { return r[name] != value }
+}
+
+// removable reports whether the page of a group can take a member out of it.
+func removable(member say.Record) bool { return member["type"] == "user" && member["primary"] != true }
+
+// actions are the changes that the page of an object offers, by the type of the object, in their order.
+var actions = map[string][]action{
+	"user": {
+		{ID: "unlock", operation: "user.unlock", fits: is("lockedOut", true)},
+		{ID: "reset", operation: "user.resetPassword", values: map[string]string{
+			"ChangePassword": "true", "Generate": "words",
+		}},
+		{ID: "edit", operation: "user.update", whole: true},
+		{ID: "join", operation: "membership.add", asks: []string{"GroupName"}},
+		{ID: "leave", operation: "membership.remove", fits: not(
+			"primary", true,
+		), Inline: true, input: "GroupName"},
+		{ID: "copy", operation: "membership.copy", asks: []string{"From", "Remove"}},
+		{ID: "rename", operation: "user.rename", whole: true},
+		{ID: "expiry", operation: "user.expiry", whole: true},
+		{ID: "primary", operation: "user.primaryGroup", whole: true},
+		{ID: "photo", operation: "user.setPhoto", whole: true},
+		{ID: "protect", operation: "user.protect", whole: true},
+		{ID: "enable", operation: "user.enable", fits: is("enabled", false)},
+		{ID: "disable", operation: "user.disable", fits: is("enabled", true)},
+		{ID: "delete", operation: "user.delete"},
+	},
+	"group": {
+		{ID: "add", operation: "membership.add", asks: []string{"Username"}},
+		{ID: "remove", operation: "membership.remove", fits: removable, Inline: true, input: "Username"},
+		{ID: "members", operation: "membership.addMembers", whole: true},
+		{ID: "edit", operation: "group.update", whole: true},
+		{ID: "rename", operation: "group.rename", whole: true},
+		{ID: "protect", operation: "group.protect", whole: true},
+		{ID: "delete", operation: "group.delete"},
+	},
+	"computer": {
+		{ID: "edit", operation: "computer.update", whole: true},
+		{ID: "rename", operation: "computer.rename", whole: true},
+		{ID: "move", operation: "computer.move", asks: []string{"OUPath"}},
+		{ID: "protect", operation: "computer.protect", whole: true},
+		{ID: "enable", operation: "computer.enable", fits: is("enabled", false)},
+		{ID: "disable", operation: "computer.disable", fits: is("enabled", true)},
+		{ID: "delete", operation: "computer.delete"},
+	},
+}
+
+func init() {
+	for _, k := range frame.Kinds {
+		for i := range actions[k.HitType] {
+			actions[k.HitType][i].target = k.Object
+		}
+	}
+}
+
+// sections are the cards of facts about an object, by its type.
+var sections = map[string][]say.FactSection{"user": userFacts, "group": groupFacts, "computer": computerFacts}

@@ -1,0 +1,198 @@
+// Package say has what pages say of the values that the API gives: words and colors, facts, names of
+// objects, what a change has done, and the addresses of pages.
+package say
+
+import (
+	"fmt"
+	"slices"
+
+	"adgateway/gateway/ui/texts"
+)
+
+// What pages say of a value, and in which color, stands in the table of this file. Templates
+// show what it gives and decide nothing: a condition in a template would be a second
+// reading of the record, which may differ from the first.
+
+// Color is a class of the style sheet.
+type Color string
+
+const (
+	plain Color = ""
+	Good  Color = "ok"
+	Warn  Color = "warn"
+	Bad   Color = "bad"
+)
+
+// Word is what a page says of a value.
+type Word struct {
+	Text  texts.Text
+	Color Color
+}
+
+// Colors has the color of each value of a field of which something is said. The table of texts has
+// its words, see [wordOf]. Fields of other records than those of objects have the record in their name.
+var Colors = map[string]map[any]Color{
+	"enabled":                 {true: Good, false: Bad},
+	"locked":                  {true: Bad}, // of a hit
+	"lockedOut":               {true: Bad}, // of a user
+	"changePasswordNextLogon": {true: Warn},
+	"primary":                 {true: plain},
+
+	"state.enabled":                 {false: Bad},
+	"state.lockedOut":               {true: Bad},
+	"state.locked":                  {true: Bad},
+	"state.accountExpired":          {true: Bad},
+	"state.changePasswordNextLogon": {true: Warn},
+	"state":                         {"active": Good},
+
+	"type": {
+		"Security": plain, "Distribution": plain, "user": plain, "group": plain, "computer": plain, "ou": plain,
+	},
+	"scope":  {"Domain_Local": plain, "Global": plain, "Universal": plain},
+	"lookup": {"Forward": plain, "Reverse": plain},
+	"zoneType": {
+		"Primary": plain, "Secondary": plain, "Stub": plain, "Forwarder": plain,
+	},
+	"dynamicUpdate": {"None": plain, "Secure": plain, "NonsecureAndSecure": Warn},
+	"paused":        {true: Bad},
+	"readOnly":      {true: plain},
+	"signed":        {true: Good},
+	"restorable":    {true: Good, false: Bad},
+	"outcome":       {"done": Good, "partial": Warn, "unknown": Warn},
+	"protected":     {true: plain, false: plain},
+
+	"plan.undo":          {"full": plain, "partial": plain, "restore": plain, "none": plain},
+	"check.state":        {"passed": Good, "failed": Bad, "not_checked": plain},
+	"readiness.ok":       {true: Good, false: Bad},
+	"readiness.verdict":  {"down": Bad, "degraded": Warn, "sound": Good},
+	"readiness.degraded": {true: Warn},
+	"job.state": {
+		"ready": Warn, "held": Warn, "running": "run", "paused": Warn, "stopping": Warn,
+		"done": Good, "failed": Bad, "cancelled": Bad, "rejected": Bad,
+	},
+	"job.why": {
+		"notBefore": plain, "caller": plain, "budget": plain, "credential": plain, "engine": plain, "lane": plain,
+		"errors": plain, "unknown": plain,
+	},
+}
+
+// WordOf returns the word for the value of a field. A text that the table does not have,
+// which a newer API may use, stands for itself.
+func WordOf(field string, value any) Word {
+	switch value.(type) {
+	case nil, bool, string:
+	default:
+		return Word{}
+	}
+	if c, known := Colors[field][value]; known {
+		return Word{texts.Of(fmt.Sprintf("word.%s.%v", field, value)), c}
+	}
+	text, _ := value.(string)
+	return Word{Text: texts.Raw(text)}
+}
+
+// Record is a record of the API.
+type Record map[string]any
+
+// Text returns a field as text; empty if it is null or absent.
+func (r Record) Text(name string) string {
+	switch v := r[name].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// First returns the first of the fields that is a text.
+func (r Record) First(names ...string) string {
+	for _, name := range names {
+		if text := r.Text(name); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// Number returns a field that is a number, and whether it is one.
+func (r Record) Number(name string) (int, bool) {
+	n, ok := r[name].(float64)
+	return int(n), ok
+}
+
+// Said returns the words for fields of a record, without those of which nothing is said.
+func Said(r Record, fields ...string) []Word {
+	var all []Word
+	for _, field := range fields {
+		if w := WordOf(field, r[field]); !w.Text.Empty() {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// sentence is a row of the table of verdicts: what a page says of a logon if the API gives
+// the verdict, and the action that helps.
+type sentence struct {
+	Code   string
+	Word   Word
+	Remedy string
+}
+
+// Logons are the rows in the order in which they count.
+var Logons = []sentence{
+	{"disabled", Word{texts.Of("logon.cannot"), Bad}, ""},
+	{"expired", Word{texts.Of("logon.cannot"), Bad}, ""},
+	{"locked", Word{texts.Of("logon.cannot"), Bad}, ""},
+	{"hours", Word{texts.Of("logon.hours"), Bad}, ""},
+	{"password_expired", Word{texts.Of("logon.change"), Warn}, "reset"},
+	{"must_change", Word{texts.Of("logon.change"), Warn}, "reset"},
+	{"smartcard_required", Word{texts.Of("logon.smartcard"), Warn}, ""},
+	{"workstations", Word{texts.Of("logon.workstations"), Warn}, ""},
+	{"unknown", Word{texts.Of("logon.unknown"), Warn}, ""},
+	{"ok", Word{texts.Of("logon.ok"), Good}, ""},
+}
+
+// What is said where no row fits: of an account that cannot log on for a reason that is not
+// in the table, and of one that can with such a verdict.
+var (
+	cannotLogOn = sentence{Word: Word{texts.Of("logon.cannot"), Bad}}
+	maybeLogsOn = sentence{Word: Word{texts.Of("logon.maybe"), Warn}}
+)
+
+// LogonState is what the API says about a logon.
+type LogonState struct {
+	CanLogOn bool
+	Verdicts []verdict
+}
+
+type verdict struct{ Code, Since, Until, Text string }
+
+// Says returns the row that counts for a logon. The API decides whether the account can log
+// on; a row only names the restriction.
+func (s LogonState) Says() sentence {
+	found := maybeLogsOn
+	for _, row := range Logons {
+		if slices.ContainsFunc(s.Verdicts, func(v verdict) bool { return v.Code == row.Code }) {
+			found = row
+			break
+		}
+	}
+	if len(s.Verdicts) == 0 && s.CanLogOn {
+		found = Logons[len(Logons)-1]
+	}
+	if !s.CanLogOn && found.Word.Color != Bad {
+		return cannotLogOn
+	}
+	return found
+}
+
+// CheckWord returns the word for a check of the gateway's readiness.
+func CheckWord(ok, degraded bool) Word {
+	if ok && degraded {
+		return WordOf("readiness.degraded", degraded)
+	}
+	return WordOf("readiness.ok", ok)
+}

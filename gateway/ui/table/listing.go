@@ -1,0 +1,514 @@
+// Package table shows lists: with columns, filters, quick views, pages, and files of them.
+package table
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// The one list: of people, groups, computers, zones and whatever else has a row in [listings].
+
+const (
+	PerPage  = 100 // rows of a page
+	wholeMax = 500 // up to so many rows are read at once, so that they can be counted and sorted
+)
+
+// Asked is what the address of a list asks for.
+type Asked struct {
+	List   *Listing
+	View   View
+	text   string   // that is searched for
+	Chips  []string // conditions
+	sort   string   // a column; with a minus before it, downwards
+	after  string   // where the directory goes on; empty: from the beginning
+	back   []string // where the pages before began
+	from   int      // the first row, of a list that was read whole
+	Object string   // of changes
+}
+
+// mostBack limits the pages that one can go back by the page's own links.
+const mostBack = 20
+
+func askedOf(c *frame.Visit, l *Listing) Asked {
+	q := c.R.URL.Query()
+	a := Asked{
+		List: l, text: Typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
+		Object: q.Get("object"),
+	}
+	if len(l.Filters) > 0 {
+		a.Chips = q["f"]
+	}
+	for _, v := range l.Views {
+		if v.ID == q.Get("view") {
+			a.View = v
+		}
+	}
+	field, op, value := q.Get("field"), q.Get("op"), strings.TrimSpace(q.Get("value"))
+	if field != "" && value != "" {
+		if slices.Contains(l.Filters, field) && slices.Contains(operators, op) {
+			a.Chips = append(a.Chips, field+" "+op+" "+Quoted(value))
+		}
+	}
+	for _, digit := range q.Get("from") {
+		if digit < '0' || digit > '9' || a.from > 1e6 {
+			a.from = 0
+			break
+		}
+		a.from = 10*a.from + int(digit-'0')
+	}
+	return a
+}
+
+// operators are those that a filter is made with. Each has a text below "operator.".
+var operators = []string{"eq", "sw", "co", "ne"}
+
+// Quoted returns a text as filters have it.
+func Quoted(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// Address returns the address of the list as it is asked for, with changes: pairs of names and values.
+func (a Asked) Address(pairs ...string) string {
+	q := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	set("view", a.View.ID)
+	set("q", a.text)
+	set("sort", a.sort)
+	set("object", a.Object)
+	q["f"] = a.Chips
+	for i := 0; i+1 < len(pairs); i += 2 {
+		q.Del(pairs[i])
+		set(pairs[i], pairs[i+1])
+	}
+	if len(q["f"]) == 0 {
+		q.Del("f")
+	}
+	if len(q) == 0 {
+		return a.List.Address()
+	}
+	return a.List.Address() + "?" + q.Encode()
+}
+
+// values returns the parameters of the call.
+func (a Asked) values(c *frame.Visit) call.Values {
+	values := call.Values{}
+	for name, value := range a.List.Fixed {
+		values[name] = value
+	}
+	if a.text != "" && a.List.Searches {
+		values["Text"] = a.text
+	}
+	conditions := slices.Clone(a.Chips)
+	if a.View.Filter != "" {
+		conditions = append([]string{a.View.Filter}, conditions...)
+	}
+	if len(conditions) > 0 && len(a.List.Filters) > 0 {
+		values["Filter"] = strings.Join(conditions, " and ")
+	}
+	if a.List.Operation == "change.list" {
+		if a.View.ID == "mine" {
+			values["Caller"] = identity.ReferenceTo(c.Identity())
+		}
+		if a.View.Days > 0 {
+			day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-a.View.Days)
+			values["Since"] = day.Format(time.RFC3339)
+		}
+		if a.Object != "" {
+			values["Object"] = a.Object
+		}
+	}
+	return values
+}
+
+// slowFilter is the warning that the directory has no index for a filter, which people need not know.
+const slowFilter = "slow_filter"
+
+// ListPage is the page of a list.
+type ListPage struct {
+	Path       string
+	Query      string
+	Searches   bool
+	Views      []viewTab
+	Chips      []chip
+	Fields     []frame.Choice
+	Operators  []frame.Choice
+	Hidden     []hiddenInput // what the forms keep of the address
+	Counted    texts.Text
+	Note       texts.Text
+	Heads      []Head
+	Rows       []ListRow
+	Many       []manyButton
+	Prev, Next string
+	CSV        string
+	Warnings   []frame.Warning
+	Title      texts.Text
+	Within     frame.Link // the object that the list is a part of
+	New        string     // address of the form for a new one; empty: none
+}
+
+type (
+	viewTab struct {
+		Path    string
+		Title   texts.Text
+		Current bool
+	}
+	chip struct {
+		Text texts.Text
+		Path string // of the list without it
+	}
+	hiddenInput struct{ Name, Value string }
+	Head        struct {
+		Text  texts.Text
+		Class string
+		Path  string // that sorts by it; empty: nothing does
+		Sort  string // ascending or descending
+	}
+	ListRow struct {
+		ID    string
+		Name  texts.Text
+		Cells []Cell
+	}
+	manyButton struct {
+		ID, Asks string
+		Text     texts.Text
+		Label    texts.Text
+		Danger   bool
+	}
+)
+
+// ShowListing shows a list.
+func ShowListing(c *frame.Visit, l *Listing) {
+	a := askedOf(c, l)
+	title := l.title()
+	shown := frame.Page{Title: title, Section: cmp.Or(l.Section, l.Path)}
+	if a.text != "" {
+		shown.Title = texts.Of("search.title", "query", a.text, "what", title)
+	}
+	if !c.May(l.Scope) {
+		shown.Alert = &frame.Alert{Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right")}
+		shown.Body = ListPage{Path: l.Address(), Title: title}
+		c.Page(http.StatusForbidden, "list", shown)
+		return
+	}
+	found, whole := ReadListing(c, a)
+	if c.R.URL.Query().Get("format") == "csv" && found.Ok() {
+		writeCSV(c, a)
+		return
+	}
+	body := a.page(c)
+	body.Title, body.Within = title, l.Within
+	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
+		shown.Body = body
+		c.Page(found.Status, "list", shown)
+		return
+	}
+	rows := a.Sorted(a.found(c, frame.Records[say.Record](found)))
+	body.Warnings = slices.DeleteFunc(found.Warnings, func(w frame.Warning) bool { return w.Code == slowFilter })
+	body.Fill(a, rows, whole, found.Next)
+	if len(rows) == 0 {
+		shown.Empty = nothingIn(c, a)
+	}
+	shown.Body = body
+	c.Page(http.StatusOK, "list", shown)
+}
+
+// ReadListing reads a page of a list. Whole reports whether it is all of the list.
+func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	if !a.List.Pages {
+		return c.Listed(l), true
+	}
+	if a.after == "" && a.List.Operation != "change.list" {
+		l.Most = wholeMax
+		if found = c.Listed(l); !found.Ok() || found.Next == "" {
+			return found, true
+		}
+	}
+	l.Most = cmp.Or(a.List.Rows, PerPage)
+	l.Values["After"] = a.after
+	found = c.Listed(l)
+	return found, a.after == "" && found.Next == ""
+}
+
+// found returns the records that have the text that is searched for, of a list that the directory does
+// not search.
+func (a Asked) found(c *frame.Visit, all []say.Record) []say.Record {
+	if a.text == "" || a.List.Searches || a.List.Pages {
+		return all
+	}
+	lang, text := c.LookOf(c.R).Lang, strings.ToLower(a.text)
+	return slices.DeleteFunc(all, func(r say.Record) bool {
+		return !slices.ContainsFunc(a.List.Columns, func(col Column) bool {
+			return strings.Contains(strings.ToLower(col.Cell(r).plain(lang)), text)
+		})
+	})
+}
+
+// Sorted returns records in the order that is asked for; without one by the first column that has an
+// order.
+func (a Asked) Sorted(all []say.Record) []say.Record {
+	now := time.Now()
+	for i := range all {
+		all[i] = Stated(all[i], now)
+	}
+	name, down := strings.CutPrefix(a.sort, "-")
+	for _, col := range a.List.Columns {
+		if col.Order == "" || name != "" && col.Name != name {
+			continue
+		}
+		fields := strings.Fields(col.Order)
+		slices.SortStableFunc(all, func(x, y say.Record) int {
+			order := say.CompareTexts(x.First(fields...), y.First(fields...))
+			if down {
+				return -order
+			}
+			return order
+		})
+		break
+	}
+	return all
+}
+
+// page returns what a list shows besides its rows.
+func (a Asked) page(c *frame.Visit) ListPage {
+	body := ListPage{
+		Path: a.List.Address(), Query: a.text, Searches: a.List.Searches || !a.List.Pages,
+		CSV: a.Address("format", "csv"),
+	}
+	if len(a.List.Views) > 0 {
+		body.Views = append(body.Views, viewTab{a.Address("view", ""), texts.Of("view.all"), a.View.ID == ""})
+	}
+	for _, v := range a.List.Views {
+		body.Views = append(
+			body.Views, viewTab{a.Address("view", v.ID), texts.Of("view." + v.ID), a.View.ID == v.ID},
+		)
+	}
+	for i, condition := range a.Chips {
+		without := a
+		without.Chips = slices.Delete(slices.Clone(a.Chips), i, i+1)
+		body.Chips = append(body.Chips, chip{SaidCondition(condition), without.Address()})
+	}
+	for _, field := range a.List.Filters {
+		body.Fields = append(body.Fields, frame.Choice{ID: field, Label: texts.Of("column." + field)})
+	}
+	for _, op := range operators {
+		body.Operators = append(body.Operators, frame.Choice{ID: op, Label: texts.Of("operator." + op)})
+	}
+	for _, kept := range [][2]string{{"view", a.View.ID}, {"sort", a.sort}} {
+		if kept[1] != "" {
+			body.Hidden = append(body.Hidden, hiddenInput{kept[0], kept[1]})
+		}
+	}
+	for _, condition := range a.Chips {
+		body.Hidden = append(body.Hidden, hiddenInput{"f", condition})
+	}
+	for _, col := range a.List.Columns {
+		h := Head{Text: texts.Of("column." + col.Name), Class: col.Class}
+		if col.Order != "" {
+			h.Path = a.Address("sort", col.Name)
+			switch a.sort {
+			case col.Name:
+				h.Sort, h.Path = "ascending", a.Address("sort", "-"+col.Name)
+			case "-" + col.Name:
+				h.Sort = "descending"
+			}
+		}
+		body.Heads = append(body.Heads, h)
+	}
+	if c.May(identity.JobSubmit) {
+		for _, m := range a.List.Many {
+			if c.May(m.Scope) {
+				b := manyButton{ID: m.ID, Text: texts.Of("many." + m.ID), Danger: m.Danger}
+				if m.Asks != "" {
+					b.Asks, b.Label = m.Asks, texts.Of("many."+m.Asks)
+				}
+				body.Many = append(body.Many, b)
+			}
+		}
+	}
+	return body
+}
+
+// SaidCondition says a condition of a filter in words.
+func SaidCondition(condition string) texts.Text {
+	parts := strings.SplitN(condition, " ", 3)
+	if len(parts) != 3 || !texts.Has("column."+parts[0]) || !texts.Has("operator."+parts[1]) {
+		return texts.Raw(condition)
+	}
+	value := strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(strings.Trim(parts[2], `"`))
+	return texts.Of(
+		"chip", "field", texts.Of("column."+parts[0]), "is", texts.Of("operator."+parts[1]), "value", value,
+	)
+}
+
+// Fill adds the rows of the page and the ways to others.
+func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
+	total := len(all)
+	if whole {
+		from := min(a.from, total)
+		all = all[from:min(from+PerPage, total)]
+		if from > 0 {
+			b.Prev = a.Address("from", strconv.Itoa(max(0, from-PerPage)))
+		}
+		if from+PerPage < total {
+			b.Next = a.Address("from", strconv.Itoa(from+PerPage))
+		}
+		b.Counted = texts.Count("list.all."+a.List.Path, total)
+		if total > PerPage {
+			b.Note = texts.Of("list.part", "from", from+1, "to", from+len(all), "of", total)
+		}
+	} else {
+		b.Counted = texts.Of("list.page", "n", len(all))
+		b.Note = texts.Of("list.more")
+		if next != "" {
+			b.Next = a.onward(next)
+		}
+		if a.after != "" {
+			b.Prev = a.backward()
+		}
+	}
+	for _, r := range all {
+		row := ListRow{ID: r.Text(a.List.Key)}
+		for i, col := range a.List.Columns {
+			one := col.Cell(r)
+			one.Class = col.Class
+			if i > 0 && col.Class != "ou" && col.Class != "nm" && !strings.Contains(col.Class, "last") {
+				one.Label = "column." + col.Name
+			}
+			if col.Class == "nm" {
+				row.Name = one.Text
+			}
+			row.Cells = append(row.Cells, one)
+		}
+		b.Rows = append(b.Rows, row)
+	}
+}
+
+// onward returns the address of the next page, which knows the way back.
+func (a Asked) onward(next string) string {
+	back := append(slices.Clone(a.back), cmp.Or(a.after, "first"))
+	return a.Address("after", next) + backs(back[max(0, len(back)-mostBack):])
+}
+
+// backward returns the address of the page before, or of the first one.
+func (a Asked) backward() string {
+	if len(a.back) == 0 || a.back[len(a.back)-1] == "first" {
+		return a.Address()
+	}
+	last := len(a.back) - 1
+	return a.Address("after", a.back[last]) + backs(a.back[:last])
+}
+
+func backs(all []string) string {
+	if len(all) == 0 {
+		return ""
+	}
+	return "&" + url.Values{"back": all}.Encode()
+}
+
+// nothingIn says that a list has no rows.
+func nothingIn(c *frame.Visit, a Asked) *frame.Empty {
+	if a.text == "" && len(a.Chips) == 0 && a.View.ID == "" && a.Object == "" {
+		return &frame.Empty{Text: texts.Of("list.none")}
+	}
+	nothing := &frame.Empty{
+		Title: texts.Of("list.noMatch"), Links: []frame.Link{
+			{Path: a.List.Address(), Text: texts.Of("list.clear")},
+		},
+	}
+	if a.text != "" {
+		nothing.Text = texts.Of("search.looked")
+		nothing.Links = append(
+			nothing.Links, frame.Link{
+				Path: say.Asking(say.Address("search"), "q", a.text), Text: texts.Of("search.everywhere"),
+			},
+		)
+	}
+	return nothing
+}
+
+// Defused returns a cell of a CSV file that no spreadsheet takes for a formula.
+func Defused(text string) string {
+	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
+}
+
+// writeCSV writes the whole list as a file, with the columns of the page.
+func writeCSV(c *frame.Visit, a Asked) {
+	lang := c.LookOf(c.R).Lang
+	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
+	if a.List.Operation == "change.list" {
+		l.Most = wholeMax
+	}
+	found := c.Listed(l)
+	if !found.Ok() {
+		c.Failed(found)
+		return
+	}
+	var file bytes.Buffer
+	file.WriteString("\ufeff") // by which spreadsheets know UTF-8
+	out := csv.NewWriter(&file)
+	out.UseCRLF = true
+	var line []string
+	for _, col := range a.List.Columns {
+		line = append(line, Defused(texts.Of("column."+col.Name).In(lang)))
+	}
+	_ = out.Write(line) // to memory
+	for _, r := range a.Sorted(a.found(c, frame.Records[say.Record](found))) {
+		line = line[:0]
+		for _, col := range a.List.Columns {
+			line = append(line, Defused(col.Cell(r).plain(lang)))
+		}
+		_ = out.Write(line)
+	}
+	out.Flush()
+	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	c.W.Header().Set("Content-Disposition", `attachment; filename="`+a.List.Path+`.csv"`)
+	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has left
+}
+
+// plain returns the cell as a text.
+func (f Cell) plain(lang texts.Lang) string {
+	switch {
+	case f.Time != "":
+		return f.Time
+	case len(f.Words) > 0:
+		var all []texts.Text
+		for _, w := range f.Words {
+			all = append(all, w.Text)
+		}
+		return texts.List(all...).In(lang)
+	case f.Last != "":
+		return strings.Join(append(slices.Clone(f.Path), f.Last), " › ")
+	}
+	return f.Text.In(lang)
+}
+
+// Typed returns what was typed into a search box as the directory knows it: without the domain in front
+// of a logon name.
+func Typed(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if domain, account, has := strings.Cut(text, `\`); has && domain != "" && account != "" {
+		return account
+	}
+	return text
+}

@@ -1,0 +1,413 @@
+package work
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// Job is a job of the API.
+type Job struct {
+	ID, Caller, CallerKind, CallerID          string
+	State, Mode, Created                      string
+	Name, Operation, Why, Started, Ended      string
+	Total, Waiting, Running, Done, Noop       int
+	Failed, Unknown, Skipped, NotRun, Percent int
+	Rate                                      float64
+	Remaining                                 int
+	Problems                                  []jobProblem
+	MoreProblems                              int
+}
+
+type jobProblem struct {
+	Line, Column       int
+	ID, Field, Message string
+}
+
+// jobItem is the outcome of an item.
+type jobItem struct {
+	Line              int
+	ID, Code, Message string
+	Operation, State  string
+	Plan              string // that its dry run has made
+}
+
+// title is how people call the job.
+func (j Job) title() texts.Text {
+	if name := cmp.Or(j.Name, j.Operation); name != "" {
+		return texts.Raw(name)
+	}
+	return texts.Of("job.several")
+}
+
+// owner returns who has submitted the job, and alone may control it.
+func (j Job) owner() identity.ID {
+	return identity.Who{Name: j.Caller, Kind: j.CallerKind, ID: j.CallerID}.Identity()
+}
+
+// who is how people call the owner.
+func (j Job) who() string { return say.CallerText(j.Caller, j.CallerKind) }
+
+// why says why the job is held or was stopped; empty: it is not.
+func (j Job) why() texts.Text { return say.WordOf("job.why", j.Why).Text }
+
+// over returns how many items have ended.
+func (j Job) over() int { return j.Total - j.Waiting - j.Running }
+
+// open reports whether something may still happen to the job.
+func (j Job) open() bool { return !jobstate.Job(j.State).Ended() }
+
+// progress is how far a job has come.
+type progress struct {
+	Text      texts.Text
+	Max, Made int // of items that are changed for good; Max zero: no bar is shown
+}
+
+// Modes have the words for what is done with the items of a list, from the table below "job." and
+// their key. Nothing is changed before the mode is run, however many items were looked at.
+var Modes = map[jobstate.Mode]string{
+	jobstate.Run: "run", jobstate.Validate: "validate", jobstate.DryRun: "dryRun",
+}
+
+func (j Job) mode() string { return cmp.Or(Modes[jobstate.Mode(j.Mode)], Modes[jobstate.Run]) }
+
+// Progress returns how far the job has come. A list with mistakes has no items that could
+// end.
+func (j Job) Progress() progress {
+	if jobstate.Job(j.State) == jobstate.Rejected {
+		return progress{Text: texts.Of("job.nothing")}
+	}
+	p := progress{
+		Text: texts.Of(
+			"job."+j.mode()+".progress", "n", j.over(), "of", j.Total, "percent", j.Percent,
+		), Max: j.Total,
+	}
+	if j.mode() == Modes[jobstate.Run] {
+		p.Made = j.over()
+	}
+	return p
+}
+
+// facts returns the lines of a job's page.
+func (j Job) facts() []say.Fact {
+	counted := func(n int, more int, key string) texts.Text {
+		if more > 0 {
+			return texts.Of(key, "n", n, "more", more)
+		}
+		return texts.Of("job.count", "n", n)
+	}
+	all := []say.Fact{
+		{Label: texts.Of("job.state"), Words: []say.Word{say.WordOf("job.state", j.State)}, Text: j.why()},
+		{Label: texts.Of("job.submitted"), Time: j.Created, Text: texts.Of("fact.by", "who", j.who())},
+		{Label: texts.Of("job.started"), Time: j.Started}, {Label: texts.Of("job.ended"), Time: j.Ended},
+	}
+	if j.Rate > 0 {
+		all = append(all, say.Fact{Label: texts.Of("job.rate"), Text: texts.Raw(fmt.Sprint(j.Rate))})
+	}
+	if j.Remaining > 0 {
+		all = append(
+			all, say.Fact{Label: texts.Of("job.remaining"), Text: texts.Of("job.seconds", "n", j.Remaining)},
+		)
+	}
+	all = append(all,
+		say.Fact{
+			Label: texts.Of("job." + j.mode() + ".done"), Text: counted(j.Done, j.Noop, "job."+j.mode()+".noop"),
+		},
+		say.Fact{Label: texts.Of("job." + j.mode() + ".failed"), Text: counted(j.Failed, 0, "")},
+		say.Fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")},
+		say.Fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
+		say.Fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
+	return slices.DeleteFunc(all, say.Fact.Nothing)
+}
+
+// JobRow is a job in the list.
+type JobRow struct {
+	ID, Created, Caller           string
+	Title, Why, Progress, NotDone texts.Text
+	State                         say.Word
+}
+
+func (j Job) row() JobRow {
+	row := JobRow{
+		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.who(), Why: j.why(),
+		Progress: j.Progress().Text, State: say.WordOf("job.state", j.State),
+	}
+	if j.Failed+j.Unknown > 0 {
+		row.NotDone = texts.Of("job."+j.mode()+".notDone", "failed", j.Failed, "unknown", j.Unknown)
+	}
+	return row
+}
+
+// jobControl is what people can do with a job.
+type jobControl struct {
+	ID   string // its label in the table stands below "job.do."
+	Main bool
+	Asks texts.Text // what it does for good, which is shown before the button; empty: nothing
+
+	in        []jobstate.Job // the states in which it is offered
+	of        func(Job) bool // whether it is of use; nil: it is
+	scope     identity.Scope
+	Operation string
+	values    call.Values // besides the job
+	leaves    bool        // the job is gone, or another one goes on
+}
+
+// Label is the text of the button.
+func (k jobControl) Label() texts.Text { return texts.Of("job.do." + k.ID) }
+
+var (
+	openStates = []jobstate.Job{
+		jobstate.Ready, jobstate.Held, jobstate.Running, jobstate.Paused, jobstate.Stopping,
+	}
+	endStates = []jobstate.Job{jobstate.Done, jobstate.Failed, jobstate.Cancelled, jobstate.Rejected}
+
+	JobControls = []jobControl{
+		{
+			ID: "start", Main: true,
+			in: []jobstate.Job{jobstate.Ready}, scope: identity.JobSubmit, Operation: "job.start",
+		},
+		{
+			ID: "pause",
+			in: []jobstate.Job{jobstate.Running, jobstate.Held}, scope: identity.JobSubmit, Operation: "job.pause",
+		},
+		{
+			ID: "resume", Main: true,
+			in: []jobstate.Job{jobstate.Paused}, scope: identity.JobSubmit, Operation: "job.resume",
+		},
+		{
+			ID: "cancel",
+			in: openStates, scope: identity.JobSubmit, Operation: "job.cancel",
+		},
+		{
+			ID:   "retry",
+			Asks: texts.Of("job.ask.retry"),
+			in:   endStates, of: Job.leftSomething, scope: identity.JobSubmit, Operation: "job.retry",
+			values: call.Values{"State": "failed,unknown,not_run"}, leaves: true,
+		},
+		{
+			ID:   "undo",
+			Asks: texts.Of("job.ask.undo"),
+			in:   endStates, of: Job.changedSomething, scope: identity.ChangeUndo, Operation: "job.undo",
+			values: call.Values{"DryRun": "true"}, leaves: true,
+		},
+		{
+			ID:   "remove",
+			Asks: texts.Of("job.ask.remove"),
+			in:   endStates, scope: identity.JobSubmit, Operation: "job.remove", leaves: true,
+		},
+	}
+)
+
+// leftSomething reports whether items of the job ran and were not done, or were not run.
+func (j Job) leftSomething() bool {
+	return jobstate.Mode(j.Mode) == jobstate.Run && j.Failed+j.Unknown+j.NotRun > 0
+}
+
+// changedSomething reports whether the job has made changes.
+func (j Job) changedSomething() bool { return jobstate.Mode(j.Mode) == jobstate.Run && j.Done > 0 }
+
+// controls returns what the person can do with the job in its state.
+func controls(c *frame.Visit, j Job) (all []jobControl) {
+	for _, control := range JobControls {
+		of := control.of == nil || control.of(j)
+		if of && slices.Contains(control.in, jobstate.Job(j.State)) && c.May(control.scope) {
+			all = append(all, control)
+		}
+	}
+	return all
+}
+
+// JobID is the parameter that names a job.
+const JobID = "JobId"
+
+// mostItems limits the items on a page.
+const mostItems = 50
+
+// notDone are the states of items that people look at first.
+var notDone = []string{"failed", "unknown", "not_run", "skipped"}
+
+// ShowJobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
+// refusal; nil: none was sent.
+func ShowJobs(c *frame.Visit, failed *listForm, refused *frame.Answer) {
+	shown := frame.Page{Title: texts.Of("page.jobs"), Section: "jobs"}
+	status := http.StatusOK
+	a := c.Listed(frame.List{
+		Operation: "job.list", Key: "id", Before: frame.Newest, Most: 50,
+		Values: call.Values{"After": c.R.URL.Query().Get("after")},
+	})
+	if shown.Alert = frame.AlertOf(a); shown.Alert != nil {
+		status = a.Status
+	}
+	var rows []JobRow
+	for _, j := range frame.Records[Job](a) {
+		rows = append(rows, j.row())
+	}
+	if len(rows) == 0 {
+		shown.Empty = &frame.Empty{Text: texts.Of("job.none")}
+	}
+	if failed != nil {
+		shown.Alert, status = frame.AlertOf(refused), refused.Status
+	}
+	shown.Body = struct {
+		Jobs   []JobRow
+		Next   string
+		Submit *listForm
+	}{rows, a.Next, listFormOf(c, failed)}
+	c.Page(status, "jobs", shown)
+}
+
+// JobPage is the page of a job.
+type JobPage struct {
+	ID           string
+	Open         bool
+	Progress     progress
+	Facts        []say.Fact
+	Controls     []jobControl
+	Problems     []jobProblem
+	MoreProblems int
+	Items        []jobItem
+	More         bool
+	Would        []wouldRow // what a dry run has shown
+	WouldMore    bool
+}
+
+// ShowJob shows one job and the outcome of each item.
+func ShowJob(c *frame.Visit, failed *frame.Answer) {
+	id := c.R.PathValue("id")
+	a := c.Get("job.get", JobID, id)
+	found := frame.Records[Job](a)
+	if !a.Ok() || len(found) == 0 {
+		c.Failed(a)
+		return
+	}
+	j := found[0]
+	shown := frame.Page{Title: j.title(), Section: "jobs", Alert: frame.AlertOf(failed)}
+	status := http.StatusOK
+	if failed != nil {
+		status = failed.Status
+	}
+	body := JobPage{
+		ID: j.ID, Open: j.open(), Progress: j.Progress(), Facts: j.facts(),
+		Problems: j.Problems, MoreProblems: j.MoreProblems,
+	}
+	if j.owner() == c.Identity() {
+		body.Controls = controls(c, j)
+	}
+	body.Would, body.WouldMore = would(c, j)
+	for _, state := range notDone {
+		items := c.Listed(frame.List{
+			Operation: "job.items", Key: "line", Before: frame.ByLine, Most: mostItems,
+			Values: call.Values{JobID: id, "State": state},
+		})
+		body.Items = append(body.Items, frame.Records[jobItem](items)...)
+		body.More = body.More || items.Next != ""
+	}
+	shown.Body = body
+	c.Page(status, "job", shown)
+}
+
+// ControlJob does something with a job.
+func ControlJob(c *frame.Visit) {
+	action := c.R.PathValue("action")
+	i := slices.IndexFunc(JobControls, func(control jobControl) bool { return control.ID == action })
+	if i < 0 {
+		c.NotFound(c.W, c.R)
+		return
+	}
+	control, id := &JobControls[i], c.R.PathValue("id")
+	values := call.Values{JobID: id}
+	maps.Copy(values, control.values)
+	a := c.Call(control.Operation, values)
+	next := frame.Records[Job](a)
+	switch {
+	case !a.Ok():
+		ShowJob(c, a)
+	case !control.leaves:
+		c.GoTo(say.Address("jobs", id))
+	case len(next) == 1 && next[0].ID != id: // the one that goes on
+		c.GoTo(say.Address("jobs", next[0].ID))
+	default:
+		c.GoTo(say.Base + "jobs")
+	}
+}
+
+// listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
+// person may not submit one.
+func listFormOf(c *frame.Visit, failed *listForm) *listForm {
+	if !c.May(identity.JobSubmit) {
+		return nil
+	}
+	form := &listForm{}
+	if failed != nil {
+		form = failed
+		form.Open = true
+	}
+	for _, change := range c.Changes {
+		if f := formOf(change.ID); f != nil && c.May(change.Scope) {
+			form.Changes = append(form.Changes, frame.Choice{ID: change.ID, Label: actionIn(f)})
+		}
+	}
+	form.Once = signin.NewID()
+	form.Changes, form.Modes = chosen(form.Changes, form.Operation), chosen(listModes, form.Mode)
+	return form
+}
+
+// givenList returns the list of the form: the file, or else the text.
+func givenList(c *frame.Visit) (name string, document []byte, err error) {
+	file, header, err := c.R.FormFile("file")
+	if err == nil {
+		defer file.Close()
+		document, err = io.ReadAll(file)
+		if err != nil || len(document) > 0 {
+			return header.Filename, document, err
+		}
+	}
+	return "", []byte(c.R.PostForm.Get("list")), nil
+}
+
+// SubmitList submits a list as a job of the person.
+func SubmitList(c *frame.Visit) {
+	given := c.R.PostForm
+	form := &listForm{
+		Name: given.Get("name"), Operation: given.Get("operation"),
+		Mode: given.Get("mode"), List: given.Get("list"),
+	}
+	file, document, err := givenList(c)
+	if err != nil || len(document) == 0 {
+		refused := &frame.Answer{Status: http.StatusBadRequest, Error: &frame.Failure{
+			Message: texts.Of("list.missing").In(c.LookOf(c.R).Lang),
+		}}
+		ShowJobs(c, form, refused)
+		return
+	}
+	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
+	for name, value := range map[string]string{"Operation": form.Operation, "Name": cmp.Or(form.Name, file)} {
+		if value != "" {
+			values[name] = value
+		}
+	}
+	media := mediaOf(file, document)
+	if f := formOf(form.Operation); f != nil && media == "text/csv" {
+		document = f.Named(document)
+	}
+	a := frame.Send(c, "job.submit", call.Call{
+		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
+	})
+	submitted := frame.Records[Job](a)
+	if !a.Ok() || len(submitted) != 1 {
+		ShowJobs(c, form, a)
+		return
+	}
+	c.GoTo(say.Address("jobs", submitted[0].ID))
+}

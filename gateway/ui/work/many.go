@@ -1,0 +1,63 @@
+package work
+
+import (
+	"bytes"
+	"encoding/csv"
+	"net/http"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
+	"adgateway/gateway/ui/texts"
+)
+
+// ApplyToMany checks what an operation would do with all that are selected, as a list of the person.
+func ApplyToMany(c *frame.Visit, l *table.Listing) {
+	form := c.R.PostForm
+	i := slices.IndexFunc(l.Many, func(m table.Many) bool { return m.ID == form.Get("many") })
+	refuse := func(key string) {
+		c.Page(http.StatusBadRequest, "message", frame.Page{
+			Title: texts.Of("page." + l.Path), Section: l.Path, Alert: &frame.Alert{Text: texts.Of(key)},
+		})
+	}
+	switch {
+	case i < 0:
+		refuse("many.unknown")
+		return
+	case len(form["who"]) == 0:
+		refuse("many.nobody")
+		return
+	}
+	m := l.Many[i]
+	heads, fixed := []string{l.Object}, []string(nil)
+	if m.Asks != "" {
+		value := strings.TrimSpace(form.Get("with-" + m.ID))
+		if value == "" {
+			refuse("many.missing")
+			return
+		}
+		heads, fixed = append(heads, m.Asks), []string{value}
+	}
+	var document bytes.Buffer
+	rows := csv.NewWriter(&document)
+	_ = rows.Write(heads) // to memory
+	for _, guid := range form["who"] {
+		_ = rows.Write(append([]string{guid}, fixed...))
+	}
+	rows.Flush()
+	name := texts.Of("many.name", "what", texts.Of("many."+m.ID), "n", len(form["who"])).In(c.LookOf(c.R).Lang)
+	made := frame.Send(c, "job.submit", call.Call{Input: uploaded{
+		values:   call.Values{"Mode": string(jobstate.DryRun), "Operation": m.Operation, "Name": name},
+		document: document.Bytes(), media: "text/csv",
+	}})
+	submitted := frame.Records[Job](made)
+	if !made.Ok() || len(submitted) != 1 {
+		c.Failed(made)
+		return
+	}
+	c.GoTo(say.Address("jobs", submitted[0].ID))
+}

@@ -1,0 +1,84 @@
+package work
+
+import (
+	"bytes"
+	"encoding/csv"
+	"net/http"
+	"strconv"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
+	"adgateway/gateway/ui/texts"
+)
+
+// wouldRow is what a row of a list that was dry run would change.
+type wouldRow struct {
+	Line int
+	plannedRow
+	Effect texts.Text // instead of values; nil: there are values
+}
+
+// would returns what the first rows of a list that was dry run would change.
+func would(c *frame.Visit, j Job) (all []wouldRow, more bool) {
+	if jobstate.Mode(j.Mode) != jobstate.DryRun {
+		return nil, false
+	}
+	items := c.Listed(frame.List{
+		Operation: "job.items", Key: "line", Before: frame.ByLine, Most: mostItems,
+		Values: call.Values{JobID: j.ID},
+	})
+	for _, item := range frame.Records[jobItem](items) {
+		f := form.Of(item.Operation)
+		if item.Plan == "" || f == nil {
+			continue
+		}
+		for _, p := range frame.Records[say.Plan](c.Get("plan.get", "PlanId", item.Plan)) {
+			var told StepPage
+			for _, o := range p.Objects {
+				for _, change := range o.Changes {
+					tellOf(c, &told, f, o, change)
+				}
+			}
+			for _, line := range told.Lines {
+				effect := texts.Of("job.effect", "mark", line.Mark, "what", line.Text)
+				all = append(all, wouldRow{Line: item.Line, Effect: effect})
+			}
+			for _, row := range told.Rows {
+				all = append(all, wouldRow{Line: item.Line, plannedRow: row})
+			}
+		}
+	}
+	return all, items.Next != ""
+}
+
+// JobResult sends the result of a list as a file, with a line for each of its rows.
+func JobResult(c *frame.Visit) {
+	id := c.R.PathValue("id")
+	var file bytes.Buffer
+	out := csv.NewWriter(&file)
+	_ = out.Write([]string{"line", "operation", "state", "code", "message"}) // a buffer takes all
+	for after, more := "", true; more; {
+		a := c.Get("job.items", JobID, id, "Limit", "1000", "After", after)
+		if !a.Ok() {
+			c.Failed(a)
+			return
+		}
+		for _, item := range frame.Records[jobItem](a) {
+			cells := []string{strconv.Itoa(item.Line), item.Operation, item.State, item.Code, item.Message}
+			for i := range cells {
+				cells[i] = table.Defused(cells[i])
+			}
+			_ = out.Write(cells)
+		}
+		after, more = a.Next, a.Next != ""
+	}
+	out.Flush()
+	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	c.W.Header().Set("Content-Disposition", `attachment; filename="result.csv"`)
+	c.W.WriteHeader(http.StatusOK)
+	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has left
+}

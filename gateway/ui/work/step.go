@@ -1,0 +1,404 @@
+// Package work is where people change something: forms of operations, previews and their confirmation,
+// and lists that run as jobs.
+package work
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// Step is a change of a session from its preview on. It is done once: pressing the button again
+// shows what the first press did, at whichever gateway.
+type Step struct {
+	ID      string
+	Form    *form.Form
+	Given   call.Values // of the call, without secrets
+	secrets map[string]string
+	Typed   url.Values // into the form, which can be opened again
+	Back    string     // the page that it began at
+	Says    form.Words // what it does, with the names of all objects
+	Plan    *say.Plan
+	Said    string
+	Warned  []frame.Warning
+	Drifted bool          // the object changed after an earlier preview
+	Result  *frame.Answer // nil: not confirmed
+	role    role          // that made the plan
+	sealed  []byte        // a password that was generated; nil: none, or it is no longer shown
+	shown   time.Time
+
+	version signin.Version
+}
+
+// role is what tells the roles of a person apart.
+type role struct {
+	Scopes []identity.Scope
+	Limits identity.Limits
+}
+
+func RoleOf(p *identity.Principal) role { return role{p.Scopes, p.Limits} }
+
+// keptStep is a step as it is kept. Secrets are sealed for the cookie of the session.
+type keptStep struct {
+	Row       string
+	Given     call.Values
+	Secrets   map[string][]byte
+	Typed     url.Values
+	Back      string
+	Says      form.Words
+	Plan      *say.Plan
+	Said      string
+	Warned    []frame.Warning
+	Drifted   bool
+	Role      role
+	Result    *frame.Answer
+	Status    int // of the result
+	ChangeID  string
+	Password  []byte
+	Confirmed time.Time
+}
+
+// passwordLife is how long a password that was generated can be seen.
+const passwordLife = 10 * time.Minute
+
+// keepStep keeps a step as it is now.
+func keepStep(c *frame.Visit, s *Step) error {
+	kept := keptStep{
+		Row: s.Form.Op.ID, Given: s.Given, Secrets: map[string][]byte{},
+		Typed: frame.WithoutSecrets(s.Form, s.Typed), Back: s.Back, Says: s.Says,
+		Plan: s.Plan, Said: s.Said, Warned: s.Warned, Drifted: s.Drifted, Role: s.role,
+		Result: s.Result, Password: s.sealed, Confirmed: s.shown,
+	}
+	for name, text := range s.secrets {
+		sealed, err := signin.SealSecret(c.Cookie(c.R), text)
+		if err != nil {
+			return err
+		}
+		kept.Secrets[name] = sealed
+	}
+	if s.Result != nil {
+		kept.Status, kept.ChangeID = s.Result.Status, s.Result.ChangeID
+	}
+	return c.Session.Keep(c.R.Context(), s.ID, s.version, kept)
+}
+
+// stepAt returns a step of the session; nil: there is none.
+func stepAt(c *frame.Visit, id string) *Step {
+	var kept keptStep
+	at, err := c.Session.Kept(c.R.Context(), id, &kept)
+	if err != nil || at == 0 {
+		return nil
+	}
+	s := &Step{
+		ID: id, Form: form.Of(kept.Row), Given: kept.Given, Typed: kept.Typed, Back: kept.Back, Says: kept.Says,
+		Plan: kept.Plan, Said: kept.Said, Warned: kept.Warned, Drifted: kept.Drifted, Result: kept.Result,
+		role: kept.Role, sealed: kept.Password, shown: kept.Confirmed, version: at, secrets: map[string]string{},
+	}
+	if s.Form == nil || s.Plan == nil {
+		return nil // another version has made it
+	}
+	for name, sealed := range kept.Secrets {
+		if s.secrets[name], err = signin.OpenSecret(c.Cookie(c.R), sealed); err != nil {
+			return nil // it was made with another cookie
+		}
+	}
+	if s.Result != nil {
+		s.Result.Status, s.Result.ChangeID = kept.Status, kept.ChangeID
+	}
+	return s
+}
+
+// planStep makes a dry run and keeps its plan under a new id. It returns the answer of a dry run that
+// failed.
+func planStep(c *frame.Visit, s *Step) *frame.Answer {
+	s.hideSecrets()
+	var first *frame.Answer
+	for _, principal := range c.Principals {
+		a := sendStep(c, principal, s, "DryRun", "true")
+		if a.Ok() && (a.Plan == nil || a.Plan.ID == "") {
+			return &frame.Answer{
+				Status: http.StatusServiceUnavailable, Error: &frame.Failure{Message: c.Say("step.noPlans")},
+			}
+		}
+		if a.Ok() {
+			s.ID, s.role, s.Plan, s.Said, s.Warned = signin.NewID(), RoleOf(principal), a.Plan, a.Output, a.Warnings
+			s.Says = sentencesOf(c, s)
+			if err := keepStep(c, s); err != nil {
+				why := &frame.Failure{Message: c.Say("step.notKept", "why", frame.WithoutStore(err))}
+				return &frame.Answer{Status: http.StatusServiceUnavailable, Error: why}
+			}
+			return nil
+		}
+		first = frame.Outranking(first, a)
+	}
+	if first == nil {
+		return &frame.Answer{Status: http.StatusForbidden, Error: &frame.Failure{Message: c.Say("step.noRole")}}
+	}
+	return first
+}
+
+// hideSecrets takes the secrets out of what was given.
+func (s *Step) hideSecrets() {
+	if s.secrets == nil {
+		s.secrets = map[string]string{}
+	}
+	for i := range s.Form.Fields {
+		field := &s.Form.Fields[i]
+		if value, is := s.Given[field.Name].(string); is && field.Control == form.Secret {
+			s.secrets[field.Name] = value
+			delete(s.Given, field.Name)
+		}
+	}
+}
+
+// sendStep sends the call of a step with one more parameter.
+func sendStep(c *frame.Visit, principal *identity.Principal, s *Step, name, value string) *frame.Answer {
+	sent := call.Values{}
+	for each, given := range s.Given {
+		sent[each] = listAgain(s.Form.Field(each), given)
+	}
+	for each, secret := range s.secrets {
+		sent[each] = secret
+	}
+	sent[name] = value
+	return c.CallAs(principal, s.Form.Op.ID, sent)
+}
+
+// sentencesOf says what a step does, with the names of all objects, in each language.
+func sentencesOf(c *frame.Visit, s *Step) (says form.Words) {
+	if id := textIn(s.Given, "ChangeId"); id != "" {
+		return undoes(c, id, s)
+	}
+	names := map[string]string{}
+	for i := range s.Form.Fields {
+		field := &s.Form.Fields[i]
+		value, _ := s.Given[field.Name].(string)
+		names[field.Name] = value
+		if field.Pick != "" && value != "" {
+			names[field.Name] = nameOfPicked(c, field.Pick, value)
+			for _, o := range s.Plan.Objects {
+				if o.GUID == value && names[field.Name] == value {
+					names[field.Name] = say.LastOf(say.PathText(o.DistinguishedName))
+				}
+			}
+		}
+	}
+	return s.Form.Sentences(names)
+}
+
+// undoes says what an undo takes back.
+func undoes(c *frame.Visit, change string, s *Step) (says form.Words) {
+	f := s.Form
+	for _, r := range frame.Records[say.Record](c.Get("change.get", "ChangeId", change)) {
+		if made := form.Of(r.Text("operation")); made != nil {
+			f = made
+		}
+	}
+	for lang := range says {
+		what := f.Label[lang]
+		for i, o := range s.Plan.Objects {
+			what += []string{": ", ", "}[min(i, 1)] + say.LastOf(say.PathText(o.DistinguishedName))
+			if i == say.MostNamed {
+				break
+			}
+		}
+		says[lang] = texts.Of("step.undoes", "what", what).In(texts.Lang(lang))
+	}
+	return says
+}
+
+// ConfirmStep makes the change that a preview has shown, once.
+func ConfirmStep(c *frame.Visit) {
+	s := stepAt(c, c.R.PathValue("step"))
+	if s == nil {
+		tooLate(c)
+		return
+	}
+	if s.Result != nil {
+		c.GoTo(s.after())
+		return
+	}
+	principal := RoleNow(c, s.role)
+	if principal == nil {
+		c.Failed(
+			&frame.Answer{Status: http.StatusForbidden, Error: &frame.Failure{Message: c.Say("step.roleGone")}},
+		)
+		return
+	}
+	a := sendStep(c, principal, s, "PlanId", s.Plan.ID)
+	switch {
+	case a.Error != nil && a.Error.Code == "plan_used":
+		confirmedBefore(c, s)
+		return
+	case a.Status == http.StatusPreconditionFailed:
+		previewAgain(c, s, a)
+		return
+	}
+	generated := a.Generated
+	if generated != "" {
+		a.Result, s.shown = nil, time.Now()
+		var err error
+		if s.sealed, err = signin.SealSecret(c.Cookie(c.R), generated); err != nil {
+			s.sealed = nil
+		}
+	}
+	s.Result, s.secrets = a, nil
+	if err := keepStep(c, s); err != nil || generated != "" && s.sealed == nil {
+		ShowStep(c, http.StatusOK, s, nil, generated) // what could not be kept is in this answer only
+		return
+	}
+	c.GoTo(s.after())
+}
+
+// after returns the page that shows what a step did: the object's page, unless there is more to show.
+func (s *Step) after() string {
+	if s.sealed != nil || !s.Result.Ok() {
+		return say.Address("steps", s.ID)
+	}
+	return withDone(s.landing(), s.ID)
+}
+
+// withDone returns a page with the message about what a step did.
+func withDone(page, step string) string {
+	at, err := url.Parse(page)
+	if err != nil {
+		return page
+	}
+	query := at.Query()
+	query.Set(doneName, step)
+	at.RawQuery = query.Encode()
+	return at.String()
+}
+
+// landing returns the page to go to when the step is done: that of what it made, or the one that it began at,
+// unless its object is gone.
+func (s *Step) landing() string {
+	target := s.Form.Target()
+	made := frame.Records[say.Record](s.Result)
+	resource := sectionOf(s.Form)
+	if k := frame.KindAt(resource); k != nil && target == nil && len(made) == 1 && made[0].Text("guid") != "" {
+		return k.At(made[0].Text("guid"))
+	}
+	if s.Form.Op.Effect.String() == "delete" && target != nil && target.Pick != form.Zone {
+		if k := frame.KindAt(resource); k != nil && s.Back == k.At(textIn(s.Given, target.Name)) {
+			return say.Address(k.Path)
+		}
+	}
+	return s.Back
+}
+
+func textIn(values call.Values, name string) string {
+	text, _ := values[name].(string)
+	return text
+}
+
+// resultWait is how long the result of an earlier press is waited for.
+const resultWait = 20 * time.Second
+
+// confirmedBefore shows what an earlier press of the button does, as soon as that is known.
+func confirmedBefore(c *frame.Visit, s *Step) {
+	ctx, cancel := context.WithTimeout(c.R.Context(), resultWait)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		if now := stepAt(c, s.ID); now != nil && now.Result != nil {
+			c.GoTo(now.after())
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			among := &frame.Alert{Text: texts.Of("step.among")}
+			c.Page(http.StatusConflict, "message", frame.Page{Title: texts.Of("step.before"), Alert: among})
+			return
+		}
+	}
+}
+
+// RoleNow returns the principal of a role as the person has it now; nil: none.
+func RoleNow(c *frame.Visit, was role) *identity.Principal {
+	for _, p := range c.Principals {
+		if slices.Equal(p.Scopes, was.Scopes) && p.Limits.Equal(was.Limits) {
+			return p
+		}
+	}
+	return nil
+}
+
+// previewAgain shows what the action would change now.
+func previewAgain(c *frame.Visit, s *Step, drifted *frame.Answer) {
+	again := &Step{
+		Form: s.Form, Given: s.Given, secrets: maps.Clone(s.secrets), Typed: s.Typed, Back: s.Back, Drifted: true,
+	}
+	s.Result, s.secrets = drifted, nil
+	_ = keepStep(c, s) // the plan can no longer be applied, which another press would show again
+	if failed := planStep(c, again); failed != nil {
+		leaveForm(c, s.Form, refusedDraft(c, s.Form, s.Typed, failed))
+		return
+	}
+	c.GoTo(say.Address("steps", again.ID))
+}
+
+// ShownStep shows a preview, or what came of it.
+func ShownStep(c *frame.Visit) {
+	s := stepAt(c, c.R.PathValue("step"))
+	if s != nil && s.Result == nil { // another gateway may have just confirmed it
+		c.Session.CatchUp(c.R.Context())
+		s = stepAt(c, s.ID)
+	}
+	if s == nil {
+		tooLate(c)
+		return
+	}
+	var said *frame.Alert
+	if s.Drifted && s.Result == nil {
+		said = &frame.Alert{Text: texts.Of("step.drifted")}
+	}
+	ShowStep(c, http.StatusOK, s, said, passwordOf(c, s))
+}
+
+// tooLate says that a step is no longer kept.
+func tooLate(c *frame.Visit) {
+	gone := &frame.Alert{Text: texts.Of("step.gone")}
+	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Alert: gone})
+}
+
+// passwordOf returns the password that a step has generated, as long as it may be seen; empty: there is none.
+func passwordOf(c *frame.Visit, s *Step) string {
+	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
+		return ""
+	}
+	text, err := signin.OpenSecret(c.Cookie(c.R), s.sealed)
+	if err != nil {
+		return "" // it was made in another session
+	}
+	return text
+}
+
+// CloseStep forgets the password of a step, which was passed on.
+func CloseStep(c *frame.Visit) {
+	s := stepAt(c, c.R.PathValue("step"))
+	if s == nil || s.Result == nil {
+		c.GoTo(say.Base)
+		return
+	}
+	s.sealed = nil
+	if err := keepStep(c, s); err != nil {
+		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
+		return
+	}
+	c.GoTo(withDone(s.landing(), s.ID))
+}
