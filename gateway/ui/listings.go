@@ -6,6 +6,7 @@ import (
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // Filters of views.
@@ -119,7 +120,7 @@ var listings = []table.Listing{
 	},
 	{
 		Path: "changes", Icon: "history", Scope: identity.ChangeRead, Operation: "change.list",
-		Key: "id", Before: frame.Newest, Pages: true, Rows: 50,
+		Key: "id", Before: frame.Newest, Pages: true, Rows: 50, AsRead: true,
 		Columns: []table.Column{
 			{Name: "when", Class: "num", Cell: table.TimeCell("time")},
 			{Name: "what", Class: "nm", Cell: func(r say.Record) table.Cell {
@@ -132,6 +133,7 @@ var listings = []table.Listing{
 		},
 		Views: []table.View{{ID: "mine"}, {ID: "today", Days: 1, Tile: true}, {ID: "week", Days: 7}},
 	},
+	work.Lists,
 }
 
 // wordCell shows the words for fields.

@@ -18,7 +18,9 @@ func New(o frame.Options) *frame.Pages {
 	for i := range listings {
 		l := &listings[i]
 		p.Get("/ui/"+l.Path, func(c *frame.Visit) { table.ShowListing(c, l) })
-		p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
+		if l.Many != nil {
+			p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
+		}
 	}
 	p.Get("/ui/search", searchAll)
 	p.Get("/ui/suggest", suggest)
@@ -52,7 +54,6 @@ func New(o frame.Options) *frame.Pages {
 	})
 	p.Get("/ui/changes/{id}", showChange)
 	p.Get("/ui/objects/{id}", findObject)
-	p.Get("/ui/jobs", func(c *frame.Visit) { work.ShowJobs(c, nil, nil) })
 	p.Upload("/ui/jobs", work.SubmitList)
 	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
 	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)

@@ -378,7 +378,7 @@ func TestReadinessHasAWordForEachState(t *testing.T) {
 // empty.
 func TestNothingIsEmptyBesideAnAlert(t *testing.T) {
 	for name, show := range map[string]func(*frame.Visit){
-		"changes": func(c *frame.Visit) { table.ShowListing(c, listingAt("changes")) }, "jobs": func(c *frame.Visit) { work.ShowJobs(c, nil, nil) },
+		"changes": func(c *frame.Visit) { table.ShowListing(c, listingAt("changes")) }, "jobs": func(c *frame.Visit) { table.ShowListing(c, listingAt("jobs")) },
 		"search": searchAll, "audit": showAudit, "people": func(c *frame.Visit) { table.ShowListing(c, listingAt("people")) },
 	} {
 		for _, refused := range []bool{false, true} {
@@ -521,7 +521,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 	for _, body := range []any{
 		frame.Page{}, searchPage{}, table.ListPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		work.StepPage{}, work.FormPage{}, work.JobPage{}, work.JobRow{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
+		work.StepPage{}, work.FormPage{}, work.JobPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}

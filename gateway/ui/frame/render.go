@@ -50,7 +50,7 @@ var Templates = func() map[texts.Lang]map[string]*template.Template {
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
-			"step", "pick", "jobs", "job", "audit")
+			"step", "pick", "job", "audit")
 	}
 	return all
 }()

@@ -29,7 +29,9 @@ type Listing struct {
 	Views     []View
 	Filters   []string // fields that can be filtered by, which have the texts "column."
 	Many      []Many
-	Object    string // parameter that names an object in the operations for many
+	Object    string                 // parameter that names an object in the operations for many
+	AsRead    bool                   // without a sort the records stay as the operation gives them
+	Above     func(*frame.Visit) any // what stands above the list; nil: nothing
 }
 
 // Address returns the address of the list's page.
@@ -71,8 +73,9 @@ type Cell struct {
 type View struct {
 	ID, Filter string
 	Tone       say.Color
-	Days       int  // since when, for changes
-	Tile       bool // it stands on the home page
+	Days       int               // since when, for changes
+	Values     map[string]string // parameters
+	Tile       bool              // it stands on the home page
 }
 
 // Many is what can be done with all that are selected. Its text has the key "many." and its id.

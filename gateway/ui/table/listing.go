@@ -122,6 +122,9 @@ func (a Asked) values(c *frame.Visit) call.Values {
 	if len(conditions) > 0 && len(a.List.Filters) > 0 {
 		values["Filter"] = strings.Join(conditions, " and ")
 	}
+	for name, value := range a.View.Values {
+		values[name] = value
+	}
 	if a.List.Operation == "change.list" {
 		if a.View.ID == "mine" {
 			values["Caller"] = identity.ReferenceTo(c.Identity())
@@ -160,6 +163,7 @@ type ListPage struct {
 	Warnings   []frame.Warning
 	Title      texts.Text
 	Within     frame.Link // the object that the list is a part of
+	Above      any        // what stands above the list; nil: nothing
 	New        string     // address of the form for a new one; empty: none
 }
 
@@ -194,7 +198,14 @@ type (
 )
 
 // ShowListing shows a list.
-func ShowListing(c *frame.Visit, l *Listing) {
+func ShowListing(c *frame.Visit, l *Listing) { showListing(c, l, nil, nil) }
+
+// Refuse shows a list with what was filled in above it, and why that is refused.
+func Refuse(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
+	showListing(c, l, above, refused)
+}
+
+func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	a := askedOf(c, l)
 	title := l.title()
 	shown := frame.Page{Title: title, Section: cmp.Or(l.Section, l.Path)}
@@ -213,7 +224,10 @@ func ShowListing(c *frame.Visit, l *Listing) {
 		return
 	}
 	body := a.page(c)
-	body.Title, body.Within = title, l.Within
+	body.Title, body.Within, body.Above = title, l.Within, above
+	if above == nil && l.Above != nil {
+		body.Above = l.Above(c)
+	}
 	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 		shown.Body = body
 		c.Page(found.Status, "list", shown)
@@ -226,7 +240,11 @@ func ShowListing(c *frame.Visit, l *Listing) {
 		shown.Empty = nothingIn(c, a)
 	}
 	shown.Body = body
-	c.Page(http.StatusOK, "list", shown)
+	status := http.StatusOK
+	if refused != nil {
+		shown.Alert, status = frame.AlertOf(refused), refused.Status
+	}
+	c.Page(status, "list", shown)
 }
 
 // ReadListing reads a page of a list. Whole reports whether it is all of the list.
@@ -235,7 +253,7 @@ func ReadListing(c *frame.Visit, a Asked) (found *frame.Answer, whole bool) {
 	if !a.List.Pages {
 		return c.Listed(l), true
 	}
-	if a.after == "" && a.List.Operation != "change.list" {
+	if a.after == "" && (!a.List.AsRead || a.sort != "") {
 		l.Most = wholeMax
 		if found = c.Listed(l); !found.Ok() || found.Next == "" {
 			return found, true
@@ -267,6 +285,9 @@ func (a Asked) Sorted(all []say.Record) []say.Record {
 	now := time.Now()
 	for i := range all {
 		all[i] = Stated(all[i], now)
+	}
+	if a.sort == "" && a.List.AsRead {
+		return all
 	}
 	name, down := strings.CutPrefix(a.sort, "-")
 	for _, col := range a.List.Columns {
@@ -452,14 +473,23 @@ func Defused(text string) string {
 	return text
 }
 
+// mostInFile limits the rows of a file of a list that is read by pages.
+const mostInFile = 10_000
+
 // writeCSV writes the whole list as a file, with the columns of the page.
 func writeCSV(c *frame.Visit, a Asked) {
 	lang := c.LookOf(c.R).Lang
 	l := frame.List{Operation: a.List.Operation, Key: a.List.Key, Before: a.List.Before, Values: a.values(c)}
-	if a.List.Operation == "change.list" {
+	if a.List.AsRead {
 		l.Most = wholeMax
 	}
 	found := c.Listed(l)
+	rows := frame.Records[say.Record](found)
+	for found.Ok() && found.Next != "" && len(rows) < mostInFile {
+		l.Values["After"] = found.Next
+		found = c.Listed(l)
+		rows = append(rows, frame.Records[say.Record](found)...)
+	}
 	if !found.Ok() {
 		c.Failed(found)
 		return
@@ -473,7 +503,7 @@ func writeCSV(c *frame.Visit, a Asked) {
 		line = append(line, Defused(texts.Of("column."+col.Name).In(lang)))
 	}
 	_ = out.Write(line) // to memory
-	for _, r := range a.Sorted(a.found(c, frame.Records[say.Record](found))) {
+	for _, r := range a.Sorted(a.found(c, rows)) {
 		line = line[:0]
 		for _, col := range a.List.Columns {
 			line = append(line, Defused(col.Cell(r).plain(lang)))

@@ -33,7 +33,6 @@ var gateway = table{
 	"job.reason":       {"Why", "Warum"},
 	"job.refresh":      {"Refresh", "Aktualisieren"},
 	"jobs.asColumn":    {"as the column Operation says", "wie die Spalte Operation sagt"},
-	"jobs.earlier":     {"Earlier lists", "Frühere Listen"},
 	"jobs.file":        {"File: a spreadsheet saved as CSV", "Datei: eine Tabelle als CSV"},
 	"jobs.go":          {"Upload", "Hochladen"},
 	"jobs.help": {
@@ -46,7 +45,6 @@ var gateway = table{
 	},
 	"jobs.mode":          {"At first", "Zuerst"},
 	"jobs.name":          {"Name of the list", "Name der Liste"},
-	"jobs.notDone":       {"Failed", "Fehlgeschlagen"},
 	"jobs.operation":     {"What to do with each row", "Was mit jeder Zeile geschehen soll"},
 	"jobs.submit":        {"Upload a list", "Liste hochladen"},
 	"jobs.text":          {"Or the list itself", "Oder die Liste selbst"},

@@ -39,6 +39,7 @@ var lists = table{
 	"list.all.zones":     {"{n} zones", "{n} Zonen"},
 	"list.all.records":   {"{n} records", "{n} Einträge"},
 	"list.all.changes":   {"{n} changes", "{n} Änderungen"},
+	"list.all.jobs":      {"{n} lists", "{n} Listen"},
 
 	"list.all.people.one":    {"{n} person", "{n} Person"},
 	"list.all.groups.one":    {"{n} group", "{n} Gruppe"},
@@ -46,6 +47,7 @@ var lists = table{
 	"list.all.bin.one":       {"{n} removed object", "{n} gelöschtes Objekt"},
 	"list.all.zones.one":     {"{n} zone", "{n} Zone"},
 	"list.all.records.one":   {"{n} record", "{n} Eintrag"},
+	"list.all.jobs.one":      {"{n} list", "{n} Liste"},
 	"list.all.changes.one":   {"{n} change", "{n} Änderung"},
 
 	"chip":        {"{field} {is} {value}", "{field} {is} {value}"},
@@ -70,6 +72,11 @@ var lists = table{
 	"view.servers":         {"Servers", "Server"},
 	"view.mine":            {"Mine", "Meine"},
 	"view.today":           {"Today", "Heute"},
+	"view.ready":           {"Wait for you", "Warten auf Sie"},
+	"view.running":         {"Running", "Laufen"},
+	"view.done":            {"Finished", "Fertig"},
+	"view.failed":          {"Stopped", "Abgebrochen wegen Fehlern"},
+	"view.rejected":        {"Not accepted", "Nicht angenommen"},
 	"view.week":            {"Last 7 days", "Letzte 7 Tage"},
 
 	"tile.people.locked":          {"Locked now", "Jetzt gesperrt"},
@@ -109,6 +116,8 @@ var lists = table{
 	"column.before":          {"Before", "Vorher"},
 	"column.after":           {"After", "Nachher"},
 	"column.by":              {"By", "Von"},
+	"column.progress":        {"Progress", "Fortschritt"},
+	"column.notDone":         {"Failed", "Fehlgeschlagen"},
 	"column.outcome":         {"Result", "Ergebnis"},
 	"column.recordType":      {"Type", "Typ"},
 	"column.data":            {"Data", "Daten"},

@@ -47,7 +47,6 @@ var work = table{
 	"job.rate":      {"Items a second", "Zeilen je Sekunde"},
 	"job.remaining": {"Remaining", "Verbleibend"},
 	"job.seconds":   {"about {n} s", "etwa {n} s"},
-	"job.none":      {"No lists yet.", "Noch keine Listen."},
 	"job.do.start":  {"Start", "Starten"},
 	"job.do.pause":  {"Pause", "Anhalten"},
 	"job.do.resume": {"Resume", "Fortsetzen"},

@@ -3,12 +3,10 @@ package work
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
 
-	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
@@ -131,24 +129,6 @@ func (j Job) facts() []say.Fact {
 	return slices.DeleteFunc(all, say.Fact.Nothing)
 }
 
-// JobRow is a job in the list.
-type JobRow struct {
-	ID, Created, Caller           string
-	Title, Why, Progress, NotDone texts.Text
-	State                         say.Word
-}
-
-func (j Job) row() JobRow {
-	row := JobRow{
-		ID: j.ID, Created: j.Created, Title: j.title(), Caller: j.who(), Why: j.why(),
-		Progress: j.Progress().Text, State: say.WordOf("job.state", j.State),
-	}
-	if j.Failed+j.Unknown > 0 {
-		row.NotDone = texts.Of("job."+j.mode()+".notDone", "failed", j.Failed, "unknown", j.Unknown)
-	}
-	return row
-}
-
 // jobControl is what people can do with a job.
 type jobControl struct {
 	ID   string // its label in the table stands below "job.do."
@@ -237,36 +217,6 @@ const mostItems = 50
 // notDone are the states of items that people look at first.
 var notDone = []string{"failed", "unknown", "not_run", "skipped"}
 
-// ShowJobs shows the jobs that the person may see, and the form of a list that was not accepted, with the
-// refusal; nil: none was sent.
-func ShowJobs(c *frame.Visit, failed *listForm, refused *frame.Answer) {
-	shown := frame.Page{Title: texts.Of("page.jobs"), Section: "jobs"}
-	status := http.StatusOK
-	a := c.Listed(frame.List{
-		Operation: "job.list", Key: "id", Before: frame.Newest, Most: 50,
-		Values: call.Values{"After": c.R.URL.Query().Get("after")},
-	})
-	if shown.Alert = frame.AlertOf(a); shown.Alert != nil {
-		status = a.Status
-	}
-	var rows []JobRow
-	for _, j := range frame.Records[Job](a) {
-		rows = append(rows, j.row())
-	}
-	if len(rows) == 0 {
-		shown.Empty = &frame.Empty{Text: texts.Of("job.none")}
-	}
-	if failed != nil {
-		shown.Alert, status = frame.AlertOf(refused), refused.Status
-	}
-	shown.Body = struct {
-		Jobs   []JobRow
-		Next   string
-		Submit *listForm
-	}{rows, a.Next, listFormOf(c, failed)}
-	c.Page(status, "jobs", shown)
-}
-
 // JobPage is the page of a job.
 type JobPage struct {
 	ID           string
@@ -340,74 +290,4 @@ func ControlJob(c *frame.Visit) {
 	default:
 		c.GoTo(say.Base + "jobs")
 	}
-}
-
-// listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
-// person may not submit one.
-func listFormOf(c *frame.Visit, failed *listForm) *listForm {
-	if !c.May(identity.JobSubmit) {
-		return nil
-	}
-	form := &listForm{}
-	if failed != nil {
-		form = failed
-		form.Open = true
-	}
-	for _, change := range c.Changes {
-		if f := formOf(change.ID); f != nil && c.May(change.Scope) {
-			form.Changes = append(form.Changes, frame.Choice{ID: change.ID, Label: actionIn(f)})
-		}
-	}
-	form.Once = signin.NewID()
-	form.Changes, form.Modes = chosen(form.Changes, form.Operation), chosen(listModes, form.Mode)
-	return form
-}
-
-// givenList returns the list of the form: the file, or else the text.
-func givenList(c *frame.Visit) (name string, document []byte, err error) {
-	file, header, err := c.R.FormFile("file")
-	if err == nil {
-		defer file.Close()
-		document, err = io.ReadAll(file)
-		if err != nil || len(document) > 0 {
-			return header.Filename, document, err
-		}
-	}
-	return "", []byte(c.R.PostForm.Get("list")), nil
-}
-
-// SubmitList submits a list as a job of the person.
-func SubmitList(c *frame.Visit) {
-	given := c.R.PostForm
-	form := &listForm{
-		Name: given.Get("name"), Operation: given.Get("operation"),
-		Mode: given.Get("mode"), List: given.Get("list"),
-	}
-	file, document, err := givenList(c)
-	if err != nil || len(document) == 0 {
-		refused := &frame.Answer{Status: http.StatusBadRequest, Error: &frame.Failure{
-			Message: texts.Of("list.missing").In(c.LookOf(c.R).Lang),
-		}}
-		ShowJobs(c, form, refused)
-		return
-	}
-	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
-	for name, value := range map[string]string{"Operation": form.Operation, "Name": cmp.Or(form.Name, file)} {
-		if value != "" {
-			values[name] = value
-		}
-	}
-	media := mediaOf(file, document)
-	if f := formOf(form.Operation); f != nil && media == "text/csv" {
-		document = f.Named(document)
-	}
-	a := frame.Send(c, "job.submit", call.Call{
-		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
-	})
-	submitted := frame.Records[Job](a)
-	if !a.Ok() || len(submitted) != 1 {
-		ShowJobs(c, form, a)
-		return
-	}
-	c.GoTo(say.Address("jobs", submitted[0].ID))
 }

@@ -1,19 +1,84 @@
 package work
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
 // A list is submitted as a file or as text. It runs as a job that belongs to the person, also after
 // the session has ended.
+
+// Lists is the list of the lists that were submitted.
+var Lists = table.Listing{
+	Path: "jobs", Icon: "list", Scope: identity.JobRead, Operation: "job.list",
+	Key: "id", Before: frame.Newest, Pages: true, Rows: 50, AsRead: true,
+	Columns: []table.Column{
+		{Name: "when", Class: "num", Cell: table.TimeCell("created"), Order: "created"},
+		{Name: "what", Class: "nm", Cell: ofJob(func(j Job) table.Cell {
+			return table.Cell{Text: j.title(), Link: say.Address("jobs", j.ID)}
+		}), Order: "name operation"},
+		{Name: "by", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: texts.Raw(j.who())} }), Order: "caller"},
+		{Name: "progress", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: j.Progress().Text} })},
+		{Name: "notDone", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: j.notDone()} })},
+		{Name: "state", Class: "fit last", Cell: ofJob(Job.stateCell), Order: "state"},
+	},
+	Views: []table.View{
+		{ID: "ready", Values: stateIs(jobstate.Ready)}, {ID: "running", Values: stateIs(jobstate.Running)},
+		{ID: "done", Values: stateIs(jobstate.Done)}, {ID: "failed", Values: stateIs(jobstate.Failed)},
+		{ID: "rejected", Values: stateIs(jobstate.Rejected)},
+	},
+	Above: func(c *frame.Visit) any {
+		if f := listFormOf(c, nil); f != nil {
+			return f
+		}
+		return nil
+	},
+}
+
+// stateIs are the parameters of the list of the jobs in a state.
+func stateIs(state jobstate.Job) map[string]string { return map[string]string{"State": string(state)} }
+
+// ofJob shows a record as the job that it is.
+func ofJob(show func(Job) table.Cell) func(say.Record) table.Cell {
+	return func(r say.Record) table.Cell {
+		var j Job
+		text, _ := json.Marshal(r) // it was read from JSON
+		_ = json.Unmarshal(text, &j)
+		return show(j)
+	}
+}
+
+// stateCell says how the job is, and why.
+func (j Job) stateCell() table.Cell {
+	words := []say.Word{say.WordOf("job.state", j.State)}
+	if why := j.why(); !why.Empty() {
+		words = append(words, say.Word{Text: why})
+	}
+	return table.Cell{Words: words}
+}
+
+// notDone says how many items were not done; nil: there are none.
+func (j Job) notDone() texts.Text {
+	if j.Failed+j.Unknown == 0 {
+		return nil
+	}
+	return texts.Of("job."+j.mode()+".notDone", "failed", j.Failed, "unknown", j.Unknown)
+}
 
 // listForm is the form of a list.
 type listForm struct {
@@ -61,4 +126,74 @@ func mediaOf(name string, document []byte) string {
 		return "application/json" // it may have an item on each line all the same
 	}
 	return "text/csv"
+}
+
+// listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
+// person may not submit one.
+func listFormOf(c *frame.Visit, failed *listForm) *listForm {
+	if !c.May(identity.JobSubmit) {
+		return nil
+	}
+	form := &listForm{}
+	if failed != nil {
+		form = failed
+		form.Open = true
+	}
+	for _, change := range c.Changes {
+		if f := formOf(change.ID); f != nil && c.May(change.Scope) {
+			form.Changes = append(form.Changes, frame.Choice{ID: change.ID, Label: actionIn(f)})
+		}
+	}
+	form.Once = signin.NewID()
+	form.Changes, form.Modes = chosen(form.Changes, form.Operation), chosen(listModes, form.Mode)
+	return form
+}
+
+// givenList returns the list of the form: the file, or else the text.
+func givenList(c *frame.Visit) (name string, document []byte, err error) {
+	file, header, err := c.R.FormFile("file")
+	if err == nil {
+		defer file.Close()
+		document, err = io.ReadAll(file)
+		if err != nil || len(document) > 0 {
+			return header.Filename, document, err
+		}
+	}
+	return "", []byte(c.R.PostForm.Get("list")), nil
+}
+
+// SubmitList submits a list as a job of the person.
+func SubmitList(c *frame.Visit) {
+	given := c.R.PostForm
+	form := &listForm{
+		Name: given.Get("name"), Operation: given.Get("operation"),
+		Mode: given.Get("mode"), List: given.Get("list"),
+	}
+	file, document, err := givenList(c)
+	if err != nil || len(document) == 0 {
+		refused := &frame.Answer{Status: http.StatusBadRequest, Error: &frame.Failure{
+			Message: texts.Of("list.missing").In(c.LookOf(c.R).Lang),
+		}}
+		table.Refuse(c, &Lists, listFormOf(c, form), refused)
+		return
+	}
+	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
+	for name, value := range map[string]string{"Operation": form.Operation, "Name": cmp.Or(form.Name, file)} {
+		if value != "" {
+			values[name] = value
+		}
+	}
+	media := mediaOf(file, document)
+	if f := formOf(form.Operation); f != nil && media == "text/csv" {
+		document = f.Named(document)
+	}
+	a := frame.Send(c, "job.submit", call.Call{
+		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
+	})
+	submitted := frame.Records[Job](a)
+	if !a.Ok() || len(submitted) != 1 {
+		table.Refuse(c, &Lists, listFormOf(c, form), a)
+		return
+	}
+	c.GoTo(say.Address("jobs", submitted[0].ID))
 }
