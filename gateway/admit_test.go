@@ -262,7 +262,7 @@ func TestChangesAreLimitedPerHour(t *testing.T) {
 	const move = "/api/OU/Move?OUPath=OU=a,DC=corp,DC=example&OUDestinationPath=DC=corp,DC=example"
 	q.answered("PUT", "/api/ADUser/a/Disable", header)
 	effect = ps.EffectNone
-	q.answered("PUT", "/api/ADUser/a/Disable", header) // nothing was changed, and nothing counts
+	q.answered("PUT", "/api/ADUser/a/Disable", header) // nothing was changed, so nothing counts
 	effect = ps.EffectChanged
 	q.answered("PUT", "/api/ADUser/a?FirstName=b", header) // not counted
 	q.answered("PUT", "/api/ADUser/a?OUPath=OU=b,DC=corp,DC=example", header)
@@ -306,7 +306,7 @@ func TestHostileCredentials(t *testing.T) {
 	_, token, _ := strings.Cut(header, "Bearer ")
 	basic := func(text string) string { return "Basic " + base64.StdEncoding.EncodeToString([]byte(text)) }
 	for name, c := range map[string]struct {
-		values []string // of the header Auth-Token
+		values []string // values of the header Auth-Token
 		status int
 	}{
 		"right":                      {[]string{"Bearer " + token}, 200},

@@ -34,19 +34,19 @@ import (
 	"adgateway/test/thorough"
 )
 
-// lonely is a gateway that shares its store with nobody, and dies while it does a deed for a
-// caller with hourly limits.
+// lonely is a gateway with a store of its own. It dies while it does a deed for a caller with
+// hourly limits.
 type lonely struct {
 	*harness.Gateway
 	*harness.Scene
 	header  []string
 	account string
-	file    string // of the audit
+	file    string // the audit file
 	log     *audit.Log
 	quotas  *quotas
 	plan    string
 	item    bool
-	undoing string // identity of the change that the deed takes back; empty: none
+	undoing string // identity of the change that the deed undoes; empty: none
 	during  string
 }
 
@@ -79,7 +79,7 @@ func newAlone(t *testing.T, what *harness.Deed, how string) *lonely {
 	return a
 }
 
-// restart starts the gateway, again if it runs.
+// restart starts the gateway, or restarts it.
 func (a *lonely) restart() {
 	if a.log != nil {
 		require.NoError(a.T, a.log.Close())
@@ -88,7 +88,7 @@ func (a *lonely) restart() {
 	var err error
 	a.log, err = audit.Open(audit.Options{File: a.file})
 	require.NoError(a.T, err)
-	a.T.Cleanup(func() { _ = a.log.Close() }) // it may be closed before
+	a.T.Cleanup(func() { _ = a.log.Close() }) // the test may have closed it
 	a.Start(a.Run, func(o *gateway.Options) {
 		own, err := authn.OpenStore(authn.StoreOptions{File: a.quotas.file, Now: a.quotas.clock})
 		require.NoError(a.T, err)
@@ -96,11 +96,11 @@ func (a *lonely) restart() {
 	})
 }
 
-// told is what a caller or a job gets to know of the deed.
+// told is what a caller or a job learns about the deed.
 type told struct {
-	made, open, partial, replayed bool // open: it has to be asked for again
+	made, open, partial, replayed bool // open: the caller has to ask again
 	change                        string
-	said                          string // for a test that fails
+	said                          string // for the message of a failed test
 }
 
 // asks asks for the deed, as a caller or as a job does.
@@ -110,7 +110,7 @@ func (a *lonely) asks() told {
 	}
 	w := a.sends(nil)
 	var got harness.Reply
-	_ = json.Unmarshal(w.Body.Bytes(), &got) // who is dead answers anything
+	_ = json.Unmarshal(w.Body.Bytes(), &got) // a gateway that dies may answer anything
 	return told{
 		made: w.Code/100 == 2, open: w.Code == http.StatusServiceUnavailable || w.Code == http.StatusConflict,
 		partial:  w.Code == http.StatusMultiStatus || got.Error != nil && got.Error.Outcome == string(ps.OutcomePartial),
@@ -142,7 +142,7 @@ func (a *lonely) sends(also map[string]any) *httptest.ResponseRecorder {
 	return harness.Call(a.Server, method, path, string(harness.JSON(values)), append(a.header, "Content-Type: application/json")...)
 }
 
-// asItem has the deed made as the item of a job.
+// asItem makes the deed as an item of a job.
 func (a *lonely) asItem() told {
 	spec := &jobs.Spec{Operation: a.Op, Parameters: a.values(), Key: "key-of-the-item", RequestID: "test-1"}
 	for i := range a.Row.Params {
@@ -161,9 +161,9 @@ func (a *lonely) asItem() told {
 	}
 }
 
-// TestAGatewayAloneDiesAtEachStep: of a call with a key, by a plan or as an item of a job. When
-// it has been started again, everything says one and the same of the change, whether that is
-// settled first, or its key is repeated, or both at once, also twice.
+// TestAGatewayAloneDiesAtEachStep of a call with a key, by a plan or as an item of a job. After a
+// restart everything agrees about the change: if it is settled first, if its key is repeated first,
+// if both happen at once, and if that happens twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -229,8 +229,8 @@ func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (d
 	return died
 }
 
-// TestAGatewayAloneDiesWithoutAKey: at each step of a call that cannot be repeated. What it has
-// done is settled when the gateway has been started again, and everything says so.
+// TestAGatewayAloneDiesWithoutAKey, at each step of a call that cannot be repeated. After a restart
+// the change is settled, and everything agrees about it.
 func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -278,7 +278,7 @@ func (a *lonely) recorded() (id string) {
 	return id
 }
 
-// saysTheSame checks that everything says of the change what is in the directory.
+// saysTheSame checks that history, audit and plan agree with the directory about the change.
 func (a *lonely) saysTheSame(id string) {
 	a.T.Helper()
 	t, left := a.T, a.Outcome()
@@ -295,7 +295,7 @@ func (a *lonely) saysTheSame(id string) {
 	lines := 0
 	require.NoError(t, audit.Read(a.file, nil, audit.Filter{}, func(r *audit.Record) error {
 		if r.Call().Change == "" || r.Intent == nil && r.Outcome.Outcome == string(ps.OutcomeNone) {
-			return nil // it is about a repetition
+			return nil // the line is about a repetition
 		}
 		require.NotNil(t, r.Outcome, "%s: %+v", a.during, r.Intent)
 		require.NotNil(t, r.Intent, "%s: %+v", a.during, r.Outcome)
@@ -331,7 +331,7 @@ func (a *lonely) saysTheSame(id string) {
 	a.lockedNothing()
 }
 
-// lockedNothing checks that no object of the deed is locked any more: it can be made again.
+// lockedNothing checks that no object of the deed is still locked: it can be made again.
 func (a *lonely) lockedNothing() {
 	a.T.Helper()
 	values := a.values()
@@ -341,8 +341,8 @@ func (a *lonely) lockedNothing() {
 	assert.Equal(a.T, 2, w.Code/100, "%s: %s", a.during, w.Body)
 }
 
-// TestAStartLocksWhatIsOpen: what an earlier process has left open keeps its objects locked
-// from the first call on, and only its own key tells what became of it.
+// TestAStartLocksWhatIsOpen: the changes that an earlier process has left open keep their objects
+// locked from the first call on. Only a call with the same key learns their outcome.
 func TestAStartLocksWhatIsOpen(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	run := func(at func(string) bool) ps.Runner {
@@ -350,7 +350,7 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 		return &harness.Runner{Do: directory.Run}
 	}
 	g := harness.NewGateway(t, run)
-	g.Life.Begin(7) // when it is written
+	g.Life.Begin(7) // while it is being written
 	harness.ToRome(g.Server)
 	died, during := g.Life.Dead()
 	require.True(t, died)
@@ -372,7 +372,8 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 	require.False(t, lockedUser(g.Server))
 }
 
-// TestAChangeThatRunsIsLeftAlone: what is running here was not left by an earlier process.
+// TestAChangeThatRunsIsLeftAlone: a change that runs in this process was not left by an earlier
+// one.
 func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
@@ -388,8 +389,9 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestRepetitionsWhileAnEndWaits: of a call whose end the store does not take at first. Whoever
-// repeats it, however often at once, gets its answer as soon as there is one, and it runs once.
+// TestRepetitionsWhileAnEndWaits is about a call whose end the store does not take at first. Any
+// number of simultaneous repetitions get its answer as soon as there is one, and the change is made
+// once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	t.Parallel()
 	directory := &harness.OneUser{City: "Oslo"}
@@ -424,8 +426,8 @@ func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	assert.False(t, lockedUser(g.Server))
 }
 
-// TestTheNextChangeComesAfterAnEndThatWaits: the store never has a change of an object without
-// the end of the one before, so that this is not judged by what the next one writes.
+// TestTheNextChangeComesAfterAnEndThatWaits: the store gets the end of a change before the next
+// change of the object. Otherwise the first would be judged by the values of the second.
 func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	var g *harness.Gateway
@@ -449,7 +451,7 @@ func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 }
 
-// TestAMissingLineIsWrittenOnce: by whoever of several settles the change first.
+// TestAMissingLineIsWrittenOnce, although the history is settled several times at once.
 func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a := newAlone(t, &harness.RomeDeed, "key")
 	id := a.asks().change
@@ -467,7 +469,7 @@ func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a.saysTheSame(id)
 }
 
-// cutOutcome removes the last line about an outcome, and what follows it, from the end of an audit.
+// cutOutcome removes the last outcome line from an audit file, and all lines after it.
 func cutOutcome(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

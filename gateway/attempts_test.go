@@ -33,8 +33,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// town is a directory of users who live in Oslo until they are sent to Rome, by the scripts of
-// several gateways.
+// town is a directory of users who live in Oslo until the scripts of several gateways send them to
+// Rome.
 type town struct {
 	mu     sync.Mutex
 	made   map[string]bool
@@ -57,7 +57,7 @@ func (d *town) reach(gateway int, point, user string) (dies bool) {
 	return at != nil && at(gateway, point, user)
 }
 
-// written returns how often a user was written.
+// written returns how often the scripts wrote a user.
 func (d *town) written(user string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *town) runner(gateway int) ps.Runner {
 	}}
 }
 
-// toRomeWith sends a user to Rome, with a key of its own.
+// toRomeWith sends a user to Rome, under a key for this user.
 func toRomeWith(s *gateway.Server, user string, headers ...string) (int, harness.Reply, http.Header) {
 	headers = append([]string{"Content-Type: application/json", "Idempotency-Key: key-of-" + user}, headers...)
 	w := harness.Call(s, http.MethodPut, "/api/ADUser/"+user, `{"City":"Rome"}`, headers...)
@@ -121,8 +121,8 @@ func itemOf(user string) jobs.Call {
 	return call
 }
 
-// judged lets time pass for the gateway that leads, which goes on to lead, until the open
-// changes of earlier terms are judged.
+// judged advances the time of the leader, which keeps leading, until the open changes of earlier
+// terms are judged.
 func (r *replicated) judged() {
 	r.of.t.Helper()
 	for range 60 { // seconds
@@ -138,7 +138,7 @@ func (r *replicated) judged() {
 	require.Eventually(r.of.t, judged, replicaPatience, time.Millisecond)
 }
 
-// reported waits until a leader has taken what the gateway has to tell.
+// reported waits until a leader has taken the reports of this gateway.
 func (r *replicated) reported() {
 	r.of.t.Helper()
 	none := func() bool { return r.Member.Status().Reports == 0 }
@@ -156,9 +156,9 @@ func (r *replicated) ends() map[string]int {
 	return ends
 }
 
-// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: another gateway leads meanwhile, judges
-// these changes once their scripts cannot write any more, and lets them be made again. What the
-// first one writes then is kept beside the verdicts.
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway stands still, another
+// leads. It judges these changes once their scripts can no longer write, and lets them be made
+// again. What the first gateway writes after that is kept next to the verdicts.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -215,10 +215,10 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	status, got, _ = toRomeWith(b.Server, "u1")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.InProgress, got.Error.Code)
-	other := make(chan harness.Reply) // with another key: it waits for the object
+	other := make(chan harness.Reply) // with another key, so it waits for the object
 	go func() {
 		status, got := http.StatusServiceUnavailable, harness.Reply{}
-		for status == http.StatusServiceUnavailable { // as the clock of the gateway makes leaps
+		for status == http.StatusServiceUnavailable { // the clock of the gateway leaps
 			status, got, _ = toRomeWith(b.Server, "u1", "Idempotency-Key: another-key")
 		}
 		other <- got
@@ -246,7 +246,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		require.NoError(t, err, user)
 		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
 	}
-	lines := map[string]int{} // about it by those that were told, by change
+	lines := map[string]int{} // audit lines by change, from the gateways that answered the callers
 	for n := range 3 {
 		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
 			if r.Outcome != nil && r.Outcome.Code == "raced" && r.Outcome.SettledBy == a.name {
@@ -265,8 +265,8 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	assert.Len(t, b.ends(), 4+1+5)
 }
 
-// TestAChangeOfALeaderThatIsKilledIsJudgedOnce: whenever that is, and the call with its key is
-// answered by any other gateway then, without making it twice.
+// TestAChangeOfALeaderThatIsKilledIsJudgedOnce, at whichever step it is killed. Any other gateway
+// then answers the call with its key, and does not make it twice.
 func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"read", "stored", "allowed", "written"} {
@@ -285,7 +285,7 @@ func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 					return true
 				case at == "read" && point == "stored":
 					a.client.Fates(func(_ uint64, message []byte, _ int) journaltest.Fate {
-						go kill() // it is stored, and its answer comes too late
+						go kill() // the change is stored, and its answer comes too late
 						return journaltest.Fate{Silent: true}
 					})
 					a.client.Undeliver(true)
@@ -315,7 +315,7 @@ func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 	}
 }
 
-// leaderBut returns the gateway that leads, once another one than a certain one does.
+// leaderBut waits until a gateway other than former leads, and returns it.
 func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -329,8 +329,8 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	return leads
 }
 
-// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its
-// caller gets the usual answer, and the new leader unlocks the object at once.
+// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its caller
+// gets the usual answer, and the new leader unlocks the object at once.
 func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -351,7 +351,7 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	calling.Go(func() { status, got, header = toRomeWith(a.Server, "u1") })
 	<-allowed
 	over, cancel := context.WithCancel(t.Context())
-	cancel() // it waits for nothing
+	cancel() // the call no longer waits for anything
 	_ = a.Member.HandOver(over)
 	b := rs.leaderBut(a)
 	require.Equal(t, 1, b.Member.Status().Open)
@@ -373,8 +373,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	assert.Equal(t, 2, d.written("u1"), "once by each call")
 }
 
-// TestAnEndThatNoLeaderTakesIsUnknown: to the caller, until the gateway can tell how the run has
-// ended: that is the verdict then.
+// TestAnEndThatNoLeaderTakesIsUnknown to the caller. Once the gateway can report how the run ended,
+// that is the verdict.
 func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -414,7 +414,7 @@ func (c current) Now(id identity.ID) *identity.Principal {
 	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: []identity.Scope{identity.All}}
 }
 
-// TestAJobGoesOnAtTheNextLeader: and no item is made twice.
+// TestAJobGoesOnAtTheNextLeader, and no item is made twice.
 func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 	t.Parallel()
 	const items = 12
@@ -465,7 +465,7 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 	}
 }
 
-// TestWhatIsSpentCountsAtTheNextLeader: the hourly limits of a caller, and plans.
+// TestWhatIsSpentCountsAtTheNextLeader covers the hourly limits of a caller, and plans.
 func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -506,8 +506,8 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	assert.Equal(t, 1, d.written("u3"))
 }
 
-// TestANameStaysWithItsControllerOverATakeover: as the next leader may use one that does not
-// know of it yet.
+// TestANameStaysWithItsControllerOverATakeover, because the next leader may use a controller that
+// does not have the name yet.
 func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	t.Parallel()
 	fails := map[string]bool{"failing": true}
@@ -559,7 +559,7 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, status, code)
 }
 
-// TestAGatewayThatDoesNotLeadBeginsNothing: whatever its handlers are asked.
+// TestAGatewayThatDoesNotLeadBeginsNothing, whatever its handlers are asked.
 func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	t.Parallel()
 	d := newTown()

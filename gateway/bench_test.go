@@ -1,7 +1,9 @@
 package gateway_test
 
 import (
+	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
@@ -22,7 +25,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// discarded is an answer that nobody reads.
+// discarded is a response writer that drops everything.
 type discarded struct {
 	header http.Header
 	status int
@@ -48,7 +51,7 @@ func BenchmarkOwn(b *testing.B) {
 	} {
 		for name, tune := range map[string]func(*logrus.Logger){
 			"text": func(*logrus.Logger) {},
-			"json": func(log *logrus.Logger) { log.SetFormatter(&logrus.JSONFormatter{}) },
+			"json": func(log *logrus.Logger) { log.SetFormatter(accesslog.JSON()) },
 			"none": func(log *logrus.Logger) { log.SetLevel(logrus.ErrorLevel) },
 		} {
 			s := harness.New(b, harness.Answering(c.result, record), func(o *gateway.Options) { tune(o.Log) })
@@ -91,5 +94,40 @@ func BenchmarkItem(b *testing.B) {
 		if answer.State != jobstate.Made {
 			b.Fatalf("%+v", answer)
 		}
+	}
+}
+
+// BenchmarkWire is a read over a connection that is kept: server of HTTP and gateway with the access log as text, with
+// a runner that answers at once. The client makes no objects, so that all that are counted are the gateway's.
+func BenchmarkWire(b *testing.B) {
+	s := harness.New(b, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
+	server := httptest.NewServer(s.Handler())
+	b.Cleanup(server.Close)
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	require.NoError(b, err)
+	defer conn.Close()
+	request := []byte("GET /api/ADUser/jdoe/Details HTTP/1.1\r\nHost: gateway\r\nAuth-Token: Bearer " + harness.AllToken + "\r\n\r\n")
+	answer := make([]byte, 64<<10)
+	_, err = conn.Write(request)
+	require.NoError(b, err)
+	end := []byte("}\n")
+	ask := func() (n int) {
+		for n < len(end) || !bytes.HasSuffix(answer[:n], end) {
+			more, err := conn.Read(answer[n:])
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += more
+		}
+		return n
+	}
+	n := ask()
+	require.Contains(b, string(answer[:n]), "200 OK")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := conn.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		ask()
 	}
 }

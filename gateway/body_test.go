@@ -24,7 +24,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// hostileBodies are bodies of about 1 MiB that once cost a multiple of that.
+// hostileBodies are bodies of about 1 MiB that once took a multiple of that in memory.
 func hostileBodies() map[string]struct{ contentType, body string } {
 	var members strings.Builder
 	for i := range 80_000 {
@@ -49,7 +49,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 	server := httptest.NewServer(harness.New(t, harness.Answering(harness.OK), nil).Handler())
 	defer server.Close()
 	const atOnce = 25
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a service, whatever the tests run with
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a service, whatever GC setting the tests run with
 	for name, c := range hostileBodies() {
 		runtime.GC()
 		before := heap()
@@ -159,7 +159,7 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 			text := w.Body.String()
 			got := harness.Read(t, w)
 			require.Len(t, got.Error.Details, 1, name)
-			if where == "member" && name == "Kennwortzumanmelden" { // a word that names a member is its name
+			if where == "member" && name == "Kennwortzumanmelden" { // it is itself the name of a member
 				assert.Equal(t, name, got.Error.Details[0].Field)
 				continue
 			}
@@ -169,8 +169,8 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestBodiesShareTheMemory lets one caller take its share: its next body is refused,
-// those of others and small ones are not, and everything is free again afterwards.
+// TestBodiesShareTheMemory lets one caller use up its share. Its next body is refused; small ones
+// and those of others are not. Everything is free again afterwards.
 func TestBodiesShareTheMemory(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -203,8 +203,8 @@ func TestBodiesShareTheMemory(t *testing.T) {
 	held.Wait()
 }
 
-// TestTheMemoryOfBodiesIsSpent: by many callers, of whom each has less than its share. It is free
-// again when they have their answers.
+// TestTheMemoryOfBodiesIsSpent by many callers, each with less than its share. It is free again
+// when they have their answers.
 func TestTheMemoryOfBodiesIsSpent(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {

@@ -26,8 +26,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestACutOffChangeIsJudgedOnce: what a gateway finds when it is started again is what the key
-// says from then on, whatever others write afterwards.
+// TestACutOffChangeIsJudgedOnce: the outcome that a gateway finds at its next start is what the key
+// says afterwards, even if others write to the object.
 func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	d := harness.NewScene(t, &harness.RomeDeed)
 	g := harness.NewGateway(t, d.Run)
@@ -39,7 +39,7 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &got))
 		return w.Code, got, w.Header()
 	}
-	g.Life.Begin(4) // after the batch that lets the change begin
+	g.Life.Begin(4) // after the batch that begins the change
 	apply("the-first-key")
 	died, during := g.Life.Dead()
 	require.True(t, died)
@@ -62,8 +62,8 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	assert.Equal(t, 1, d.Writes)
 }
 
-// TestAVerdictIsReadLater: a change that was found to be made is a success for its key, also
-// if somebody has changed the object back before the call is repeated.
+// TestAVerdictIsReadLater: a change that was found to be made is a success for its key, even if
+// somebody has changed the object back before the call is repeated.
 func TestAVerdictIsReadLater(t *testing.T) {
 	for _, unreadable := range []bool{false, true} {
 		directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
@@ -72,7 +72,7 @@ func TestAVerdictIsReadLater(t *testing.T) {
 			return &harness.Runner{Do: directory.Run}
 		}
 		g := harness.NewGateway(t, run)
-		g.Life.Begin(7) // when it is written
+		g.Life.Begin(7) // while it is being written
 		harness.ToRome(g.Server)
 		died, during := g.Life.Dead()
 		require.True(t, died)
@@ -101,8 +101,8 @@ func TestAVerdictIsReadLater(t *testing.T) {
 	}
 }
 
-// TestAFailureAfterTheLastWriteIsASuccess: what fails then is the report only, so that a key
-// never keeps an answer that asks to come again.
+// TestAFailureAfterTheLastWriteIsASuccess: only the report fails then, so a key never keeps an
+// answer that asks to come again.
 func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	for name, fails := range map[string]ps.Error{
 		"server away":   {Kind: ps.KindUnavailable, Outcome: ps.OutcomeDone, Server: "dc9"},
@@ -137,12 +137,12 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their
-// keys. What became of the change is what they say.
+// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their keys.
+// Such a key now answers with the outcome of the change.
 func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome ps.Outcome
-		forgets bool // the history
+		forgets bool // the change is removed from the history
 		status  int
 		code    schema.Code
 	}{
@@ -183,7 +183,7 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	}
 }
 
-// rewriteKey changes what is kept of the only call with a key.
+// rewriteKey changes the stored entry of the only call with a key.
 func rewriteKey(g *harness.Gateway, members map[string]any) {
 	g.T.Helper()
 	var entries []store.Entry
@@ -200,8 +200,9 @@ func rewriteKey(g *harness.Gateway, members map[string]any) {
 	require.NoError(g.T, err)
 }
 
-// TestAnEndThatCannotBeStored: the caller gets what the script reported, and the store gets the
-// same as soon as it can. Nobody looks at the directory, which others may have changed.
+// TestAnEndThatCannotBeStored: the caller gets the outcome that the script reported, and the store
+// gets the same as soon as it can. The directory is not read again, because others may have changed
+// it.
 func TestAnEndThatCannotBeStored(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		directory := &harness.OneUser{City: "Oslo"}
@@ -233,7 +234,7 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, running, 1)
 
-		directory.City = "Bonn" // by somebody else
+		directory.City = "Bonn" // another administrator writes to it
 		g.Full.Fill(false)
 		g.CloseOpen()
 		running, err = g.History.Running(t.Context())
@@ -258,11 +259,11 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// TestAChangeInDoubt: it stays open while nobody can read its objects, and keeps them locked.
-// Its key asks to come again until then. What stays unknown is said so once, and for good.
+// TestAChangeInDoubt stays open and keeps its objects locked while nobody can read them. Until then
+// its key asks to come again. If the outcome stays unknown, that is said once and does not change.
 func TestAChangeInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		city   string // that the directory has when it can be read again
+		city   string // the value in the directory when it can be read again
 		status int
 		code   schema.Code
 		runs   int
@@ -315,8 +316,8 @@ func TestAChangeInDoubt(t *testing.T) {
 	}
 }
 
-// lockedUser reports whether the user of a directory is locked: then a change is not made whose
-// client does not wait. Otherwise it is.
+// lockedUser reports whether the user of a directory is locked. If so, a change whose client does
+// not wait is not made; otherwise it is.
 func lockedUser(s *gateway.Server) bool {
 	left, leave := context.WithCancel(context.Background())
 	leave()
@@ -324,8 +325,8 @@ func lockedUser(s *gateway.Server) bool {
 	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
-// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are not locked any more,
-// the next change of them closes it as unknown, so that it is not judged by what that writes.
+// TestTheNextChangeEndsADoubt: when the objects of a change in doubt are unlocked, their next
+// change closes it as unknown. It is then not judged by the values that the next change writes.
 func TestTheNextChangeEndsADoubt(t *testing.T) { synctest.Test(t, nextChangeEndsADoubt) }
 
 func nextChangeEndsADoubt(t *testing.T) {
@@ -361,16 +362,16 @@ func nextChangeEndsADoubt(t *testing.T) {
 	assert.Equal(t, 1, directory.Changes)
 }
 
-// TestEveryChangeHasItsLine: a gateway dies at each step of a change. Once it has been started
-// again, the audit has a line about the outcome of each intent and of each change in the
-// history, once, which names the change.
+// TestEveryChangeHasItsLine: a gateway dies at each step of a change. After a restart the audit has
+// exactly one outcome line for each intent and for each change in the history, and the line names
+// the change.
 func TestEveryChangeHasItsLine(t *testing.T) {
 	for step := 1; ; step++ {
 		file := filepath.Join(t.TempDir(), "audit.jsonl")
 		open := func() *audit.Log {
 			log, err := audit.Open(audit.Options{File: file})
 			require.NoError(t, err)
-			t.Cleanup(func() { _ = log.Close() }) // it may be closed before
+			t.Cleanup(func() { _ = log.Close() }) // the test may have closed it
 			return log
 		}
 		d := harness.NewScene(t, &harness.RomeDeed)
@@ -378,7 +379,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		g := harness.NewGateway(t, d.Run, func(o *gateway.Options) { o.Audit = log })
 		g.Life.Begin(step)
 		g.Life.Audits(filepath.Dir(file))
-		harness.ToRome(g.Server) // with a key, so that nothing is changed that the history does not have
+		harness.ToRome(g.Server) // with a key, no change is made that is missing in the history
 		require.Less(t, step, 30, "the call has no end")
 		died, during := g.Life.Dead()
 		require.NoError(t, log.Close())
@@ -417,10 +418,10 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 	}
 }
 
-// unsureStore stores what it is given, and once says that it does not know whether it has.
+// unsureStore stores what it is given, but once reports that it does not know whether it did.
 type unsureStore struct {
 	store.Store
-	at atomic.Int64 // updates until then; negative: never
+	at atomic.Int64 // updates before it is unsure; negative: it never is
 }
 
 func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error {
@@ -431,8 +432,8 @@ func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error
 	return err
 }
 
-// TestADecisionThatIsStoredAllTheSame: whichever of the updates of a change that is, what it has
-// stored is found, and neither stored nor made a second time.
+// TestADecisionThatIsStoredAllTheSame: whichever update of a change is in doubt, the gateway finds
+// what it stored, and neither stores nor makes it a second time.
 func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 	for name, c := range map[string]struct{ update, first int }{
 		"the key": {1, http.StatusServiceUnavailable}, "the beginning": {2, http.StatusOK}, "the end": {3, http.StatusOK},

@@ -30,7 +30,7 @@ func TestBinding(t *testing.T) {
 	for name, c := range map[string]struct {
 		query, contentType, body string
 		code                     schema.Code // empty: accepted
-		want                     string      // arguments, or details
+		want                     string      // arguments if accepted, otherwise details
 	}{
 		"nothing":             {want: ``},
 		"query":               {query: "firstname=a+b%2Bc", want: `FirstName:"a b+c"`},
@@ -210,8 +210,8 @@ func TestProblemsNeverContainASecret(t *testing.T) {
 	}
 }
 
-// FuzzBinding sends a query and a body to the row with the most parameters. The answer
-// must not be a 500, and what reaches the script must be valid text.
+// FuzzBinding sends a query and a body to the row with the most parameters. The answer must not be
+// a 500, and the script must get valid text.
 func FuzzBinding(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"FirstName=a&Password=b", js, `{"City":"a","Country":"GR"}`}, {"%zz=%", form, "a=b&City=%00"}, {"", js, `{"City":"\ud800"}`},

@@ -133,7 +133,7 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-// busyListener cannot accept at first, as if there were no file left.
+// busyListener cannot accept at first, as if the process were out of file handles.
 type busyListener struct {
 	net.Listener
 	busy atomic.Bool
@@ -146,7 +146,7 @@ func (l *busyListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestLogLevelsOfServerMessages: what clients cause is for who looks for it, and the rest is a
+// TestLogLevelsOfServerMessages: what clients cause is logged for debugging only; the rest is a
 // warning.
 func TestLogLevelsOfServerMessages(t *testing.T) {
 	config, _ := testCertificate(t)
@@ -190,7 +190,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			connection := dial(t, address)
 			_, err := io.WriteString(connection, c.sent)
 			require.NoError(t, err)
-			said, _ := io.ReadAll(connection) // may end with a reset
+			said, _ := io.ReadAll(connection) // the read may end with a reset
 			assert.Contains(t, string(said), c.answer)
 			if strings.HasPrefix(c.answer, "400") {
 				assert.Contains(t, string(said), "The body did not arrive in time.")
@@ -215,7 +215,7 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
 }
 
-// isServed reports whether a connection is served, as it is once it has been accepted.
+// isServed reports whether a connection is served. That is so once it has been accepted.
 func isServed(connection net.Conn) bool {
 	if _, err := io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		return false
@@ -228,8 +228,8 @@ func isServed(connection net.Conn) bool {
 	return err == nil && answer.StatusCode == http.StatusOK
 }
 
-// TestNoRequestIsHiddenInAnother: what a proxy takes for the rest of a body, because it goes by the
-// Content-Length, is not taken for another request of its connection.
+// TestNoRequestIsHiddenInAnother: a proxy that goes by the Content-Length takes some bytes for the
+// rest of a body. The gateway does not take them for another request of the connection.
 func TestNoRequestIsHiddenInAnother(t *testing.T) {
 	for name, length := range map[string]string{"with both": "Content-Length: 4\r\n", "chunked only": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	}
 }
 
-// addressed are the connections of a listener of addresses.
+// addressed is a connection that comes from an address of the test's choice.
 type addressed struct {
 	net.Conn
 	from string
@@ -346,8 +346,8 @@ func (a *arrivals) Close() error {
 	return nil
 }
 
-// TestPlacesAreKeptForKnownCallers lets strangers take all the places they can get.
-// Whoever has had a valid credential lately still gets in, and this machine does.
+// TestPlacesAreKeptForKnownCallers lets strangers take all the connections they can get. A client
+// that sent a valid credential lately still gets in, and so does this machine.
 func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
 	in := newArrivals()
@@ -367,10 +367,10 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 		opened = append(opened, ours)
 		return true
 	}
-	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // no right to it, but known
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // it lacks the right, but is known
 	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+harness.ReadToken+"no") // unknown
 	for host := range 5 {
-		for i := range 10 { // the addresses of one /64
+		for i := range 10 { // addresses of one /64
 			arrive(fmt.Sprintf("[2001:db8:0:%x::%x]:1", host, i+1))
 		}
 		assert.False(t, arrive(fmt.Sprintf("[2001:db8:0:%x::ffff]:1", host)), "the eleventh connection of a host")
@@ -380,7 +380,7 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	assert.False(t, arrive("203.0.113.8:1"), "with a credential that is not valid")
 	assert.True(t, arrive("203.0.113.7:1"), "with a valid credential lately")
 	assert.True(t, arrive("127.0.0.1:2"), "from this machine")
-	for range 3 { // the two that got in beside the strangers have a place as well
+	for range 3 { // the two connections that got in next to the strangers hold places, too
 		require.NoError(t, opened[0].Close())
 		opened = opened[1:]
 	}

@@ -26,7 +26,7 @@ import (
 
 // goodValues are valid values by name of the parameter, for every row.
 var goodValues = map[string]string{
-	ops.FilterName: `created gt "-P30D"`, // of every class
+	ops.FilterName: `created gt "-P30D"`, // valid for every class
 	"OUGuid":       "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
 	"GroupScope":     "Domain_Local",
 	"ADComputerName": "PC042", "NewADComputerName": "PC043",
@@ -244,7 +244,7 @@ func TestHostileValues(t *testing.T) {
 func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	t.Helper()
 	if p.Unsent && p.Kind == schema.Reason {
-		return // it is for the audit, and no argument
+		return // the parameter is for the audit, and no argument
 	}
 	name := p.Arg
 	if name == "" {
@@ -337,7 +337,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 		for _, p := range op.Params {
 			value, values := goodValue(p.Name), required(op)
 			if p.Name == ops.TypeName && op.Lane == ps.Directory {
-				value = "user" // otherwise a type of records
+				value = "user" // for other rows it is a type of records
 			}
 			if p.Name == ops.AfterName {
 				value, values[ops.LimitName] = goodCursor(t, op), "10"
@@ -345,7 +345,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			if own, has := values[p.Name].(string); has {
 				value = own
 			}
-			if op.ID == "bin.list" && p.Name == "Type" { // elsewhere that of a record
+			if op.ID == "bin.list" && p.Name == "Type" { // in other rows Type is a record type
 				value = p.Example
 			}
 			delete(values, p.Name)
@@ -360,12 +360,12 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			before := runner.Count()
 			w := harness.Call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
 			if schema.Repeats(p.Kind) {
-				continue // twice is two values
+				continue // two of these are two values
 			}
 			runs := 1
 			switch p.Name {
 			case "ShowFields":
-			case ops.PlanID: // names what must exist
+			case ops.PlanID: // it names something that must exist
 				runs = 0
 				assert.Equal(t, http.StatusBadRequest, w.Code, "%s", w.Body)
 			default:
@@ -403,7 +403,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			got := ask(t, s, op, target(op, "", ""), in, values)
 			shown := "\ufffdonsense'\"<"
 			if len(op.Secrets()) > 0 {
-				shown = "\ufffdo…" // it may be part of one
+				shown = "\ufffdo…" // it may be a part of a character
 			}
 			onlyField(t, got, shown, op.ID)
 			assert.Equal(t, before, runner.Count())

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// bin is a directory to which removed objects come back, each by a call of its own. One that
-// comes back twice is made twice.
+// bin is a directory to which removed objects are restored, each by a call. An object that is
+// restored twice was made twice.
 type bin struct {
 	mu   sync.Mutex
 	back map[string]int // how often, by GUID
@@ -31,7 +31,7 @@ func (b *bin) times() map[string]int {
 	return maps.Clone(b.back)
 }
 
-// run is what the scripts do; at is as in [scene.on].
+// run runs the scripts; at is as in [scene.on].
 func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		text, _ := req.Args["Guid"].MarshalJSON() // a text can always be encoded
@@ -60,8 +60,8 @@ func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 	}}
 }
 
-// TestAnUndoOfSeveralCallsIsCompleted: a gateway dies at each step of it. When it has been
-// started again and gets the key, it makes those of its calls that were not made, and answers with all of them.
+// TestAnUndoOfSeveralCallsIsCompleted: a gateway dies at each step of it. After a restart, a
+// repetition with the key makes the calls that are missing, and answers with all of them.
 func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
 	for step := 1; ; step++ {
@@ -73,7 +73,7 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 		undo := func() (*httptest.ResponseRecorder, []struct{ ID string }) {
 			w := harness.Call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
 			var got struct{ Result []struct{ ID string } }
-			_ = json.Unmarshal(w.Body.Bytes(), &got) // who is dead answers anything
+			_ = json.Unmarshal(w.Body.Bytes(), &got) // a gateway that dies may answer anything
 			return w, got.Result
 		}
 		g.Life.Begin(step)

@@ -34,7 +34,7 @@ func TestTheDocumentIsPublic(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, harness.Call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
 }
 
-// TestThePageIsSelfContained checks that every file it refers to is served here and
+// TestThePageIsSelfContained checks that the gateway serves every file that the page refers to, and
 // that its policy allows nothing else.
 func TestThePageIsSelfContained(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)

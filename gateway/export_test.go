@@ -1,4 +1,4 @@
 package gateway
 
-// PolicyInUse returns the policy that requests are served under.
+// PolicyInUse returns the current policy.
 func (s *Server) PolicyInUse() Policy { return s.current.Load().Policy }

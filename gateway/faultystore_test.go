@@ -25,8 +25,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// cities is a directory of users, of whom one property can be changed. Some of the
-// sessions that change it die before they can answer, and some reads are not answered.
+// cities is a directory of users, one property of which can be changed. Some of the sessions that
+// change it die before they can answer, and some reads are not answered.
 type cities struct {
 	mu     sync.Mutex
 	of     map[string]string
@@ -93,7 +93,8 @@ func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Reques
 
 const users = 6
 
-// repeated lets clients change users at servers, with the same key until it succeeds.
+// repeated lets clients change users at servers. They repeat a call under the same key until it
+// succeeds.
 func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gateway.Server) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -123,8 +124,8 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gate
 	group.Wait()
 }
 
-// madeOnce checks that each user was changed once, before anybody was told so, and that all
-// were told the same.
+// madeOnce checks that each user was changed once, before any client was told so, and that all
+// clients were told the same.
 func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	t.Helper()
 	d.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
@@ -133,9 +134,9 @@ func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	}
 }
 
-// TestAFaultyStoreRunsNoKeyTwice: whatever the store loses, doubles, delays or does in
-// another order, a change with a key that its clients repeat until it succeeds is made
-// once, is in the history, and in its log at most once.
+// TestAFaultyStoreRunsNoKeyTwice: the store loses, doubles, delays and reorders updates. A change
+// whose clients repeat it under a key until it succeeds is still made once, is in the history, and
+// is in its log at most once.
 func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -159,8 +160,8 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	}
 }
 
-// TestAFaultyStoreAppliesNoPlanTwice: of many that apply a plan at once, one changes the
-// directory, or none if its answer is not to be had.
+// TestAFaultyStoreAppliesNoPlanTwice: of many clients that apply a plan at once, one changes the
+// directory. If its answer is lost, none may.
 func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		var mu sync.Mutex

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/audit"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/cluster"
@@ -32,11 +33,11 @@ import (
 
 const disable = "/api/ADUser/jdoe/Disable"
 
-// served are gateways with what each of them has run and recorded.
+// served are gateways, with what each of them has run and recorded.
 type served struct {
 	*replicas
 	runners []*harness.Runner
-	audits  []string // files
+	audits  []string // their audit files
 	logs    []*logtest.Hook
 }
 
@@ -66,7 +67,7 @@ func newServed(t *testing.T, n int) *served {
 	return s
 }
 
-// nobodysPages are pages at which nobody signs in with an account of the domain.
+// nobodysPages are pages at which nobody can sign in with an account of the domain.
 type nobodysPages http.HandlerFunc
 
 func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
@@ -115,15 +116,25 @@ func TestAChangeIsMadeByTheLeader(t *testing.T) {
 }
 
 // lineOf returns the first line of a log with a message.
-func lineOf(t *testing.T, log *logtest.Hook, message string) logrus.Fields {
+func lineOf(t *testing.T, log *logtest.Hook, message string) map[string]any {
 	t.Helper()
 	for _, e := range log.AllEntries() {
 		if e.Message == message {
-			return e.Data
+			return fieldsOf(t, e)
 		}
 	}
 	require.Fail(t, "no such line", message)
 	return nil
+}
+
+// fieldsOf returns the fields of a log entry as they are written.
+func fieldsOf(t *testing.T, entry *logrus.Entry) map[string]any {
+	t.Helper()
+	text, err := accesslog.JSON().Format(entry)
+	require.NoError(t, err)
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal(text, &fields))
+	return fields
 }
 
 func TestADirectoryReadStaysWhereItCame(t *testing.T) {
@@ -150,8 +161,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestForgedHeadersOfTheHopCountForNothing: whoever sends them to a public listener is its
-// client, at the leader and at others.
+// TestForgedHeadersOfTheHopCountForNothing: a client that sends them to a public listener is
+// treated as a client, at the leader and at the others.
 func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
@@ -170,8 +181,8 @@ func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	assert.Contains(t, s.recorded(leader), "192.0.2.5")
 }
 
-// TestWithoutALeader: changes are refused before anything is begun, and what can be read from
-// the own copy is, with a word of warning.
+// TestWithoutALeader: changes are refused before they begin. What this gateway's copy has can still
+// be read, with a warning.
 func TestWithoutALeader(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
@@ -207,7 +218,7 @@ func TestWithoutALeader(t *testing.T) {
 	assert.Contains(t, page.Header().Get("Content-Type"), "text/plain")
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)
 
-	alone.sleep(30 * time.Second) // then nothing waits for a leader any more
+	alone.sleep(30 * time.Second) // nothing waits for a leader then
 	late := harness.Call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String()
 	assert.Contains(t, late, `"code":"behind"`)
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)
@@ -217,7 +228,7 @@ func TestWithoutALeader(t *testing.T) {
 	assert.NotContains(t, harness.Call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String(), "behind")
 }
 
-// calls asks a gateway for several things at once. Each waits for a leader for some seconds.
+// calls sends several requests to a gateway at once. Each waits some seconds for a leader.
 func (s *served) calls(at *replicated, paths []string) map[string]*httptest.ResponseRecorder {
 	answers := make([]*httptest.ResponseRecorder, len(paths))
 	var group sync.WaitGroup
@@ -246,14 +257,14 @@ func errorOf(t *testing.T, w *httptest.ResponseRecorder) harness.Failure {
 	return body.Error
 }
 
-// forwarded returns how many calls a gateway has sent to the one that leads, by how that ended.
+// forwarded returns how many calls a gateway has sent to the leader, with a given outcome.
 func forwarded(t *testing.T, r *replicated, outcome hop.Outcome) float64 {
 	t.Helper()
 	return harness.Metric(t, r.Server, `adgateway_forwarded_total{outcome="`+string(outcome)+`"}`)
 }
 
-// TestAnAnswerThatDoesNotCome: the gateway that leads is lost while it makes a change. Only a key
-// says that the call can be repeated.
+// TestAnAnswerThatDoesNotCome: the leader is lost while it makes a change. Only a call with a key
+// may be repeated.
 func TestAnAnswerThatDoesNotCome(t *testing.T) {
 	t.Parallel()
 	d := newTown()

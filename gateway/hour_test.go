@@ -26,7 +26,7 @@ func TestLastHour(t *testing.T) {
 		s := harness.New(t, runner, nil)
 		ask := func(path string) { harness.Call(s, "GET", path, "") }
 		const list, wrong = "/api/OU/All", "/api/OU/All?No=1"
-		ask(list) // its place is taken by a later minute
+		ask(list) // a later minute takes its place
 		time.Sleep(2 * time.Minute)
 		ask(list)
 		time.Sleep(59 * time.Minute)
@@ -47,7 +47,7 @@ func TestLastHour(t *testing.T) {
 	})
 }
 
-// What operations answer is counted, and what is no operation is not.
+// Calls of operations are counted; other requests are not.
 func TestCallsAreCountedByMinute(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), nil)
 	harness.Call(s, "GET", "/healthz", "")

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAKilledGatewayRunsAKeyOnce kills a gateway at each point of a change with a key,
-// leaving the file as it is on the disk then, and repeats the call on another one.
+// TestAKilledGatewayRunsAKeyOnce kills a gateway at each point of a change with a key, keeps the
+// file as it was on the disk, and repeats the call on another gateway.
 func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	folder := t.TempDir()
 	first := filepath.Join(folder, "state.db")
@@ -41,8 +41,8 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 
 	for name, c := range map[string]struct {
 		point    string
-		city     string // in the directory
-		runs     int    // of the change on the second gateway
+		city     string // in the directory at the end
+		runs     int    // runs of the change on the second gateway
 		replayed bool
 	}{
 		"before the announcement":            {"claimed", "Oslo", 1, false},
@@ -63,7 +63,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 				assert.Equal(t, c.replayed, header.Get("Idempotency-Replayed") == "true")
 				assert.Equal(t, c.runs, directory.Changes)
 				assert.Equal(t, "dc9", header.Get("X-Directory-Server"))
-				c.replayed = true // from now on
+				c.replayed = true // the second gateway only replays
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestOutcomesThatAreKept(t *testing.T) {
 	}
 }
 
-// failingStore fails from a change on.
+// failingStore fails after a number of changes.
 type failingStore struct {
 	store.Store
 	left int

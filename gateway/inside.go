@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"adgateway/gateway/call"
@@ -65,5 +66,15 @@ func (s *Server) Readiness(
 // Proved implements [frame.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
 
+// answered counts an answered request for an operation.
+func (s *Server) answered(op *ops.Operation, status int, err error) {
+	s.hour.Add(time.Now(), status)
+	s.meters.Answered(op, err)
+}
+
 // LastHour returns how many calls of operations were answered in each minute of the last hour.
 func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }
+
+// ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
+// it is the TCP peer, and without that the zero Addr.
+func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }

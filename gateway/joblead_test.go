@@ -19,7 +19,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// narrowed finds the caller of a job with the rights of the moment.
+// narrowed finds the caller of a job with its present rights.
 type narrowed struct {
 	*authn.Static
 	only *atomic.Pointer[[]identity.Scope]
@@ -29,8 +29,8 @@ func (n narrowed) Now(id identity.ID) *identity.Principal {
 	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: *n.only.Load()}
 }
 
-// TestAJobHasTheRightsOfTheNextLeader: those of its caller at that moment, and not those that the
-// leader before knew. It goes on once the right is there again.
+// TestAJobHasTheRightsOfTheNextLeader: its caller's present rights count, and not those that the
+// former leader knew. The job goes on once the caller has the right again.
 func TestAJobHasTheRightsOfTheNextLeader(t *testing.T) {
 	t.Parallel()
 	const items = 6

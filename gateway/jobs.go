@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/jobs/rows"
+	"adgateway/gateway/meters"
 )
 
 // Jobs are run by package jobs, and calls about them are answered by package rows below it. Here
@@ -104,7 +105,7 @@ func (s *Server) openManager() (err error) {
 	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {
 		return err
 	}
-	return registerJobs(s.Metrics, s.jobs)
+	return meters.RegisterJobs(s.Metrics, s.jobs)
 }
 
 // Items returns what makes the calls of the items of jobs.
@@ -112,13 +113,13 @@ func (s *Server) Items() rows.Items {
 	return rows.Items{
 		Operations: s.Operations, Make: s.Call, Rights: s.rights, Log: s.Log,
 		Clock: func() time.Time { return s.store().Now() },
-		Count: func(state string) { s.meters.jobItems.WithLabelValues(state).Inc() },
+		Count: s.meters.JobItem,
 	}
 }
 
 // jobEnded counts a job that has ended.
 func (s *Server) jobEnded(job *jobs.Job) {
-	s.meters.jobsEnded.WithLabelValues(string(job.State)).Inc()
+	s.meters.JobEnded(job.State)
 	s.Log.WithField("job", job.ID).WithField("principal", job.Caller.Name).WithField("outcome", job.State).
 		Info("a job ended")
 }

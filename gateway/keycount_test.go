@@ -19,7 +19,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// rangedStore counts how often the values of a kind are read one after another.
+// rangedStore counts how often all values of a kind are read.
 type rangedStore struct {
 	store.Store
 	ranges atomic.Int64
@@ -32,8 +32,8 @@ func (s *rangedStore) Range(ctx context.Context, kind store.Kind, prefix string,
 	return s.Store.Range(ctx, kind, prefix, visit)
 }
 
-// TestTheNumberOfKeysIsLimited: beyond the limit calls are refused without reading the
-// keys, which are counted again once a second.
+// TestTheNumberOfKeysIsLimited: beyond the limit calls are refused without reading the keys. The
+// gateway counts them again once a second.
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	const most, life = 10_000, 24 * time.Hour
 	start := time.Now()
@@ -55,7 +55,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	for i := range most - 1 {
 		require.Equal(t, http.StatusOK, with(fmt.Sprint("one-of-many-", i)).StatusCode)
 	}
-	s = serve() // which has counted nothing yet
+	s = serve() // a new gateway has counted nothing yet
 	db.ranges.Store(0)
 	for i := range 20 {
 		answer := with(fmt.Sprint("one-too-many-", i))
@@ -77,7 +77,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	now = counted
 	assert.Equal(t, http.StatusTooManyRequests, with("none-is-free").StatusCode)
 	assert.EqualValues(t, 4, db.ranges.Load())
-	now = counted.Add(time.Second - 1) // the oldest key has ended
+	now = counted.Add(time.Second - 1) // the oldest key has expired
 	assert.Equal(t, http.StatusTooManyRequests, with("too-early").StatusCode)
 	assert.EqualValues(t, 4, db.ranges.Load())
 	now = counted.Add(time.Second)

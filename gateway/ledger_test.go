@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// budgets counts the writes of budgets, and fails them while it is told to.
+// budgets counts the writes of budgets, and can make them fail.
 type budgets struct {
 	store.Store
 	writes atomic.Int64
@@ -41,8 +41,8 @@ func (b *budgets) Apply(ctx context.Context, changes ...store.Change) (store.Rev
 	return b.Store.Apply(ctx, changes...)
 }
 
-// TestWhatWasSpentIsKnownAfterARestart: a change that is counted costs one write of the
-// store, and others none; what was done, or may have been, is counted by the next gateway.
+// TestWhatWasSpentIsKnownAfterARestart: a change that counts costs one write of the store; other
+// changes cost none. The next gateway counts what was done, or may have been.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
 	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &identity.Quota{DeletionsPerHour: number(3)}}
@@ -117,8 +117,8 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code, "nothing was spent")
 }
 
-// TestACallThatIsResumedGivesBackItsReservation: what a repetition finds done is not
-// removed again.
+// TestACallThatIsResumedGivesBackItsReservation: a repetition finds the removal done, and does not
+// remove again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(2)}})

@@ -31,7 +31,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// joins returns the deed that makes a member one of some groups.
+// joins returns the deed that adds a member to some groups.
 func joins(op, member string, groups ...string) harness.Deed {
 	d := harness.Deed{Op: op, Effect: ps.EffectCreated}
 	for n, group := range groups {
@@ -49,7 +49,7 @@ func restored(guid string) ps.Intended {
 	return again
 }
 
-// rivalries say which changes exclude each other, in either order.
+// rivalries list which changes exclude each other, in either order.
 var rivalries = map[string]struct {
 	a, b    harness.Deed
 	exclude bool
@@ -92,8 +92,8 @@ func eachRivalry(t *testing.T, check func(t *testing.T, first, second harness.De
 	}
 }
 
-// TestWhichChangesExcludeEachOther while one runs, and when it has run since
-// the other has read its object.
+// TestWhichChangesExcludeEachOther: a change waits while the other one runs, and starts over if the
+// other one ran since it read the object.
 func TestWhichChangesExcludeEachOther(t *testing.T) {
 	eachRivalry(t, func(t *testing.T, first, second harness.Deed, exclude bool) {
 		assert.Equal(t, exclude, twoChanges(t, first, second, false), "while it runs")
@@ -101,7 +101,7 @@ func TestWhichChangesExcludeEachOther(t *testing.T) {
 	})
 }
 
-// awaited returns what comes from a channel, and fails the test if nothing does.
+// awaited returns the next value of a channel, and fails the test if none comes.
 func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	select {
 	case value = <-from:
@@ -111,9 +111,9 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	return value
 }
 
-// twoChanges lets a gateway make a change, and a second one: while the first is
-// running, or having read before the first has begun and ended. It reports whether the first
-// try of the second was refused.
+// twoChanges makes two changes at a gateway. The second one comes while the first is running, or,
+// if early, has read before the first begins and ends. It reports whether the first try of the
+// second was refused.
 func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused bool) {
 	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
 	scenes, requestIDs := []*harness.Scene{harness.NewScene(t, &first), harness.NewScene(t, &second)}, []string{"first", "second"}
@@ -142,7 +142,7 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 		result, err := trying.Run(ctx, req)
 		select {
 		case tried <- err != nil:
-		default: // not its first try
+		default: // a later try
 		}
 		return result, err
 	}})
@@ -172,13 +172,12 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 	return refused
 }
 
-// grid is a directory with memberships, each of which the group and the member have a list
-// of. A change of the membership changes both, a change of the group or of the member all of
-// its own.
+// grid is a directory with memberships. The group and the member each have a list of them. A change
+// of a membership writes both lists; a change of a group or of a member writes its whole list.
 type grid struct {
-	cells  map[string]*cell // by whose list it is in, group and member
+	cells  map[string]*cell // by the owner of the list, group and member
 	calls  histories.Recorder
-	inside func(group string) // called by each change of a membership, within it
+	inside func(group string) // each change of a membership calls it, halfway
 }
 
 type cell struct{ value, made, within atomic.Int64 }
@@ -195,7 +194,7 @@ func newGrid(groups, members int) *grid {
 	return d
 }
 
-// run changes what a request is about: the memberships of a group, of a member, or one.
+// run changes the memberships that a request names: all of a group, all of a member, or one.
 func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	group, member := nameIn(req, "GroupName"), cmp.Or(nameIn(req, "MemberName"), nameIn(req, "UserName"))
 	intent, shape := ps.Intent{Effect: ps.EffectChanged, Server: "dc1"}, schema.Membership
@@ -244,7 +243,7 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 }
 
-// nameIn returns a text among the arguments of a request; empty if it has none.
+// nameIn returns the text of an argument of a request; empty if there is none.
 func nameIn(req ps.Request, name string) (text string) {
 	if value, has := req.Args[name]; has {
 		raw, _ := value.MarshalJSON()
@@ -253,8 +252,9 @@ func nameIn(req ps.Request, name string) (text string) {
 	return text
 }
 
-// TestNoMembershipIsLost: what reads all memberships of a group or a member, to change it,
-// misses none, and none misses it, whatever the store loses, doubles or delays.
+// TestNoMembershipIsLost: a change of all memberships of a group or a member includes each
+// membership that exists when it begins, and no later one is lost, whatever the store loses,
+// doubles or delays.
 func TestNoMembershipIsLost(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) {
@@ -300,8 +300,8 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	t.Logf("seed %d: %d of 48 were made", seed, done.Load())
 }
 
-// TestAChangeOfAGroupHasItsTurn: though changes of its members, each of which begins before
-// the one before has ended, go on at another gateway.
+// TestAChangeOfAGroupHasItsTurn, although another gateway keeps changing its members, and begins
+// each change before the last one has ended.
 func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	const most = 300
 	var s *gateway.Server
@@ -338,7 +338,7 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 			err := announced(i)
 			select {
 			case tried[n] <- err == nil:
-			default: // not for the first time
+			default: // a later time
 			}
 			return err
 		}
@@ -357,8 +357,8 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
 }
 
-// TestAJobOnOneGroup: its items do not wait for each other, in the order of the list or at
-// the gateway. Here none ends before all have begun.
+// TestAJobOnOneGroup: its items wait for each other neither in the list nor at the gateway. Here
+// none ends before all have begun.
 func TestAJobOnOneGroup(t *testing.T) {
 	const members = 40
 	d := newGrid(1, members)

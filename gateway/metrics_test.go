@@ -65,7 +65,7 @@ func TestAFailedRunIsCountedByItsCode(t *testing.T) {
 	assert.EqualValues(t, 0, harness.Metric(t, s, `adgateway_changes_incomplete_total{outcome="partial"}`))
 }
 
-// requests returns the name of a number of requests in the metrics.
+// requests returns the name of a request counter in the metrics.
 func requests(operation, protocol, class, code string) string {
 	return fmt.Sprintf("adgateway_http_requests_total{class=%q,code=%q,operation=%q,protocol=%q}", class, code, operation, protocol)
 }

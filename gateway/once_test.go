@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gatewayOver returns a gateway that keeps what it has to in a store.
+// gatewayOver returns a gateway over a store.
 func gatewayOver(t *testing.T, db store.Store, runner ps.Runner, change ...func(*gateway.Options)) *gateway.Server {
 	t.Helper()
 	g := &harness.Gateway{T: t, Store: db}
@@ -72,19 +72,18 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 	assert.EqualValues(t, 1, made.Load())
 }
 
-// TestABudgetIsSpentOnce: of 500 tries, exactly as many remove something as the limit says.
+// TestABudgetIsSpentOnce: of 500 tries, exactly as many succeed as the limit allows.
 func TestABudgetIsSpentOnce(t *testing.T) {
 	spendAll(t, 0)
 }
 
-// TestABudgetIsNotOverspent: whatever the store loses, doubles or delays, no more is removed
-// than the limit says.
+// TestABudgetIsNotOverspent: whatever the store loses, doubles or delays, no more objects are
+// removed than the limit allows.
 func TestABudgetIsNotOverspent(t *testing.T) {
 	spendAll(t, 0.2)
 }
 
-// spendAll lets clients try to remove ten times as many as they may, over a store with a
-// share of faults.
+// spendAll lets clients try to remove ten times the limit, over a store that fails now and then.
 func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
@@ -123,14 +122,14 @@ func spendAll(t *testing.T, faults float64) {
 					done.Add(1)
 				case w.Code == http.StatusTooManyRequests:
 					if faults > 0 {
-						spend.Forget() // what was reserved for a change that came to nothing may not be free yet
+						spend.Forget() // the reservation of a change that was not made may not be free yet
 					} else {
 						spend.End(histories.Answer{Refused: true})
 					}
 					refused.Add(1)
 					assert.Contains(t, w.Body.String(), "may remove 50 objects an hour")
 				case faults > 0:
-					spend.Forget() // it is counted if it was removed
+					spend.Forget() // a removal that was made counts
 				default:
 					assert.Fail(t, "neither done nor refused", "%d: %s", w.Code, w.Body)
 				}
@@ -154,8 +153,8 @@ func spendAll(t *testing.T, faults float64) {
 	assert.EqualValues(t, 450, refused.Load())
 }
 
-// TestChangesOfAnObjectExcludeEachOther: a change begins with what the last one has left,
-// whatever the store loses, doubles or delays.
+// TestChangesOfAnObjectExcludeEachOther: a change reads what the last one has written, whatever the
+// store loses, doubles or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })
@@ -205,8 +204,8 @@ func excludeEachOther(t *testing.T, faults float64) {
 	t.Logf("%d of 30 were made", done.Load())
 }
 
-// TestWhatANewerGatewayHasWritten: a call with a key of a format that this gateway does not
-// know is not guessed at, and not run.
+// TestWhatANewerGatewayHasWritten: a key in a format that this gateway does not know is not guessed
+// at, and its call does not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: d.Run})
@@ -226,7 +225,7 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	assert.Equal(t, 1, d.Changes)
 }
 
-// TestAChangeTakesThreeWrites: with a key, a plan, a budget and the history.
+// TestAChangeTakesThreeWrites, with a key, a plan, a budget and the history.
 func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()

@@ -28,7 +28,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// aList is what job.submit takes.
+// aList is the input of job.submit.
 type aList struct {
 	values call.Values
 	list   string
@@ -44,9 +44,9 @@ type desk struct {
 	t      *testing.T
 
 	mu    sync.Mutex
-	now   []*identity.Principal // of the person
+	now   []*identity.Principal // roles of the person
 	err   error
-	item  int            // that is being called
+	item  int            // the item that is being called
 	turns map[int]func() // what happens while an item is being called
 }
 
@@ -56,7 +56,7 @@ func role(limits identity.Limits, scopes ...identity.Scope) *identity.Principal 
 	return &identity.Principal{ID: anna, Name: "anna", Kind: identity.KindPerson, Scopes: scopes, Limits: limits}
 }
 
-// newDesk returns one where each script changes something, or fails as refuse says.
+// newDesk returns a desk where each script changes something, or fails as refuse says.
 func newDesk(
 	t *testing.T, quota identity.Quota, refuse func(req ps.Request) error, now ...*identity.Principal,
 ) *desk {
@@ -93,7 +93,6 @@ func newDesk(
 	return d
 }
 
-// Rights implements [gateway.Pages].
 func (*desk) Tickets() authn.Tickets { return nil }
 
 func (d *desk) Rights(_ context.Context, sid string) ([]*identity.Principal, error) {
@@ -105,10 +104,9 @@ func (d *desk) Rights(_ context.Context, sid string) ([]*identity.Principal, err
 	return d.now, d.err
 }
 
-// ServeHTTP implements [gateway.Pages].
 func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 
-// become lets the directory say something else from now on.
+// become changes what the directory says of the person.
 func (d *desk) become(err error, now ...*identity.Principal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -120,7 +118,7 @@ type shownJob struct {
 	Done, Failed, Waiting, Running               int
 }
 
-// submit submits a list with items of which each comes after the one before.
+// submit submits a list whose items each depend on the one before.
 func (d *desk) submit(as *identity.Principal, operation string, items int) (shownJob, schema.Code) {
 	d.t.Helper()
 	var list strings.Builder
@@ -162,8 +160,8 @@ var clerkScopes = []identity.Scope{
 	identity.JobSubmit, identity.JobRead, identity.UserWrite, identity.UserPassword,
 }
 
-// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who has submitted it need not be signed in. What
-// the directory says before each item counts.
+// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who submitted it need not be signed in. The
+// directory's answer before each item counts.
 func TestAJobOfAPersonHasTheRightsOfTheMoment(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	reader := role(identity.Limits{}, identity.UserRead)
@@ -202,7 +200,8 @@ func TestAJobOfAPersonHasTheRightsOfTheMoment(t *testing.T) {
 	}
 }
 
-// TestWhoMaySubmitAJobAsAPerson: a person whom the directory knows, with a role for the whole list.
+// TestWhoMaySubmitAJobAsAPerson: a person whom the directory knows, and who has a role for the
+// whole list.
 func TestWhoMaySubmitAJobAsAPerson(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	stranger := *clerk
@@ -226,7 +225,8 @@ func TestWhoMaySubmitAJobAsAPerson(t *testing.T) {
 	assert.Equal(t, schema.Unavailable, refused)
 }
 
-// TestAnHourlyLimitOfAPersonHoldsTheJob: items count with what the person does on the pages.
+// TestAnHourlyLimitOfAPersonHoldsTheJob: its items count together with the person's changes on the
+// pages.
 func TestAnHourlyLimitOfAPersonHoldsTheJob(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	d := newDesk(t, identity.Quota{ChangesPerHour: number(3)}, nil, clerk)
@@ -240,8 +240,8 @@ func TestAnHourlyLimitOfAPersonHoldsTheJob(t *testing.T) {
 	assert.Zero(t, now.Failed)
 }
 
-// TestWhatIsForbiddenForAnItemFailsTheItem: that its object is guarded is no reason to hold the others.
-// In a role that allows it the item is done.
+// TestWhatIsForbiddenForAnItemFailsTheItem: a guarded object does not hold the other items. In a
+// role that allows it the item is done.
 func TestWhatIsForbiddenForAnItemFailsTheItem(t *testing.T) {
 	guarded := func(req ps.Request) error {
 		if harness.TextArg(req, "UserName") != "u1" || string(harness.JSON(req.Args["Privileged"])) == "true" {

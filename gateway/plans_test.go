@@ -82,8 +82,8 @@ func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
 	assert.Equal(t, schema.PlanUsed, got.Error.Code)
 }
 
-// TestAPlanOfNothingIsUsedUpAfterItsRun: a script that announces that it has nothing to change goes on
-// without a wait for the store.
+// TestAPlanOfNothingIsUsedUpAfterItsRun: a script that announces no change does not wait for the
+// store.
 func TestAPlanOfNothingIsUsedUpAfterItsRun(t *testing.T) {
 	runner := harness.Answering(ps.Result{Effect: ps.EffectNone}, "["+harness.Sample(schema.User)+"]")
 	var s *gateway.Server

@@ -21,8 +21,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestEveryCredentialHasTheDefaultQuota sends the third removal of a caller that may remove
-// two objects an hour unless its quota says otherwise, in every way that a caller is known.
+// TestEveryCredentialHasTheDefaultQuota sends three removals as a caller that may remove two
+// objects an hour, unless its quota says otherwise. It covers every kind of credential.
 func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	q := newQuotas(t)
 	scopes := []identity.Scope{identity.UserDelete}
@@ -59,7 +59,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	chain := [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: "portal"}}}}
 	for name, c := range map[string]struct {
 		remove func() int
-		want   int // of the third removal
+		want   int // the status of the third removal
 	}{
 		"a token of a store":             {with(header[len("Auth-Token: "):]), http.StatusTooManyRequests},
 		"a token of the settings":        {with("Bearer of-the-sandbox"), http.StatusTooManyRequests},
@@ -81,7 +81,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	}
 }
 
-// everyCaller are callers of each kind, made anew by each call, as the sessions of a person are.
+// everyCaller returns callers of each kind, new ones at each call, like the sessions of a person.
 var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	"token": func(own *identity.Quota) *identity.Principal {
 		return &identity.Principal{ID: "4f0c", Name: "same", Kind: identity.KindToken, Quota: own}
@@ -103,8 +103,8 @@ var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	},
 }
 
-// TestEveryCallerReachesTheSameLimits makes the same calls as each kind of caller, with the limit as
-// the default and as one of its own. What one of them has spent, a namesake has not.
+// TestEveryCallerReachesTheSameLimits makes the same calls as each kind of caller, with the default
+// limit and with the caller's. What one caller spends does not count for a namesake.
 func TestEveryCallerReachesTheSameLimits(t *testing.T) {
 	q := newQuotas(t)
 	changed := ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}
@@ -149,7 +149,8 @@ func TestEveryCallerReachesTheSameLimits(t *testing.T) {
 	}
 }
 
-// TestRolesHaveOneCount: what a person does in one role counts in all, and each has its own limits.
+// TestRolesHaveOneCount: changes of a person in one role count in all roles, and each role has
+// limits of its own.
 func TestRolesHaveOneCount(t *testing.T) {
 	q := newQuotas(t)
 	meters := identity.NewMeters(identity.Quota{}, q.clock)

@@ -38,7 +38,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// replicaPatience is how long a test waits for what must come; it is no promise.
+// replicaPatience is how long a test waits for an event that must come; it is no promise.
 const replicaPatience = time.Minute
 
 // replicas are the gateways of a cluster in this process, over a log in memory. Calls are
@@ -50,29 +50,29 @@ type replicas struct {
 	ca    *testAuthority
 	all   []*replicated
 
-	working sync.WaitGroup // what the gateways do beside their calls
+	working sync.WaitGroup // the background work of the gateways
 }
 
-// replicated is one of them. It can be started again after it was killed.
+// replicated is a gateway of replicas. It can be started again after it was killed.
 type replicated struct {
-	*gateway.Server // of the present process
+	*gateway.Server // the present process
 	replica         *replica.Replica
 	history         *changes.History
 
 	name    string
 	of      *replicas
 	n       int
-	path    string // of its file
+	path    string // path of its file
 	starts  int
-	ahead   atomic.Int64 // of its clocks
+	ahead   atomic.Int64 // how far its clocks are ahead
 	client  *journaltest.Client
 	hop     *hopListener
 	options func() (ps.Runner, func(*gateway.Options))
 	kill    func() // ends its process, as a loss of power does
 }
 
-// newReplicas starts gateways named gw1, gw2 and so on with copies of an empty store, each of
-// which runs its scripts by the runner of its number, and returns when one leads.
+// newReplicas starts gateways named gw1, gw2 and so on with copies of an empty store. Gateway n
+// runs its scripts with runner(n). It returns when one of them leads.
 func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options)) *replicas {
 	t.Helper()
 	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
@@ -113,8 +113,8 @@ func (rs *replicas) names() (names []string) {
 	return names
 }
 
-// leader returns the gateway that leads, once one does for certain and all that are not cut off
-// and run know of it.
+// leader returns the gateway that leads, once it does for certain and all gateways that run and are
+// connected know it.
 func (rs *replicas) leader() (leads *replicated) {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -129,7 +129,7 @@ func (rs *replicas) leader() (leads *replicated) {
 	return leads
 }
 
-// know reports whether all that run and are not cut off know of a leader.
+// know reports whether all gateways that run and are connected know the leader.
 func (rs *replicas) know(leader *replicated) bool {
 	for _, r := range rs.all {
 		if !r.runs() || rs.mail.isCut(r.name) {
@@ -142,7 +142,7 @@ func (rs *replicas) know(leader *replicated) bool {
 	return true
 }
 
-// others returns the gateways but one.
+// others returns all gateways except one.
 func (rs *replicas) others(than *replicated) (others []*replicated) {
 	for _, r := range rs.all {
 		if r != than {
@@ -152,7 +152,7 @@ func (rs *replicas) others(than *replicated) (others []*replicated) {
 	return others
 }
 
-// level waits until all gateways that run and are not cut off hold the same.
+// level waits until all gateways that run and are connected hold the same values.
 func (rs *replicas) level() {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -185,14 +185,14 @@ func (r *replicated) cut() {
 	r.hop.refuse(true)
 }
 
-// mend ends that.
+// mend undoes cut.
 func (r *replicated) mend() {
 	r.hop.refuse(false)
 	r.client.Mend()
 	r.of.mail.setCut(r.name, false)
 }
 
-// sleep moves the clocks of the gateway, as if its host had been suspended for a time.
+// sleep moves the clocks of the gateway forward, as if its host had been suspended.
 func (r *replicated) sleep(d time.Duration) { r.ahead.Add(int64(d)) }
 
 // start starts the gateway as a new process.
@@ -257,7 +257,7 @@ type unseenFormats struct{}
 func (unseenFormats) Seen() map[string]cluster.Seen                   { return nil }
 func (unseenFormats) See(context.Context, string, cluster.Seen) error { return nil }
 
-// mail carries the messages of all gateways but those that are cut off.
+// mail carries the messages between all gateways that are not cut off.
 type mail struct {
 	mu    sync.Mutex
 	inbox map[string]chan cluster.Message
@@ -290,7 +290,7 @@ func (l letters) Send(m cluster.Message) {
 		}
 		select {
 		case inbox <- m:
-		default: // it is lost
+		default: // the message is lost
 		}
 	}
 }
@@ -307,7 +307,7 @@ func (l letters) Receive(ctx context.Context) (cluster.Message, bool) {
 	}
 }
 
-// hopListener closes the connections that it has, and each new one, while it refuses.
+// hopListener closes its connections, and each new one, while it refuses.
 type hopListener struct {
 	net.Listener
 	mu      sync.Mutex
@@ -346,13 +346,13 @@ func (l *hopListener) refuse(refuses bool) {
 	defer l.mu.Unlock()
 	if l.refuses = refuses; refuses {
 		for _, c := range l.open {
-			_ = c.Close() // it may be closed already
+			_ = c.Close() // it may have been closed
 		}
 		l.open = nil
 	}
 }
 
-// testAuthority is the authority of a cluster of tests.
+// testAuthority is the certificate authority of a test cluster.
 type testAuthority struct {
 	t           *testing.T
 	key         *ecdsa.PrivateKey
@@ -387,7 +387,7 @@ func (a *testAuthority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) 
 	return certificate
 }
 
-// settings are those of a gateway, for both directions.
+// settings are the hop settings of a gateway, for both directions.
 func (a *testAuthority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)

@@ -24,14 +24,14 @@ import (
 	"adgateway/test/harness"
 )
 
-// reused is a server that two callers of one name use.
+// reused is a server for two callers with the same name.
 type reused struct {
 	*gateway.Server
 	t       *testing.T
 	history *changes.History
 }
 
-// made keeps a change of a caller.
+// made stores a change of a caller.
 func (r reused) made(p *identity.Principal) {
 	r.t.Helper()
 	c := &changes.Record{
@@ -43,7 +43,8 @@ func (r reused) made(p *identity.Principal) {
 	require.NoError(r.t, r.history.Complete(r.t.Context(), c, ps.OutcomeDone))
 }
 
-// as makes a call and returns its answer and the code of its refusal; empty: it was made.
+// as makes a call as p. It returns the answer and the code of the refusal; empty: the call was
+// made.
 func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.Answer, schema.Code) {
 	r.t.Helper()
 	own := *p
@@ -55,7 +56,7 @@ func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.A
 	return answer, ""
 }
 
-// everybodysPages are pages at which every person may do all.
+// everybodysPages are pages at which every person may do everything.
 type everybodysPages struct{ http.Handler }
 
 func (everybodysPages) Tickets() authn.Tickets { return nil }
@@ -70,8 +71,8 @@ const aSubdomain = "8e5700ea-a4bf-41c7-8a77-e990661dcc6a"
 var (
 	aUser = call.Values{"Username": "jdoe"}
 
-	// namesakes are pairs of callers of one name, of which the second comes after the first is gone,
-	// or is of another kind or another domain.
+	// namesakes are pairs of callers with the same name. The second comes after the first is gone,
+	// or is of another kind or domain.
 	namesakes = map[string][2]identity.Principal{
 		"a token that is made again":      {{ID: "1", Kind: identity.KindToken}, {ID: "2", Kind: identity.KindToken}},
 		"an API user that is added again": {{ID: "1", Kind: identity.KindUser}, {ID: "2", Kind: identity.KindUser}},
@@ -83,8 +84,9 @@ var (
 		"a token and one of the sandbox":  {{ID: "1", Kind: identity.KindToken}, {Kind: identity.KindToken}},
 	}
 
-	// keptThings are what is kept for a caller. Each leaves something behind as the first caller, and
-	// reports what a caller then finds of it: "" is nothing.
+	// keptThings are the things that the gateway keeps for a caller. Each function leaves one
+	// behind as the first caller, and returns a function that reports what another caller finds of
+	// it; "" is nothing.
 	keptThings = map[string]func(r reused, first *identity.Principal) (found func(p *identity.Principal) string){
 		"plan": func(r reused, first *identity.Principal) func(*identity.Principal) string {
 			planned, refused := r.as(first, "user.disable", call.Call{Input: call.Values{"Username": "jdoe", "DryRun": true}})
@@ -186,8 +188,8 @@ var (
 	}
 )
 
-// TestANameThatIsUsedAgainInheritsNothing: what is kept for a caller is found by that caller, and by
-// no other one of its name.
+// TestANameThatIsUsedAgainInheritsNothing: only the caller for whom a thing is kept finds it, and
+// no other caller with the same name.
 func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
 	for thing, leave := range keptThings {
 		for which, pair := range namesakes {

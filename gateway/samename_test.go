@@ -20,7 +20,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// namedAll returns accounts that are all called "all", as the first of harness.Auth, one for each token.
+// namedAll returns an authenticator with one account for each token. All are named "all", like the
+// first of harness.Auth.
 func namedAll(t *testing.T, tokens ...string) *authn.Static {
 	static := authn.NewStatic(authn.Header{})
 	for _, token := range tokens {
@@ -37,8 +38,8 @@ func disabling(t *testing.T, auth *authn.Static, kept *store.Sealed) *gateway.Se
 
 const disableOne = "/api/ADUser/jdoe/Disable"
 
-// TestWhatIsKeptByTheNameIsFound: the file has a key and a plan that a version has kept which knew
-// callers by their names only.
+// TestWhatIsKeptByTheNameIsFound: a version that knew callers only by name has written a key and a
+// plan into the file.
 func TestWhatIsKeptByTheNameIsFound(t *testing.T) {
 	text, err := os.ReadFile("testdata/kept_by_name.json")
 	require.NoError(t, err)
@@ -67,8 +68,8 @@ func TestWhatIsKeptByTheNameIsFound(t *testing.T) {
 	assert.Equal(t, http.StatusOK, w.Code, w.Body)
 }
 
-// TestAnAccountOfTheSameNameIsAnother: such as a token that is made after another one of its name
-// was removed.
+// TestAnAccountOfTheSameNameIsAnother, such as a token that was made after another one with its
+// name was removed.
 func TestAnAccountOfTheSameNameIsAnother(t *testing.T) {
 	kept := storetest.Seal(t, store.NewMemory(nil))
 	s := disabling(t, namedAll(t, harness.AllToken, harness.WriteToken), kept)

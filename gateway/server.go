@@ -28,10 +28,12 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
 	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/forward"
 	"adgateway/gateway/history"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/meters"
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
@@ -208,13 +210,16 @@ type (
 	Connections = transport.Connections
 )
 
+// sandboxEngine is the engine whose secrets are made up.
+const sandboxEngine = "sandbox"
+
 // Server serves the API. It is safe for concurrent use.
 type Server struct {
 	Options
 	web            *transport.Server
 	parameterNames []string      // of every operation
 	calls          *call.Service // makes all calls
-	meters         *meters
+	meters         *meters.Meters
 	hour           figures.Hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
@@ -222,7 +227,7 @@ type Server struct {
 	stop           context.CancelFunc
 	history        *history.Service
 	pages          Pages                         // nil: there are none
-	forwarder      *hop.Forwarder                // nil: the gateway is in no cluster
+	forwarder      *forward.Forwarder            // nil: the gateway is in no cluster
 	jobs           *jobs.Manager                 // nil: there are none
 	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
 }
@@ -237,7 +242,7 @@ func New(options Options) (*Server, error) {
 		return nil, errors.Join(faults...)
 	}
 	s := &Server{
-		Options: options, meters: newMeters(),
+		Options: options, meters: meters.New(),
 		parameterNames: call.ParameterNames(options.Operations),
 		streams:        call.NewStreams(options.Streams),
 	}
@@ -245,7 +250,7 @@ func New(options Options) (*Server, error) {
 		Table:  call.NewTable(options.Operations, options.Scripts),
 		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
 		Guarded:     options.Guarded,
-		Reveals:     call.Reveals{Unaudited: options.Engine == sandboxEngine, Ended: s.meters.revealed},
+		Reveals:     call.Reveals{Unaudited: options.Engine == sandboxEngine, Ended: s.meters.Revealed},
 		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
 		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
 	}
@@ -283,19 +288,16 @@ func New(options Options) (*Server, error) {
 	if faults := s.calls.Local.Check(options.Operations); len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	if err := s.meters.register(s.Metrics, s.streams); err != nil {
+	if err := s.meters.Register(s.Metrics, s.streams); err != nil {
 		return nil, err
 	}
-	if err := registerPlans(s.Metrics, s.calls.Plans); err != nil {
+	if err := meters.RegisterPlans(s.Metrics, s.calls.Plans); err != nil {
 		return nil, err
 	}
 	if keys := s.calls.Keys; keys != nil {
-		if err := registerKeys(s.Metrics, keys); err != nil {
+		if err := meters.RegisterKeys(s.Metrics, keys); err != nil {
 			return nil, err
 		}
-	}
-	if s.Member != nil {
-		s.forwarder = s.newForwarder()
 	}
 	var err error
 	if s.web, err = transport.New(s.overHTTP()); err != nil {
@@ -365,10 +367,12 @@ func (s *Server) overHTTP() transport.Options {
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
 		options.Pages, options.Tickets = s.pages, s.pages.Tickets()
-		options.EndPoint = func(r *http.Request) []byte { return EndPointOf(r, s.EndPoint) }
+		options.EndPoint = func(r *http.Request) []byte { return forward.EndPointOf(r, s.EndPoint) }
 	}
-	if s.forwarder != nil {
-		options.Hop = s.hop()
+	if s.Member != nil {
+		s.forwarder = s.newForwarder()
+		id := func(r *http.Request) string { return s.web.RequestID(r) }
+		options.Hop = s.forwarder.Hop(id, s.leads)
 	}
 	return options
 }

@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
@@ -51,7 +51,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
-// TestThePolicyIsUsedAsGiven: the server changes nothing of what the settings say.
+// TestThePolicyIsUsedAsGiven: the server does not change the settings.
 func TestThePolicyIsUsedAsGiven(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	policy := harness.Policy()
@@ -112,7 +112,7 @@ func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), metho
 	var lines bytes.Buffer
 	s := harness.New(t, runner, func(o *gateway.Options) {
 		o.Log.SetOutput(&lines)
-		o.Log.SetFormatter(&logrus.JSONFormatter{})
+		o.Log.SetFormatter(accesslog.JSON())
 		if change != nil {
 			change(o)
 		}

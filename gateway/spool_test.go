@@ -23,8 +23,8 @@ import (
 
 const spoolRecords = 80 // of 32 KiB
 
-// sessions returns a runner of lists that has so many sessions, and a channel that
-// receives when a session is free again.
+// sessions returns a runner of lists with a number of sessions, and a channel that receives when a
+// session is free again.
 func sessions(many int) (*harness.Runner, chan struct{}) {
 	list := pages(spoolRecords, func(int) {})
 	free, ended := make(chan struct{}, many), make(chan struct{}, 100)
@@ -69,9 +69,8 @@ func getList(t *testing.T, address string) (status int, size int64) {
 	return answer.StatusCode, size
 }
 
-// TestSlowReadersDoNotHoldSessions lets four clients ask for a list and not read it.
-// Their sessions are free at once, lists of others go on, and what the slow clients
-// read later is whole.
+// TestSlowReadersDoNotHoldSessions: four clients ask for a list and do not read it. Their sessions
+// are free at once, other callers get their lists, and the slow clients later read complete lists.
 func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	runner, ended := sessions(4)
 	folder := t.TempDir()
@@ -108,8 +107,8 @@ func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	}
 }
 
-// TestWithoutRoomASlowReaderHoldsItsSession covers a spent bound, no files at all, and
-// a folder that does not exist.
+// TestWithoutRoomASlowReaderHoldsItsSession covers a bound that is used up, no files at all, and a
+// folder that does not exist.
 func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){
 		"no files":  func(o *gateway.Options) { o.SpoolMost = 0 },

@@ -36,7 +36,7 @@ func openHistory(t *testing.T) *changes.History {
 	return h
 }
 
-// changeCity adds a change that has ended.
+// changeCity adds a finished change.
 func changeCity(t *testing.T, h *changes.History, to string) string {
 	t.Helper()
 	c := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"}, Operation: "user.update", Intent: ps.Intent{
@@ -59,7 +59,7 @@ func openStream(t *testing.T, address, token string) (net.Conn, *bufio.Scanner) 
 	return connection, lines
 }
 
-// until reads to a line that contains a text.
+// until reads up to a line that contains a text.
 func until(t *testing.T, lines *bufio.Scanner, text string) {
 	t.Helper()
 	for lines.Scan() {
@@ -70,7 +70,7 @@ func until(t *testing.T, lines *bufio.Scanner, text string) {
 	require.Fail(t, "the stream ended", "before %q: %v", text, lines.Err())
 }
 
-// rest reads to the end.
+// rest reads to the end of the stream.
 func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
 	t.Helper()
 	for lines.Scan() {
@@ -80,7 +80,7 @@ func rest(t *testing.T, lines *bufio.Scanner) (all []string) {
 	return all
 }
 
-// TestAQuietStreamStaysOpen: comments keep it open beyond the time for a request.
+// TestAQuietStreamStaysOpen: comments keep it open for longer than a request may take.
 func TestAQuietStreamStaysOpen(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -96,7 +96,7 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 	until(t, lines, `data: {"id":"`+id)
 }
 
-// blindToken is that of a caller who may see the history, and no change of a user.
+// blindToken belongs to a caller that may read the history, but no change of a user.
 const blindToken = "token-that-reads-only-dns"
 
 func withBlind(t *testing.T) *authn.Static {
@@ -108,8 +108,8 @@ func withBlind(t *testing.T) *authn.Static {
 	return static
 }
 
-// TestHeartbeatsTellNothingOfWhatIsHidden: each has an id, and no two are the same, whether something
-// has ended that the caller may not see or not. A client may go on from any of them.
+// TestHeartbeatsTellNothingOfWhatIsHidden: each has an id, and no two are the same, whether or not
+// a hidden change has ended. A client may continue from any of them.
 func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -143,7 +143,7 @@ func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
 	}
 }
 
-// TestAWaitIsNotEndedByWhatIsHidden: however many changes the caller may not see.
+// TestAWaitIsNotEndedByWhatIsHidden, however many hidden changes end.
 func TestAWaitIsNotEndedByWhatIsHidden(t *testing.T) {
 	h := openHistory(t)
 	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -199,7 +199,7 @@ func TestAStreamEndsWithItsCredential(t *testing.T) {
 	}
 }
 
-// lineUntilLastChunk reads to the end of the answer, after which the connection stays open.
+// lineUntilLastChunk reads to the end of the answer. The connection stays open.
 func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
 	for lines.Scan() && lines.Text() != "0" {
 		all = append(all, lines.Text())
@@ -209,7 +209,7 @@ func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
 
 func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	h := openHistory(t)
-	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // a poll that waited for its 30 s would be cut off
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // a poll that waits for its 30 s would be cut off
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
@@ -219,7 +219,7 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	poll := dial(t, listener.Addr().String())
 	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // with the reader of the metrics
+	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // the request for the metrics counts
 	stop()
 	until(t, lines, ": "+"the gateway stops")
 	answer := rest(t, bufio.NewScanner(poll))
@@ -233,7 +233,7 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	}
 }
 
-// TestAStreamThatIsNotReadIsCutOff: and others get their events meanwhile.
+// TestAStreamThatIsNotReadIsCutOff, and other streams keep getting their events.
 func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	h, log := openHistory(t), make(signal, 100)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -266,7 +266,7 @@ func TestAStreamOverHTTP2(t *testing.T) {
 	h := openHistory(t)
 	config, client := testCertificate(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
-		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is one for sending, not for silence
+		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is for sending, not for silence
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
 	require.NoError(t, err)
@@ -283,8 +283,8 @@ func TestAStreamOverHTTP2(t *testing.T) {
 	until(t, lines, `data: {"id":"`+id)
 }
 
-// TestAStreamLeavesRoomForCalls: a credential that may run one request at once can follow
-// changes and make some.
+// TestAStreamLeavesRoomForCalls: a credential that may run one request at a time can follow changes
+// and also make some.
 func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	h := openHistory(t)
 	q := newQuotas(t)
@@ -304,8 +304,8 @@ func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	}
 }
 
-// FuzzLastEventID checks that whatever a client says that it has seen, it gets a stream or is
-// told that it cannot go on from there.
+// FuzzLastEventID checks that a client gets a stream or is told that it cannot continue, whatever
+// id it sends.
 func FuzzLastEventID(f *testing.F) {
 	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)
@@ -317,7 +317,7 @@ func FuzzLastEventID(f *testing.F) {
 	h, err := changes.Open(f.Context(), sealed, time.Hour, 1<<20)
 	require.NoError(f, err)
 	s := harness.New(f, harness.Answering(harness.OK), func(o *gateway.Options) { o.History = h })
-	harness.Stop(f, s) // streams end when they have begun
+	harness.Stop(f, s) // streams end soon after they begin
 	end, err := h.End(f.Context())
 	require.NoError(f, err)
 	for _, text := range []string{h.Cursor(end), "", "0", "AQAAAAAAAAAAAAAAAAAAAAA", "2026-11-22T12:40:00Z", "a b", "\x00", strings.Repeat("A", 5000)} {

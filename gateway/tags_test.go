@@ -18,8 +18,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestWaitingForAnotherChangeCountsTowardsTheLimit: it ends with 504, or with the client,
-// and nothing was changed.
+// TestWaitingForAnotherChangeCountsTowardsTheLimit: the call ends with 504, or with its client, and
+// has changed nothing.
 func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	var first sync.Once
@@ -51,7 +51,7 @@ func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "").Code)
 }
 
-// TestAStateThatCannotBeReadAllowsNothing: without the state no guard holds.
+// TestAStateThatCannotBeReadAllowsNothing: a guard whose state is unknown fails.
 func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
 	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`, "null": "null"} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +73,6 @@ func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
 	}
 }
 
-// TestNothingIsReadWithoutIfMatch.
 func TestNothingIsReadWithoutIfMatch(t *testing.T) {
 	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
 	s := harness.New(t, runner, nil)

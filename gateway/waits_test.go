@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestARunThatWaitedHasTimeLeft: a change that waits for another one of its object is refused
-// in time, and not begun with a moment left, in which it would be cut off.
+// TestARunThatWaitedHasTimeLeft: a change that waits for another one of its object is refused in
+// time. It does not begin with so little time left that it would be cut off.
 func TestARunThatWaitedHasTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit = time.Second

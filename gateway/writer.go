@@ -27,7 +27,7 @@ func (s *Server) openWriter() (err error) {
 		Runner: s.Runner, Operations: s.Operations, Log: s.Log,
 		Settler: func() *settle.Settler { return s.calls.Settler(s.calls.Policy()) },
 		Store:   s.store(), History: s.History, Audit: s.Audit, Kinds: s.ownKinds(),
-		Spent: quota.SpentOf, Unrecorded: s.meters.unremembered.Inc,
+		Spent: quota.SpentOf, Unrecorded: s.meters.Unrecorded,
 		Member: s.Member, Relay: s.Relay, Load: s.load, Stopping: s.stopping,
 	})
 	return err

@@ -157,8 +157,8 @@ func FuzzEncodeRequest(f *testing.F) {
 	})
 }
 
-// TestTheBodyOfADataLine: the members are those of the JSON that package json makes of
-// maps, in its order and with its escapes.
+// TestTheBodyOfADataLine: the members are in the order, and have the escapes, that package json
+// gives to maps.
 func TestTheBodyOfADataLine(t *testing.T) {
 	for _, args := range []ps.Args{
 		nil, {"A": ps.Text("")},

@@ -16,9 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A number is that of a fact (E43, E17a), of a section (D.2) or of an open
-// question (#4); numbers of the part about Windows PowerShell 5.1 are stored
-// with their prefix.
+// A number names a fact (E43, E17a), a section (D.2) or an open question (#4). Numbers of the part
+// about Windows PowerShell 5.1 are stored with their prefix.
 const (
 	factNumber  = `(?:N?[A-HJLPRSX][0-9]+[a-z]?|[A-H]\.[0-9])`
 	factNumbers = factNumber + `(?:(?:, ?|/| and | to |-)` + factNumber + `)*`
@@ -26,8 +25,8 @@ const (
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and | to |-)` + oldNumber + `)*`
 )
 
-// citations are the forms in which a text cites facts. The last two are those
-// of tables of tests and probes, where the word would stand in every row.
+// citations are the forms in which a text cites facts. The last two are used in tables of tests and
+// probes, where the word would stand in every row.
 var citations = []struct {
 	pattern *regexp.Regexp
 	prefix  string

@@ -11,10 +11,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// inLanguage: only what Windows PowerShell 5.1 and .NET Framework 4.5.2, the
-// oldest it runs on, have. The parser refuses syntax they lack. Types, static members and
-// methods with their numbers of arguments are those of testdata/framework.txt;
-// overloads of later versions are recognized where a text shows them.
+// inLanguage: scripts use only what Windows PowerShell 5.1 and .NET Framework 4.5.2 have, the
+// oldest versions they run on. The parser refuses syntax they lack. testdata/framework.txt lists
+// the types, static members and methods with their numbers of arguments; overloads of later
+// versions are recognized where a text shows them.
 func inLanguage(_ *library, t *text) []error {
 	known := framework()
 	var faults []error

@@ -175,7 +175,7 @@ type scope struct {
 	other    map[string]bool          // changed in a way that is not followed
 }
 
-// scopes are those of a text; the first is its body.
+// scopes are the scopes of a text; the first is its body.
 func scopes(t *text) []*scope {
 	out := []*scope{newScope("", t.script.Block)}
 	syntax.Walk(t.script, func(n syntax.Node) bool {

@@ -127,7 +127,7 @@ var bareTypes = []string{
 	"string", "bool", "int", "long", "double", "decimal", "string[]", "bool[]", "int[]", "long[]", "ordered",
 }
 
-// givenTypes are those of parameters that hold bare values besides.
+// givenTypes are the types of parameters that hold bare values besides.
 var givenTypes = []string{"switch", "hashtable", "collections.idictionary"}
 
 func (b *bareness) bare(n syntax.Node) bool {

@@ -44,6 +44,14 @@ tool() { local want=$1; shift; ends "$want" "C:\\Program Files\\$name\\$name.exe
 installer() { local want=$1; shift; ends "$want" msiexec /qn "$@"; }
 says() { [[ $said == *"$1"* ]] || fail "it does not say: $1"; }
 key() { local text; text=$(wine reg query "$@" 2>/dev/null) && tr -d '\r' <<<"$text"; }
+# runs: the service is running, or is still starting and then does.
+runs() {
+    for _ in {1..60}; do
+        tool 0 service status
+        [[ $said == *": starting"* ]] || break
+    done
+    says "running"
+}
 registered() { key "HKLM\\System\\CurrentControlSet\\Services\\$name"; }
 source_of_events() { key "HKLM\\System\\CurrentControlSet\\Services\\EventLog\\Application\\$name"; }
 searched() { key 'HKLM\System\CurrentControlSet\Control\Session Manager\Environment' /v PATH | grep -qi "Program Files.$name\(;\|\\\\\|\$\)"; }
@@ -72,5 +80,8 @@ kind() { wine reg add 'HKLM\System\CurrentControlSet\Control\ProductOptions' /v 
 
 # shellcheck source=/dev/null
 source test/wine/gateway.sh
+
+# shellcheck source=/dev/null
+source test/wine/module.sh
 
 printf '\nEverything was as it should be under %s.\n' "$(wine --version)"

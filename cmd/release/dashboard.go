@@ -59,7 +59,7 @@ var panels = []panel{
 	{"Log of the cluster", "Entries a second that each gateway applies, and changes of earlier leaders that wait", "short", 8, []query{
 		{`rate(adgateway_cluster_position{instance=~"$instance"}[$__rate_interval])`, "{{instance}}"},
 		{`adgateway_cluster_open_changes{instance=~"$instance"}`, "{{instance}}, waiting changes"}}},
-	{"Calls sent to the leader", "A second, by what became of them", "reqps", 8, []query{
+	{"Calls sent to the leader", "A second, by outcome", "reqps", 8, []query{
 		{`sum by (instance, outcome) (rate(adgateway_forwarded_total{instance=~"$instance"}[$__rate_interval]))`, "{{instance}} {{outcome}}"}}},
 	{"Memory", "Of the gateway's own process, without those of PowerShell", "bytes", 8, []query{
 		{`process_resident_memory_bytes{job="adgateway",instance=~"$instance"}`, "{{instance}}"}}},

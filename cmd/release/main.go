@@ -1,7 +1,8 @@
 // Command release builds a release: a zip for each system with the executable, default
 // settings, the manual, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; another one with adgateway-engine; an MSI of the gateway for each Windows; the PowerShell module as zip and NuGet package; the
-// Ansible collection; what package managers of Windows read; and the provenance of all that.
+// bill of materials, and checksums; another one with adgateway-engine; an MSI of the
+// gateway for each Windows; the PowerShell module as zip, NuGet package and MSI; the Ansible
+// collection; what package managers of Windows read; and the provenance of all that.
 //
 //	release -version v1.2.3 -out dist
 //
@@ -179,7 +180,7 @@ func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 	if err != nil {
 		return fmt.Errorf("%w (run in the module's root)", err)
 	}
-	module, err := moduleArchives(ctx, j.version, j.manual, j.stamp, j.sign)
+	module, err := moduleArchives(ctx, j.version, j.manual, j.stamp, j.withMSI, j.sign)
 	if err != nil {
 		return err
 	}

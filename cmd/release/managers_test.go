@@ -42,8 +42,8 @@ type form struct {
 	required []string
 }
 
-// The rules are those of winget's schemas 1.10.0 (microsoft/winget-cli,
-// schemas/JSON/manifests/v1.10.0) for the members that the manifests have, and of Scoop's
+// The rules come from winget's schemas 1.10.0 (microsoft/winget-cli,
+// schemas/JSON/manifests/v1.10.0), for the members that the manifests have, and from Scoop's
 // schema.json (ScoopInstaller/Scoop), which allows no others.
 const (
 	identifier = `^[^.\s\\/:*?"<>|]{1,32}(\.[^.\s\\/:*?"<>|]{1,32}){1,7}$`
@@ -132,7 +132,7 @@ func TestScoopManifest(t *testing.T) {
 	}
 }
 
-// The rules are those of Chocolatey's package validator (facts L3).
+// The rules come from Chocolatey's package validator (facts L3).
 func TestChocolateyPackage(t *testing.T) {
 	files := managed(t, "")
 	require.Len(t, files, 1, "without a URL nothing is written that needs one")

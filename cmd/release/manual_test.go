@@ -28,7 +28,7 @@ func pagesOfZip(t *testing.T) map[string]file {
 	return all
 }
 
-// Whoever unpacks a zip can follow the links from its front page.
+// A reader of an unpacked zip can follow the links of its front page.
 func TestLinksBetweenPagesWorkInAZip(t *testing.T) {
 	t.Chdir("../..")
 	all := map[string]file{}

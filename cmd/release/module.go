@@ -13,8 +13,11 @@ import (
 )
 
 // moduleArchives returns the PowerShell module by file name: as a zip to unpack into a
-// folder of PSModulePath, and as a NuGet package for a repository.
-func moduleArchives(ctx context.Context, version, manualURL string, stamp time.Time, sign *signer) (map[string][]byte, error) {
+// folder of PSModulePath, as a NuGet package for a repository, and, if withMSI is set, as an
+// MSI that a group policy assigns to computers.
+func moduleArchives(
+	ctx context.Context, version, manualURL string, stamp time.Time, withMSI bool, sign *signer,
+) (map[string][]byte, error) {
 	short := shortVersion(version)
 	if fourth := versionNumbers(version)[3]; fourth > 0 {
 		short += fmt.Sprintf(".%d", fourth)
@@ -34,6 +37,17 @@ func moduleArchives(ctx context.Context, version, manualURL string, stamp time.T
 	if err != nil {
 		return nil, err
 	}
+	archives := map[string][]byte{clients.ModuleName + "-" + version + ".zip": unpacked}
+	if withMSI {
+		name := clients.ModuleName + "-" + version + ".msi"
+		installer, err := moduleMSI(ctx, version, short, files, stamp)
+		if err != nil {
+			return nil, err
+		}
+		if archives[name], err = sign.sign(ctx, name, installer); err != nil {
+			return nil, err
+		}
+	}
 	for name, text := range packageParts(short, slices.Sorted(maps.Keys(files))) {
 		files[name] = file{[]byte(text), 0o644}
 	}
@@ -41,10 +55,8 @@ func moduleArchives(ctx context.Context, version, manualURL string, stamp time.T
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{
-		clients.ModuleName + "-" + version + ".zip": unpacked,
-		clients.ModuleName + "." + short + ".nupkg": packed,
-	}, nil
+	archives[clients.ModuleName+"."+short+".nupkg"] = packed
+	return archives, nil
 }
 
 // shortVersion returns the three numbers of a version.

@@ -12,9 +12,9 @@ import (
 )
 
 func TestTheModuleIsPackedTwiceAlike(t *testing.T) {
-	first, err := moduleArchives(t.Context(), "v1.2.3", "", stamp, nil)
+	first, err := moduleArchives(t.Context(), "v1.2.3", "", stamp, false, nil)
 	require.NoError(t, err)
-	again, err := moduleArchives(t.Context(), "v1.2.3", "", stamp, nil)
+	again, err := moduleArchives(t.Context(), "v1.2.3", "", stamp, false, nil)
 	require.NoError(t, err)
 	assert.Equal(t, first, again)
 	names := map[string][]string{}
@@ -42,7 +42,7 @@ func TestTheModuleIsPackedTwiceAlike(t *testing.T) {
 		}
 		assert.ErrorIs(t, err, io.EOF, name)
 	}
-	later, err := moduleArchives(t.Context(), "v1.2.3-4-gabcdef", "", stamp, nil)
+	later, err := moduleArchives(t.Context(), "v1.2.3-4-gabcdef", "", stamp, false, nil)
 	require.NoError(t, err)
 	assert.Contains(t, later, "AdGateway.1.2.3.4.nupkg")
 }

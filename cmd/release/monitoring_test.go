@@ -45,8 +45,8 @@ func known(t *testing.T) map[string][]string {
 	return found
 }
 
-// ofClusters are the labels of each metric of a gateway in a cluster, by the table in the code,
-// which the page of metrics lists: the golden file is that of a gateway alone.
+// ofClusters are the labels of each metric of a gateway in a cluster. They come from the table in
+// the code, which the page of metrics lists: the golden file covers only a single gateway.
 func ofClusters(t *testing.T) map[string][]string {
 	t.Helper()
 	source, err := os.ReadFile("../adgateway/app/metrics_cluster.go")

@@ -133,11 +133,6 @@ var msiTools = []string{"wixl", "msibuild", "faketime"}
 // msi returns the package of a program for a Windows system with files of its zip. The same
 // files give the same bytes.
 func msi(ctx context.Context, p program, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
-	for _, tool := range msiTools {
-		if _, err := exec.LookPath(tool); err != nil {
-			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools faketime", tool)
-		}
-	}
 	number, err := msiVersion(version)
 	if err != nil {
 		return nil, err
@@ -147,17 +142,49 @@ func msi(ctx context.Context, p program, arch, version string, files map[string]
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "msi")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	staged := map[string][]byte{"program.wxs": source, "environment.idt": []byte(environmentTable)}
+	staged := map[string][]byte{msiSourceName: source, "environment.idt": []byte(environmentTable)}
 	for _, name := range append(texts, p.Name+".exe", p.Installer.Template, front, "LICENSE.txt") {
 		if name != "" {
 			staged[name] = files[name].content
 		}
 	}
+	platform, name, codes := "x64", p.Name+".msi", p.Installer
+	if arch == "arm64" {
+		platform = "Arm64"
+	}
+	steps := [][]string{
+		{"wixl", "-a", "x64", "-D", "Version=" + number, "-D", "ProductCode=" + codes.code(number, arch), "-o", name, msiSourceName},
+		{"msibuild", name, "-i", "environment.idt"},
+	}
+	for _, change := range msiChanges {
+		steps = append(steps, []string{"msibuild", name, "-q", change})
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(files[p.Name+".exe"].content))
+	steps = append(steps, summary(name, platform, codes.code(number, arch, sum)))
+	return runMSI(ctx, name, staged, steps, stamp)
+}
+
+// msiSourceName is the file name of a package's source.
+const msiSourceName = "package.wxs"
+
+// summary returns the call that writes the summary information of a package.
+func summary(name, platform, code string) []string {
+	return []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", code}
+}
+
+// runMSI returns the package that the steps make of the staged files, all of which have the
+// time of the stamp.
+func runMSI(ctx context.Context, name string, staged map[string][]byte, steps [][]string, stamp time.Time) ([]byte, error) {
+	for _, tool := range msiTools {
+		if _, err := exec.LookPath(tool); err != nil {
+			return nil, fmt.Errorf("%s, which an MSI is built with, is missing: apt-get install wixl msitools faketime", tool)
+		}
+	}
+	dir, err := os.MkdirTemp("", "msi")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
 	for name, content := range staged {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644), os.Chtimes(path, stamp, stamp))
@@ -165,31 +192,12 @@ func msi(ctx context.Context, p program, arch, version string, files map[string]
 			return nil, err
 		}
 	}
-	run := func(args ...string) error {
-		cmd := exec.CommandContext(ctx, "faketime", append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, args...)...)
+	for _, step := range steps {
+		cmd := exec.CommandContext(ctx, "faketime", append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, step...)...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=UTC")
 		text, err := cmd.CombinedOutput()
 		if err != nil || strings.Contains(string(text), "has no property named") { // an attribute that wixl drops
-			return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), errors.Join(err, errors.New("it did not do all that was asked")), text)
-		}
-		return nil
-	}
-	platform, name, codes := "x64", p.Name+".msi", p.Installer
-	if arch == "arm64" {
-		platform = "Arm64"
-	}
-	steps := [][]string{
-		{"wixl", "-a", "x64", "-D", "Version=" + number, "-D", "ProductCode=" + codes.code(number, arch), "-o", name, "program.wxs"},
-		{"msibuild", name, "-i", "environment.idt"},
-	}
-	for _, change := range msiChanges {
-		steps = append(steps, []string{"msibuild", name, "-q", change})
-	}
-	sum := fmt.Sprintf("%x", sha256.Sum256(files[p.Name+".exe"].content))
-	steps = append(steps, []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", codes.code(number, arch, sum)})
-	for _, step := range steps {
-		if err := run(step...); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(step, " "), errors.Join(err, errors.New("it did not do all that was asked")), text)
 		}
 	}
 	return os.ReadFile(filepath.Join(dir, name))

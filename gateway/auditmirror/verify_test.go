@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// forge writes the lines of a log anew from one that is changed, with matching hashes and
-// a matching head record, as somebody without a key can.
+// forge rewrites a log from a changed line on, with matching hashes and a matching head record.
+// Nobody needs a key for that.
 func forge(t *testing.T, file string, change func(line int, text string) (string, bool)) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -262,7 +262,8 @@ func TestAStartWithoutTheStore(t *testing.T) {
 	require.ErrorIs(t, New(Options{}).Edit(t.Context(), add(a)), ErrUnreached, "it is not attached")
 }
 
-// TestChangesAtTheSameTime: names stay unique whoever makes them, and no change is lost.
+// TestChangesAtTheSameTime: names stay unique although several gateways change them, and no change
+// is lost.
 func TestChangesAtTheSameTime(t *testing.T) {
 	inner := store.NewMemory(nil)
 	var made, clashed atomic.Int64

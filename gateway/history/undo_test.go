@@ -83,8 +83,8 @@ func codes(warnings []ps.Warning) (all []string) {
 	return all
 }
 
-// TestAnUndoShowsWhatItsCallsWarnOf: whoever undoes learns that a change may have been made twice,
-// could not be read back, or is not in the history; each once.
+// TestAnUndoShowsWhatItsCallsWarnOf: its answer says, once each, that a change may have been made
+// twice, could not be read back, or is not in the history.
 func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	answer, err := undoTwo(t, func(n int, made *changes.Record) (call.Answer, error) {
 		warnings := []ps.Warning{{Code: call.NotReadBack}, {Code: "of the script"}}

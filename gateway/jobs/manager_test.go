@@ -532,7 +532,7 @@ func TestStateErrors(t *testing.T) {
 	}
 }
 
-// TestNamesOfValuesAreIdentities is about what whoever holds the store sees.
+// TestNamesOfValuesAreIdentities is about what a reader of the store sees.
 func TestNamesOfValuesAreIdentities(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = db })

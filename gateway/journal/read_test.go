@@ -217,7 +217,7 @@ func TestAStreamGoesOnWithAFile(t *testing.T) {
 	})
 }
 
-// TestANewerFormatIsNoStranger: it is for who has the key of the cluster.
+// TestANewerFormatIsNoStranger: only gateways with the key of the cluster can write it.
 func TestANewerFormatIsNoStranger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, a := written(t, "1")

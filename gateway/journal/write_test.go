@@ -103,7 +103,7 @@ func TestABatchIsStoredOnceWhateverTheAnswer(t *testing.T) {
 	}
 }
 
-// TestADeliveredEntryIsNotWaitedFor: that is as good as an answer.
+// TestADeliveredEntryIsNotWaitedFor: delivery counts as an answer.
 func TestADeliveredEntryIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
@@ -186,8 +186,8 @@ func TestAStrangerStopsNobody(t *testing.T) {
 	})
 }
 
-// TestAHigherTermDeposes: the batch that met it is not stored, now or later, and nothing can
-// be appended any more.
+// TestAHigherTermDeposes: the batch that met it is not stored, now or later, and later appends
+// fail.
 func TestAHigherTermDeposes(t *testing.T) {
 	for name, fate := range map[string]journaltest.Fate{
 		"refused": {}, "lost": {Lost: true}, "late": {Late: 5 * time.Second, Silent: true},
@@ -299,7 +299,7 @@ func TestAppendsWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestOneOfTwoGetsTheTerm: whoever is later follows, and neither leads a term of the other.
+// TestOneOfTwoGetsTheTerm: the later one follows, and neither leads a term of the other.
 func TestOneOfTwoGetsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()

@@ -34,7 +34,7 @@ func (c *cluster) all() (all []Gateway) {
 	return all
 }
 
-// options are those of a gateway of which the first seals anew.
+// options returns the options of gateways. The first of them seals values again.
 func (c *cluster) options(name string) RunOptions {
 	return RunOptions{
 		Gateway: name, Live: c.all, Kinds: []store.Kind{lasting}, Every: 5 * time.Millisecond,
@@ -93,8 +93,8 @@ func get(t *testing.T, s *store.Sealed, key string) string {
 	return string(found.Value)
 }
 
-// TestRotation runs three gateways: the new version is used when all that live have it,
-// what lasts is sealed anew, names keep their sums, and nothing becomes unreadable.
+// TestRotation runs three gateways. They use the new version when all that are alive have it.
+// Lasting values are sealed again, names keep their sums, and nothing becomes unreadable.
 func TestRotation(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))

@@ -41,7 +41,7 @@ var Contents = []Section{
 	{"work at a help desk", []string{"helpdesk", "secrets"}},
 	{"run several gateways", []string{"cluster", "cluster-operate", "cluster-restore",
 		"cluster-failures", "cluster-migrate", "cluster-nats", "load-balancer"}},
-	{"test, or work on it", []string{"sandbox", "develop", "develop-add", "develop-make"}},
+	{"test, or work on it", []string{"sandbox", "develop", "develop-find", "develop-add", "develop-make"}},
 }
 
 // Entries returns the pages of the section.

@@ -29,8 +29,7 @@ func (f *fakeRunner) Run(ctx context.Context, req ps.Request) (*ps.Result, error
 	return &ps.Result{Effect: ps.EffectNone}, nil
 }
 
-// emitting returns a script that emits one batch of records on each call, the
-// last one for ever.
+// emitting returns a script that emits one batch of records on each call, and repeats the last one.
 func emitting(batches ...string) func(context.Context, ps.Request) error {
 	calls := 0
 	return func(_ context.Context, req ps.Request) error {

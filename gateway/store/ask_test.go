@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestACopyThatIsAskedFor is that of the store which a process has open; without an answer
-// nothing is left.
+// TestACopyThatIsAskedFor comes from the store that a process has open. Without an answer no file
+// is left.
 func TestACopyThatIsAskedFor(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "state.db")

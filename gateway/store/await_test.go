@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestACopyIsAwaited: until it has applied what another writer has decided, or is closed, or
-// nobody waits any more.
+// TestACopyIsAwaited until it has applied the decision of another writer, is closed, or the caller
+// leaves.
 func TestACopyIsAwaited(t *testing.T) {
 	copied, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "copy"), Follows: true})
 	require.NoError(t, err)

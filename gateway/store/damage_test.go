@@ -30,8 +30,8 @@ func filled(t *testing.T) []byte {
 	return whole
 }
 
-// elements returns where the first elements begin of the pages of a kind, also of those that
-// are not used any more.
+// elements returns where the first elements of the pages of a kind begin, including pages that are
+// no longer used.
 func elements(whole []byte, kind uint16) (all [][]byte) {
 	const size, header = 4096, 16
 	for page := 2 * size; page < len(whole); page += size {

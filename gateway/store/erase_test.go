@@ -57,7 +57,7 @@ func replaceValue(t *testing.T, f *File, kind Kind, key, value string) {
 	assert.NoError(t, err)
 }
 
-// A secret that is removed is nowhere in the file any more, however many pages had it.
+// A removed secret is nowhere in the file, however many pages had it.
 func TestRemovedSecretsAreErased(t *testing.T) {
 	const secret = "CANARY-of-a-job"
 	for name, value := range map[string]string{

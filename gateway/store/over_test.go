@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestStoresThatAreSealedInTheSameWay: what one writes the other reads, also under a version and
-// in a format that only one of them was told of.
+// TestStoresThatAreSealedInTheSameWay: one store reads what the other writes, even under a version
+// or in a format that only one of them knows.
 func TestStoresThatAreSealedInTheSameWay(t *testing.T) {
 	memory := store.NewMemory(nil)
 	one := storetest.Seal(t, memory)

@@ -110,7 +110,8 @@ func appended(log store.Log) store.Change { return store.Change{Log: log, Value:
 
 func batchOf(calls ...store.Call) []byte { return (&store.Batch{Calls: calls}).Encode() }
 
-// TestCopiesOfOneJournalAreEqual whatever is asked, and whoever is started again in between.
+// TestCopiesOfOneJournalAreEqual after any requests, and after any of them is started again in
+// between.
 func TestCopiesOfOneJournalAreEqual(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -204,7 +204,7 @@ func (a held) Append(context.Context, []byte, time.Time) (Point, error) {
 	return Point{Sequence: 1}, nil
 }
 
-// TestACallerThatLeaves learns whether its function was called, which it is not any more then.
+// TestACallerThatLeaves learns whether its function was called. If not, it never is.
 func TestACallerThatLeaves(t *testing.T) {
 	f := openFile(t, Options{Follows: true})
 	a := held{make(chan struct{}), make(chan struct{})}

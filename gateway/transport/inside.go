@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sirupsen/logrus"
-
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 )
@@ -38,9 +37,14 @@ func (s *Server) noteInside(ctx context.Context, c call.Call, answer call.Answer
 	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return
 	}
-	fields := make(logrus.Fields, maxAccessFields)
-	fields["request_id"], fields["method"], fields["status"] = c.ID, c.Op.Method, status
-	fields["client"], fields["principal"] = c.From.String(), c.Principal.Name
-	fields["route"], fields["operation"], fields["records"] = c.Op.Path, c.Op.ID, answer.Count
-	s.writeAccess(fields, answer, f, left, took)
+	line := accesslog.New()
+	line.Text("request_id", c.ID)
+	line.Text("method", c.Op.Method)
+	line.Whole("status", status)
+	line.Text("client", c.From.String())
+	line.Text("principal", c.Principal.Name)
+	line.Text("route", c.Op.Path)
+	line.Text("operation", c.Op.ID)
+	line.Whole("records", answer.Count)
+	s.writeAccess(line, answer, f, left, took)
 }

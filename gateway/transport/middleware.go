@@ -15,6 +15,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/sirupsen/logrus"
 
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/call"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
@@ -49,26 +50,28 @@ func (s *Server) logAccess(x *exchange) {
 	if !s.Log.IsLevelEnabled(levelOf(f, left)) {
 		return
 	}
-	fields := make(logrus.Fields, maxAccessFields)
-	fields["request_id"] = x.id
-	fields["method"] = x.c.Request.Method
-	fields["status"] = x.c.Writer.Status()
-	fields["bytes"] = max(x.c.Writer.Size(), 0)
-	fields["client"] = ClientOf(x.c.Request).String()
+	line := accesslog.New()
+	line.Text("request_id", x.id)
+	line.Text("method", x.c.Request.Method)
+	line.Whole("status", x.c.Writer.Status())
+	line.Whole("bytes", max(x.c.Writer.Size(), 0))
+	line.Text("client", ClientOf(x.c.Request).String())
 	if x.principal != nil && x.principal.Name != "" {
-		fields["principal"] = x.principal.Name
+		line.Text("principal", x.principal.Name)
 	}
 	if x.op != nil {
-		fields["route"], fields["operation"], fields["records"] = x.op.Path, x.op.ID, x.answer.Count
+		line.Text("route", x.op.Path)
+		line.Text("operation", x.op.ID)
+		line.Whole("records", x.answer.Count)
 	} else {
-		fields["route"] = x.c.FullPath()
+		line.Text("route", x.c.FullPath())
 	}
 	if s.Hop != nil {
 		if gateway, _, came := s.Hop.From(x.c.Request.Context()); came {
-			fields["forwarded_by"] = gateway
+			line.Text("forwarded_by", gateway)
 		}
 	}
-	s.writeAccess(fields, x.answer, f, left, time.Since(x.startedAt))
+	s.writeAccess(line, x.answer, f, left, time.Since(x.startedAt))
 }
 
 // levelOf returns the level of the log line of a call. f is nil if it succeeded.
@@ -82,46 +85,42 @@ func levelOf(f *problem.Error, left bool) logrus.Level {
 // writeAccess writes the log line of a call, with fields that say who has made it and how. f is nil
 // if it succeeded.
 func (s *Server) writeAccess(
-	fields logrus.Fields, answer call.Answer, f *problem.Error, left bool, took time.Duration,
+	line *accesslog.Line, answer call.Answer, f *problem.Error, left bool, took time.Duration,
 ) {
-	fields["duration_ms"] = float64(took.Microseconds()) / 1000
+	line.Milliseconds("duration_ms", took)
 	server := answer.Server
 	if f != nil {
 		server = cmp.Or(f.Server, server)
 	}
 	if server != "" {
-		fields["server"] = server
+		line.Text("server", server)
 	}
 	if s.Hop != nil {
-		fields["answered_by"] = s.Hop.Gateway
+		line.Text("answered_by", s.Hop.Gateway)
 	}
 	switch {
 	case f != nil:
-		logProblem(f, fields)
+		logProblem(f, line)
 	case answer.Audited != "":
-		fields["code"] = answer.Audited
+		line.Text("code", string(answer.Audited))
 	}
 	if left {
-		fields["client_left"] = true
+		line.True("client_left")
 	}
-	entry := logrus.Entry{Logger: s.Log, Data: fields} // WithFields would copy them
-	entry.Log(levelOf(f, left), "request")
+	line.Log(s.Log, levelOf(f, left), "request")
 }
 
-// maxAccessFields is the number of fields that a request can have in the log.
-const maxAccessFields = 18
-
 // logProblem adds the log fields of an error, its cause included.
-func logProblem(f *problem.Error, fields logrus.Fields) {
-	fields["code"] = f.AuditCode()
+func logProblem(f *problem.Error, line *accesslog.Line) {
+	line.Text("code", string(f.AuditCode()))
 	if f.Outcome != "" {
-		fields["outcome"] = string(f.Outcome)
+		line.Text("outcome", string(f.Outcome))
 	}
 	if f.DirectoryCode != "" {
-		fields["directory_code"] = f.DirectoryCode
+		line.Text("directory_code", f.DirectoryCode)
 	}
 	if f.Cause != nil {
-		fields["cause"] = f.Cause.Error()
+		line.Text("cause", f.Cause.Error())
 	}
 }
 

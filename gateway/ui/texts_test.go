@@ -101,7 +101,7 @@ func keysInTemplates() (keys []string) {
 			branch(&n.BranchNode)
 		}
 	}
-	for _, page := range frame.Templates[texts.English] {
+	for _, page := range frame.Templates()[texts.English] {
 		for _, one := range page.Templates() {
 			if one.Tree != nil {
 				list(one.Tree.Root)

@@ -178,7 +178,7 @@ func TestWordsOfMembers(t *testing.T) {
 	}
 }
 
-// Whoever belongs to a group by the primary group cannot be taken out of it there.
+// A member by the primary group cannot be taken out of that group there.
 func TestRowsThatCannotBeTakenAway(t *testing.T) {
 	everyValue([]string{"primary"}, func(r map[string]any) {
 		r["type"], r["guid"], r["name"] = "user", "m", "Somebody"
@@ -482,7 +482,7 @@ func TestTemplatesDecideNothing(t *testing.T) {
 			branch(&n.BranchNode, false)
 		}
 	}
-	for page, parsed := range frame.Templates[texts.English] {
+	for page, parsed := range frame.Templates()[texts.English] {
 		for _, one := range parsed.Templates() {
 			if one.Tree != nil {
 				walk(page+" "+one.Name(), one.Tree.Root)

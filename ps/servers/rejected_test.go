@@ -114,7 +114,7 @@ func TestTransportFaultsDoNotWalk(t *testing.T) {
 		name    string
 		write   bool
 		err     *ps.Error
-		down    bool // the server accepts no connections any more
+		down    bool // the server accepts no more connections
 		runs    []string
 		kind    ps.Kind
 		outcome ps.Outcome

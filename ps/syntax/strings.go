@@ -1,13 +1,17 @@
 package syntax
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // singleQuoted reads a single-quoted string after its opening quote.
 func (l *lexer) singleQuoted() token {
-	var b strings.Builder
+	var b strings.Builder // what stands before the last doubled quote
 	open := l.at
 	from := l.at
 	for {
+		l.skipPlain()
 		at := l.at
 		c := l.next()
 		if c == eof {
@@ -16,15 +20,24 @@ func (l *lexer) singleQuoted() token {
 		if !isSingleQuote(c) {
 			continue
 		}
-		b.WriteString(l.text[from:at])
+		last := l.text[from:at]
 		from = l.at
 		if !isSingleQuote(l.peek()) {
 			t := l.token(tString)
-			t.value, t.quote = b.String(), SingleQuoted
+			t.value, t.quote = b.String()+last, SingleQuoted
 			return t
 		}
 		// Of two quotes the second one counts.
+		b.WriteString(last)
 		l.next()
+	}
+}
+
+// skipPlain skips ASCII characters other than the single quote. A session starts with strings of
+// many thousand of them.
+func (l *lexer) skipPlain() {
+	for l.at < len(l.text) && l.text[l.at] < utf8.RuneSelf && l.text[l.at] != '\'' {
+		l.at++
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package contract holds every operation of the table against the contract of the
-// API: its sample, the rejections that all operations have in common, the classic
-// dialect, and the OpenAPI document that the server publishes.
+// Package contract checks every operation of the table against the contract of the API: its sample,
+// the refusals that all operations share, the classic dialect, and the OpenAPI document that the
+// server publishes.
 package contract
 
 import (
@@ -31,8 +31,8 @@ func TestContractInAnotherLanguage(t *testing.T) {
 	}
 }
 
-// TestClassicDialect: every success is 200, and result is an object, a boolean or
-// a date-time where the operation says so.
+// TestClassicDialect: every success is 200, and result is an object, a boolean or a date-time if
+// the operation says so.
 func TestClassicDialect(t *testing.T) {
 	whole := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -96,8 +96,8 @@ func TestSecretsInTheQuery(t *testing.T) {
 	}
 }
 
-// TestContract: the sample of every operation succeeds, and changed in one respect
-// it is rejected.
+// TestContract: the sample of every operation succeeds, and each version with one mistake is
+// rejected.
 func TestContract(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {

@@ -17,10 +17,10 @@ import (
 
 var changeIDs = regexp.MustCompile(changes.Pattern)
 
-// TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains
-// that differ in nothing but the culture of the sessions: the records are equal
-// byte for byte. In Turkish i and I are different letters where case is ignored;
-// the engine refuses what would match otherwise there.
+// TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains that differ only
+// in the culture of the sessions. The records are equal byte for byte. In Turkish i and I are
+// different letters even if case is ignored; the engine refuses comparisons that would differ
+// there.
 func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	now := time.Date(2026, 10, 5, 14, 30, 0, 0, time.UTC)
 	answers := func(t *testing.T, culture string) map[string]string {
@@ -32,7 +32,7 @@ func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 			require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
 			var envelope struct{ Result json.RawMessage }
 			require.NoError(t, json.Unmarshal(a.Body, &envelope), op.ID)
-			all[op.ID] = changeIDs.ReplaceAllString(string(envelope.Result), "ch_") // which no two gateways have alike
+			all[op.ID] = changeIDs.ReplaceAllString(string(envelope.Result), "ch_") // change ids differ between gateways
 			s.Undo(op)
 		}
 		return all

@@ -18,7 +18,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAnswersOfTheGatewayItselfMatchTheDocument: the history, plans and jobs, which no script
+// TestAnswersOfTheGatewayItselfMatchTheDocument covers the history, plans and jobs, which no script
 // answers.
 func TestAnswersOfTheGatewayItselfMatchTheDocument(t *testing.T) {
 	t.Run("standard", func(t *testing.T) { ownAnswersMatch(t, "/openapi.json") })
@@ -55,7 +55,7 @@ func ownAnswersMatch(t *testing.T, path string) {
 	do("change.list", nil, systemtest.Call{Params: map[string]any{"Object": "nobody"}})
 	do("change.get", change, systemtest.Call{})
 	do("change.undo", change, systemtest.Call{Params: map[string]any{"DryRun": true}})
-	for range 2 { // the second is refused
+	for range 2 { // the second call is refused
 		do("change.undo", change, systemtest.Call{Headers: map[string]string{ops.KeyHeader: "key-of-" + change["ChangeId"]}})
 		do("change.undo", change, systemtest.Call{})
 	}
@@ -96,14 +96,14 @@ func ownAnswersMatch(t *testing.T, path string) {
 	for _, op := range ops.Table() {
 		switch {
 		case !op.Local, op.Reply.Mark == ops.Events, op.Answers != nil:
-		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID): // refused here: no cluster, and no job in the state for it
+		case slices.Contains([]string{"job.pause", "job.resume", "job.retry", "cluster.show"}, op.ID): // refused here: there is no cluster, and no job in a fitting state
 		default:
 			assert.True(t, sent[op.ID], "no success of %s was compared", op.ID)
 		}
 	}
 }
 
-// TestAnswersEndWithANewline: so that what a shell prints next does not follow on the line.
+// TestAnswersEndWithANewline, so a shell's prompt starts on a new line.
 func TestAnswersEndWithANewline(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Users: 3000})
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Rome"}, Headers: map[string]string{ops.KeyHeader: "key-of-the-newline"}}

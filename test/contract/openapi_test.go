@@ -48,13 +48,13 @@ func (d *documented) holds(t testing.TB, op *ops.Operation, a systemtest.Answer)
 	d.describes(t, op.ID, op.Method, op.Path, a)
 }
 
-// ofTransport are headers that a document does not have to name.
+// ofTransport are headers that a document need not name.
 var ofTransport = []string{
 	"Cache-Control", "Content-Length", "Content-Security-Policy", "Content-Type", "Cross-Origin-Resource-Policy", "Date",
 	"Referrer-Policy", "Trailer", "Vary", "X-Content-Type-Options", "X-Frame-Options",
 }
 
-// sometimes are headers that an answer has only if there is something to say.
+// sometimes are headers that only some answers have.
 var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed", "Idempotency-Request", "Retry-After"}
 
 // describes checks that the document describes an answer of a route.
@@ -91,8 +91,7 @@ func hasHeader(r *openapi3.Response, name string) bool {
 	return false
 }
 
-// TestAnswersMatchTheDocument sends the sample of every operation and requests
-// that are rejected.
+// TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken) })
 	t.Run("classic", func(t *testing.T) { answersMatch(t, "/openapi.json?dialect=classic", systemtest.ClassicToken) })
@@ -126,7 +125,7 @@ func answersMatch(t *testing.T, path, token string) {
 			c.Token = other
 			if a := s.Do(c); a.Status >= 300 || token == systemtest.AllToken {
 				d.holds(t, op, a)
-			} // the answer to a credential of the other dialect is described elsewhere
+			} // the document of the other dialect describes this answer
 		}
 		c := systemtest.Sample(op)
 		c.Params["Nonsense"] = "x"
@@ -144,9 +143,9 @@ func answersMatch(t *testing.T, path, token string) {
 	d.holds(t, opstest.Find("user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}.As(token)))
 }
 
-// TestExamplesOfTheDocumentWork sends the examples, those that change something from the last
-// to the first, so that none needs what another has made. An example that fails because of
-// an earlier one is tried again in a new world.
+// TestExamplesOfTheDocumentWork sends the examples. Those that change something run from the last
+// to the first, so none needs the result of another. An example that fails because of an earlier
+// one is tried again in a new world.
 func TestExamplesOfTheDocumentWork(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, "/openapi.json")

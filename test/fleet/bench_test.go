@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// measure lets clients call a gateway b.N times in all, and reports what a call took.
+// measure lets clients call a gateway b.N times in all, and reports the time of a call.
 func (f *fleet) measure(b *testing.B, clients int, call func(client, n int) answer) {
 	var (
 		mu    sync.Mutex
@@ -43,9 +43,9 @@ func (f *fleet) measure(b *testing.B, clients int, call func(client, n int) answ
 	b.ReportMetric(float64(times[len(times)*99/100].Microseconds())/1000, "ms-p99")
 }
 
-// BenchmarkCalls are changes at the leader and at a follower, and reads of the directory there,
-// of eight clients: of a gateway that is alone with a file, of one over three nodes, and of
-// three.
+// BenchmarkCalls measures eight clients. They make changes at the leader and at a follower, and
+// read the directory there: with a single gateway and a file, with one gateway over three nodes,
+// and with three gateways.
 func BenchmarkCalls(b *testing.B) {
 	const clients = 8
 	for _, gateways := range []int{0, 1, size} {

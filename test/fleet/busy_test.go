@@ -23,11 +23,11 @@ const (
 	budget    = 10 // accounts that the frugal caller may disable in an hour
 	spendable = 40 // accounts that it tries to disable
 	registers = 6  // accounts whose city is read and written under a condition
-	clients   = 6  // of each kind
+	clients   = 6  // clients of each kind
 	jobItems  = 10
 )
 
-// busy are clients of every kind, and what they were told.
+// busy are clients of every kind, with what they were told.
 type busy struct {
 	crowd
 	seed uint64
@@ -35,7 +35,7 @@ type busy struct {
 	values, plans histories.Recorder
 
 	mu    sync.Mutex
-	made  []*item // all that was settled
+	made  []*item // all items with a known outcome
 	jobs  []*job
 	spent int // how often the frugal caller was told that it has disabled an account
 	tight int // how often it was told that its budget is spent
@@ -53,7 +53,7 @@ func newBusy(f *fleet, seed uint64) *busy {
 	f.makeUsers()
 	dc := f.world.Directory.DCs()[0]
 	add := func(name string) {
-		const enabled = "544" // and without a password
+		const enabled = "544" // the account is enabled and has no password
 		_, err := dc.Add(f.t.Context(), "CN="+name+","+f.world.Directory.UsersContainer(),
 			directory.Attr("objectClass", "user"), directory.Attr("sAMAccountName", name),
 			directory.Attr("userAccountControl", enabled))
@@ -68,7 +68,7 @@ func newBusy(f *fleet, seed uint64) *busy {
 	return &busy{crowd: crowd{f: f}, seed: seed}
 }
 
-// run has all clients ask until ctx ends, and each ends what it has begun.
+// run lets all clients ask until ctx ends. Each finishes what it has begun.
 func (b *busy) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range clients {
@@ -94,7 +94,7 @@ func (b *busy) run(ctx context.Context) {
 	all.Wait()
 }
 
-// soon returns a short time at random.
+// soon returns a short random time.
 func soon(rnd *rand.Rand) time.Duration { return time.Duration(20+rnd.IntN(80)) * time.Millisecond }
 
 // anyHost returns one of the hosts.
@@ -103,7 +103,7 @@ func (b *busy) anyHost(rnd *rand.Rand) (at int, h *host) {
 	return at, b.f.hosts[at]
 }
 
-// change makes a change under a key, by any gateway that settles it.
+// change makes a change under a key, at any gateway that answers.
 func (b *busy) change(name string, rnd *rand.Rand) {
 	it := items("any"+name+"-", 4, rnd)[rnd.IntN(4)]
 	b.untilSettled(it, rnd)
@@ -121,7 +121,7 @@ func (b *busy) untilSettled(it *item, rnd *rand.Rand) {
 	}
 }
 
-// register reads a value at a gateway, and writes another in its place if it is still there.
+// register reads a value at a gateway, and replaces it if it is still the same.
 func (b *busy) register(name string, rnd *rand.Rand) {
 	user := fmt.Sprintf("register%02d", rnd.IntN(registers))
 	path := "/api/ADUser/" + user
@@ -150,7 +150,7 @@ func (b *busy) register(name string, rnd *rand.Rand) {
 	}
 }
 
-// plan makes a plan and has two gateways apply it.
+// plan makes a plan and lets two gateways apply it.
 func (b *busy) plan(name string, rnd *rand.Rand) {
 	value := "plan" + name
 	path, body := fmt.Sprintf("/api/ADUser/shared%02d", rnd.IntN(users)), fmt.Sprintf(`{"City":%q}`, value)
@@ -180,7 +180,7 @@ func (b *busy) plan(name string, rnd *rand.Rand) {
 	both.Wait()
 }
 
-// submit has a job made of changes under one key.
+// submit submits a job of changes under one key.
 func (b *busy) submit(name string, rnd *rand.Rand) {
 	j, list := &job{}, strings.Builder{}
 	for i := range jobItems {
@@ -205,7 +205,7 @@ func (b *busy) submit(name string, rnd *rand.Rand) {
 	b.jobs = append(b.jobs, j)
 }
 
-// spend disables an account as the caller that may disable few.
+// spend disables an account as the frugal caller.
 func (b *busy) spend(_ string, rnd *rand.Rand) {
 	_, h := b.anyHost(rnd)
 	path := fmt.Sprintf("/api/ADUser/spent%02d/Disable", rnd.IntN(spendable))
@@ -227,8 +227,8 @@ func (b *busy) mayBeWritten(name string) {
 	b.once = append(b.once, name)
 }
 
-// check holds what all were told against what was written and what is kept. Everything works again,
-// and nobody asks any more.
+// check compares what all clients were told with what was written and what is kept. Everything
+// works again, and no client is still asking.
 func (b *busy) check(label string) {
 	b.f.t.Helper()
 	for _, j := range b.jobs {
@@ -251,7 +251,7 @@ func (b *busy) check(label string) {
 		len(b.jobs), jobItems, b.spent, budget, b.tight)
 }
 
-// checkJob waits until a job has ended, which every gateway says.
+// checkJob waits until a job has ended and every gateway says so.
 func (b *busy) checkJob(j *job) {
 	type ends struct {
 		State string
@@ -261,7 +261,7 @@ func (b *busy) checkJob(j *job) {
 		require.EventuallyWithT(b.f.t, func(c *assert.CollectT) {
 			var shown struct{ Result []ends }
 			a := b.f.call(h, http.MethodGet, "/api/Jobs/"+j.id, "", "")
-			_ = json.Unmarshal([]byte(a.text), &shown) // of a refusal there is none
+			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has none
 			assert.Equal(c, []ends{{"done", jobItems}}, shown.Result, "%s: %s", h.name, a.text)
 		}, patience, 100*time.Millisecond)
 	}
@@ -270,7 +270,7 @@ func (b *busy) checkJob(j *job) {
 	}
 }
 
-// checkBudget finds out how many accounts the caller that may disable few has disabled.
+// checkBudget counts the accounts that the frugal caller has disabled.
 func (b *busy) checkBudget(label string) {
 	disabled := map[string]bool{}
 	for _, w := range b.f.writes.After(0, 1<<30) {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is what a gateway has answered. Its status is 0 if nothing came.
+// answer is the answer of a gateway. Its status is 0 if there was none.
 type answer struct {
 	status int
 	header http.Header
@@ -22,17 +22,17 @@ type answer struct {
 // code returns the code of a refusal.
 func (a answer) code() string {
 	var body struct{ Error struct{ Code string } }
-	_ = json.Unmarshal([]byte(a.text), &body) // of an answer without an error there is none
+	_ = json.Unmarshal([]byte(a.text), &body) // an answer without an error has none
 	return body.Error.Code
 }
 
-// didNothing reports whether it certainly says that nothing was done.
+// didNothing reports whether the answer proves that nothing was done.
 func (a answer) didNothing() bool {
 	var body struct{ Error struct{ Outcome string } }
 	return json.Unmarshal([]byte(a.text), &body) == nil && body.Error.Outcome == "none"
 }
 
-// call asks a gateway once. A key may be empty.
+// call sends one request to a gateway. The key may be empty.
 func (f *fleet) call(h *host, method, path, body, key string) answer {
 	f.t.Helper()
 	headers := http.Header{}
@@ -42,7 +42,7 @@ func (f *fleet) call(h *host, method, path, body, key string) answer {
 	return f.callWith(h, method, path, body, headers)
 }
 
-// callWith asks a gateway once, with headers.
+// callWith sends one request with headers to a gateway.
 func (f *fleet) callWith(h *host, method, path, body string, headers http.Header) answer {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(f.t.Context(), 30*time.Second)
@@ -67,8 +67,8 @@ func (f *fleet) callWith(h *host, method, path, body string, headers http.Header
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// must asks a gateway until it does what it is asked for, and decodes the answer unless into is
-// nil.
+// must repeats a request until the gateway does what it asks for. It decodes the answer unless into
+// is nil.
 func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	f.t.Helper()
 	var a answer
@@ -82,7 +82,7 @@ func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	return a
 }
 
-// ready waits until a gateway makes changes, or has them made.
+// ready waits until a gateway makes changes, itself or through the leader.
 func (f *fleet) ready(h *host) {
 	f.t.Helper()
 	await(f.t, h.name+" is not ready", func() bool {

@@ -19,17 +19,17 @@ import (
 	"adgateway/test/histories"
 )
 
-// item is one change with a value that no other has. It is asked for under one key, until some
-// gateway says what became of it.
+// item is one change with a value that no other has. The client repeats it under one key until some
+// gateway reports its outcome.
 type item struct {
 	key, method, path, body string
 
-	write string // what the write log must have once, see nameOf
+	write string // must be in the write log once, see nameOf
 
 	mu      sync.Mutex
-	status  int    // of the answer that settled it; 0: none came
-	change  string // ID of what it has made; empty: none is known
-	outcome string // if that was not 2xx
+	status  int    // status of the answer that settled it; 0: none came
+	change  string // ID of the change that it made; empty: none is known
+	outcome string // the outcome if the status was not 2xx
 	last    string // code of the last refusal
 }
 
@@ -39,10 +39,10 @@ func (it *item) settled() bool {
 	return it.status != 0
 }
 
-// users is how many accounts exist that items change, so that they meet.
+// users is the number of accounts that items change. It is small, so items meet.
 const users = 12
 
-// makeUsers makes the accounts that items change.
+// makeUsers creates the accounts that items change.
 func (f *fleet) makeUsers() {
 	f.t.Helper()
 	dc := f.world.Directory.DCs()[0]
@@ -81,7 +81,7 @@ type crowd struct {
 	f     *fleet
 	calls histories.Recorder
 
-	once []string // what may be written once besides the items, see nameOf
+	once []string // writes that may happen once besides the items', see nameOf
 }
 
 // ask sends an item to a gateway, and notes the answer if it settles the item.
@@ -101,7 +101,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	response, err := c.f.client.Do(request)
 	if err != nil {
 		call.Forget()
-		return // it was killed, or is not there yet
+		return // it was killed, or does not exist yet
 	}
 	defer response.Body.Close()
 	var answer struct {
@@ -109,7 +109,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	}
 	if json.NewDecoder(response.Body).Decode(&answer) != nil {
 		call.Forget()
-		return // it was killed meanwhile
+		return // the client was killed meanwhile
 	}
 	done := response.StatusCode/100 == 2
 	call.End(histories.Answer{Refused: !done, Value: response.Header.Get("X-Change-Id")})
@@ -118,7 +118,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	code, outcome := answer.Error.Code, answer.Error.Outcome
 	open := code == "not_leader" || response.Header.Get("Retry-After") != ""
 	if it.last = code; !done && (open || outcome == "none") {
-		return // nothing was done, or it is not known yet
+		return // nothing was done, or the outcome is not known yet
 	}
 	if it.status != 0 {
 		assert.Equal(c.f.t, it.status, response.StatusCode, "%s has another verdict at %s: %s",
@@ -127,7 +127,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	it.status, it.outcome, it.change = response.StatusCode, outcome, response.Header.Get("X-Change-Id")
 }
 
-// settle asks for items at gateways at random until each is settled.
+// settle sends items to random gateways until the outcome of each is known.
 func (c *crowd) settle(ctx context.Context, all []*item, clients int, seed uint64, settled func(*item)) {
 	queue := make(chan *item, len(all))
 	for _, it := range all {
@@ -151,8 +151,8 @@ func (c *crowd) settle(ctx context.Context, all []*item, clients int, seed uint6
 	working.Wait()
 }
 
-// nameOf returns what a write is of which an item must have exactly one; empty if it is a part of
-// what an item does. It is not known if no item has such writes.
+// nameOf returns the name of a write that an item must cause exactly once; empty if the write is a
+// part of something else that an item does. known is false if no item causes such a write.
 func nameOf(w sandbox.Write) (name string, known bool) {
 	leaf, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
 	after := strings.Join(w.After, "")
@@ -170,7 +170,7 @@ func nameOf(w sandbox.Write) (name string, known bool) {
 	return "", w.Op == "add" || w.Op == "delete"
 }
 
-// verify holds the write log against what the clients were told.
+// verify compares the write log with what the clients were told.
 func (c *crowd) verify(all []*item) {
 	t := c.f.t
 	t.Helper()
@@ -178,8 +178,8 @@ func (c *crowd) verify(all []*item) {
 	for _, w := range c.f.writes.After(0, 1<<30) {
 		name, known := nameOf(w)
 		switch made, deleted := strings.CutPrefix(name, "delete "); {
-		case w.Writer == "": // by the test, for what is to be changed
-		case deleted: // what was left of a creation that was cut off
+		case w.Writer == "": // the test itself, to prepare objects
+		case deleted: // the rest of a creation that was cut off
 			if assert.NotEmpty(t, times["add "+made], name) {
 				times["add "+made] = times["add "+made][1:]
 			}
@@ -217,11 +217,11 @@ func (c *crowd) verify(all []*item) {
 	t.Logf("told: %v", told)
 }
 
-// late reports whether a gateway was frozen between two writes, or shortly before the first. Then a
-// script that it had allowed may have written after others had judged its change, which nothing can
-// prevent.
+// late reports whether a gateway was frozen between two writes, or shortly before the first. A
+// script that it had allowed may then have written after others judged its change. Nothing can
+// prevent that.
 func (f *fleet) late(first, second time.Time) bool {
-	const longest = 10 * time.Second // from the permission to write to the write, and to be judged
+	const longest = 10 * time.Second // from the permission to the write, and to the verdict
 	for _, h := range f.hosts {
 		if h.gateway.wasFrozen(first.Add(-longest), second.Add(longest)) {
 			return true

@@ -16,7 +16,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// setClock sets the wall clock of the gateway of a host ahead, which may run.
+// setClock sets the wall clock of a host's gateway ahead. The gateway may be running.
 func (f *fleet) setClock(h *host, ahead time.Duration) {
 	f.t.Helper()
 	path := h.gateway.plan.Clock
@@ -31,9 +31,9 @@ func (f *fleet) rightClocks() {
 	}
 }
 
-// TestAWallClockIsWrong at one gateway, while it runs and when it starts: nothing expires, calls
-// are forwarded, and keys and plans are what they were. LOOKS is how often that is looked at.
-// Only a thorough run tries small offsets and starts.
+// TestAWallClockIsWrong at one gateway, while it runs and when it starts. Nothing expires, calls
+// are forwarded, and keys and plans stay valid. LOOKS is how often that is checked. Only a thorough
+// run tries small offsets and starts.
 func TestAWallClockIsWrong(t *testing.T) {
 	t.Parallel()
 	f := newHosts(t, quick...)
@@ -91,7 +91,7 @@ func TestAWallClockIsWrong(t *testing.T) {
 			f.setClock(h, ahead)
 			h.gateway.start()
 			f.whole()
-			f.leader().gateway.stop() // so that the one with the wrong clock may be the next
+			f.leader().gateway.stop() // the gateway with the wrong clock may lead next
 			for _, other := range f.hosts {
 				other.gateway.kill()
 				other.gateway.start()

@@ -16,9 +16,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestNothingIsLostWhateverFails runs a cluster in networks of its own, and has FAULTS faults happen,
-// drawn from SEED, while clients of every kind use it. At the end all must agree. The clocks of nodes
-// are not set: the server reads the time in many places.
+// TestNothingIsLostWhateverFails runs a cluster in network namespaces, and causes FAULTS faults,
+// drawn from SEED, while clients of every kind use it. At the end everything must agree. The clocks
+// of nodes are not changed: the NATS server reads the time in many places.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	faults := systemtest.Number(t, "FAULTS", 0)
 	if faults == 0 {
@@ -59,7 +59,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Logf("faults:%s", kinds)
 }
 
-// aHost returns the number of a host, more often of the one whose gateway leads.
+// aHost returns the number of a random host, more often the leader's.
 func aHost(f *fleet, rnd *rand.Rand) int {
 	n := rnd.IntN(size)
 	if rnd.IntN(2) == 0 {
@@ -70,7 +70,7 @@ func aHost(f *fleet, rnd *rand.Rand) int {
 	return n
 }
 
-// gatewayFaults are what can happen to a gateway.
+// gatewayFaults returns what can happen to a gateway.
 func gatewayFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	var gateways []*process
 	for _, h := range f.hosts {
@@ -82,7 +82,7 @@ func gatewayFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	back := rnd.IntN(2) == 0
 	return append(faultsOf(h.gateway, "gateway", gateways),
 		failing.New("set a clock", h.name, time.Second, 15*time.Second, func() {
-			f.rightClocks() // at most one is wrong
+			f.rightClocks() // at most one clock is wrong
 			f.setClock(h, offset)
 		}, func() {
 			if back {
@@ -91,7 +91,7 @@ func gatewayFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 		}))
 }
 
-// nodeFaults are what can happen to a node.
+// nodeFaults returns what can happen to a node.
 func nodeFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	var nodes []*process
 	for _, h := range f.hosts {
@@ -120,7 +120,7 @@ func faultsOf(p *process, kind string, all []*process) []failing.Fault {
 	}
 }
 
-// networkFaults are what can happen to the network of a host.
+// networkFaults returns what can happen to the network of a host.
 func networkFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	i := aHost(f, rnd)
 	self, others := []string{f.network.ips[i]}, f.network.others(i)

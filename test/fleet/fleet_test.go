@@ -39,7 +39,8 @@ type host struct {
 	gateway *process
 	node    *process
 
-	// Where others reach it: the gateway, the node as gateways do, and as other nodes do.
+	// Addresses of the gateway for other gateways, of the node for gateways, and of the node for
+	// other nodes.
 	hop, clients, routes string
 }
 
@@ -48,14 +49,14 @@ func (h *host) trust() trust.Folder { return trust.Folder{Path: filepath.Join(h.
 
 // member is what the others know of the host.
 func (h *host) member() trust.Member {
-	ip, _, _ := net.SplitHostPort(h.hop) // newHost has joined it
+	ip, _, _ := net.SplitHostPort(h.hop) // newHost joined both parts, so it splits
 	return trust.Member{
 		Name: h.name, Hosts: []string{ip},
 		HopAddress: h.hop, ClientAddress: h.clients, NodeAddress: h.routes,
 	}
 }
 
-// url is where clients ask the gateway.
+// url returns the address of a path at the gateway.
 func (h *host) url(path string) string { return "http://" + h.gateway.plan.Listen + path }
 
 // fleet is a cluster over one domain.
@@ -70,7 +71,7 @@ type fleet struct {
 	network *network
 }
 
-// newFleet starts a cluster that ends with the test. Settings are lines of the settings files.
+// newFleet starts a cluster that ends with the test. settings are lines for the settings files.
 func newFleet(t testing.TB, settings ...string) *fleet {
 	t.Helper()
 	f := newHosts(t, settings...)
@@ -82,7 +83,7 @@ func newFleet(t testing.TB, settings ...string) *fleet {
 	return f
 }
 
-// newHosts returns the hosts of a cluster, whose processes do not run yet.
+// newHosts returns the hosts of a cluster. Their processes are not running yet.
 func newHosts(t testing.TB, settings ...string) *fleet {
 	t.Helper()
 	f := newDomain(t, settings...)
@@ -90,14 +91,14 @@ func newHosts(t testing.TB, settings ...string) *fleet {
 	return f
 }
 
-// newDomain returns hosts of a domain whose gateways are of no cluster. Their processes do not
-// run yet.
+// newDomain returns hosts of a domain whose gateways are in no cluster. Their processes are not
+// running yet.
 func newDomain(t testing.TB, settings ...string) *fleet {
 	t.Helper()
 	return newDomainIn(t, &network{ips: slices.Repeat([]string{"127.0.0.1"}, size)}, settings...)
 }
 
-// newDomainIn returns what newDomain does, in a network.
+// newDomainIn is newDomain in a network.
 func newDomainIn(t testing.TB, n *network, settings ...string) *fleet {
 	t.Helper()
 	f := &fleet{
@@ -126,7 +127,7 @@ func newDomainIn(t testing.TB, n *network, settings ...string) *fleet {
 	return f
 }
 
-// newHost returns a host whose processes do not run yet.
+// newHost returns a host whose processes are not running yet.
 func newHost(t testing.TB, folder string, i int, n *network, domain string, settings []string) *host {
 	t.Helper()
 	name := fmt.Sprint("gw", i+1)
@@ -201,7 +202,7 @@ func (f *fleet) join(ctx context.Context, register *trust.Register, identity *tr
 			if err != nil {
 				return
 			}
-			_, _ = admission.Serve(ctx, tls.Server(conn, settings)) // Join tells, too
+			_, _ = admission.Serve(ctx, tls.Server(conn, settings)) // Join reports its error, too
 		}
 	})
 	for _, h := range f.hosts[1:] {
@@ -218,7 +219,7 @@ func (f *fleet) join(ctx context.Context, register *trust.Register, identity *tr
 	}
 }
 
-// ask asks a gateway, and returns the status; 0: there was no answer.
+// ask sends a request to a gateway, and returns the status; 0: there was no answer.
 func (f *fleet) ask(h *host, path string) int {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
@@ -243,7 +244,7 @@ func (f *fleet) leader() *host {
 	return nil
 }
 
-// whole waits until each gateway makes changes, or has them made.
+// whole waits until each gateway makes changes, itself or through the leader.
 func (f *fleet) whole() {
 	f.t.Helper()
 	await(f.t, "no gateway leads", func() bool { return f.leader() != nil })
@@ -254,7 +255,7 @@ func (f *fleet) whole() {
 	}
 }
 
-// showLogs shows what the processes have said, if the test failed.
+// showLogs prints the output of the processes if the test failed.
 func (f *fleet) showLogs() {
 	if !f.t.Failed() {
 		return

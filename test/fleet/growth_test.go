@@ -26,7 +26,7 @@ func (f *fleet) settings(h *host) *config.Settings {
 	return s
 }
 
-// options returns those with which the commands set up the gateway of a host.
+// options returns the options with which the commands set up the gateway of a host.
 func (f *fleet) options(h *host) setup.Options {
 	f.t.Helper()
 	return setup.Options{Settings: f.settings(h), Kinds: app.LastingKinds()}
@@ -43,9 +43,9 @@ func (f *fleet) named() (all []setup.Host) {
 	return all
 }
 
-// TestASingleGatewayGrows with its history, keys, tokens, a plan and a job that runs: all
-// gateways know them. It is killed at each step; those after the log is made are for a thorough
-// run.
+// TestASingleGatewayGrows with its history, keys, tokens, a plan and a running job. All gateways
+// know them afterwards. It is killed at each step; only a thorough run kills it at the steps after
+// the log is made.
 func TestASingleGatewayGrows(t *testing.T) {
 	t.Parallel()
 	items := 16 // at four a second
@@ -66,7 +66,7 @@ func TestASingleGatewayGrows(t *testing.T) {
 	made, err := setup.Init(t.Context(), o, cluster, f.named())
 	require.NoError(t, err)
 	require.Len(t, made.Invitations, size-1)
-	for range 2 { // before the origin
+	for range 2 { // the log has no origin yet
 		first.gateway.start()
 		f.ready(first)
 		f.known(first, p)
@@ -79,13 +79,13 @@ func TestASingleGatewayGrows(t *testing.T) {
 		require.NoError(t, err, f.hosts[i+1].name)
 	}
 	again := f.options(f.hosts[1])
-	again.Settings.Store.File = filepath.Join(t.TempDir(), "state.db") // of another host
+	again.Settings.Store.File = filepath.Join(t.TempDir(), "state.db") // the store of another host
 	var refused *trust.Refusal
 	_, _, err = setup.Join(t.Context(), again, made.Invitations[0], false)
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, trust.Used, refused.Reason)
 
-	// Most nodes serve, and that of the first host, which makes the log, does not.
+	// Most nodes serve, except the node of the first host, which makes the log.
 	for _, h := range f.hosts[1:] {
 		h.node.start()
 		h.gateway.start()

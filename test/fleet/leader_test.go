@@ -17,15 +17,15 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// quick are settings with which what was cut off is settled soon.
+// quick are settings that settle cut-off changes soon.
 var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.writeTimeout: 3s"}
 
-// TestTheLeaderIsKilled while changes run. Each change is made once, with one verdict at every
-// gateway, and what was acknowledged is in the directory. The gateway that was killed comes back
-// and follows. SEED is another order of the calls.
+// TestTheLeaderIsKilled while it makes changes. Each change is made once, with one verdict at every
+// gateway, and every acknowledged change is in the directory. The killed gateway comes back and
+// follows. SEED changes the order of the calls.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
-	const changes, before = 50, 15 // how many are settled before the leader is killed
+	const changes, before = 50, 15 // changes in all, and how many are settled before the leader is killed
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFleet(t, quick...)
@@ -79,7 +79,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	c.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
 }
 
-// awaitOther returns the host whose gateway leads in the place of one that was killed.
+// awaitOther waits for another leader than the host than, and returns it.
 func (f *fleet) awaitOther(than *host) (next *host) {
 	f.t.Helper()
 	await(f.t, "no other gateway leads", func() bool {

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network is where the hosts and the test meet.
+// network connects the hosts and the test.
 type network struct {
 	t          testing.TB
-	own        string   // address of the test, with the domain
-	ips        []string // of the hosts
-	namespaces []string // of the hosts; none: all share the namespace of the test
+	own        string   // address of the test and of the domain
+	ips        []string // addresses of the hosts
+	namespaces []string // network namespaces of the hosts; none: all share the namespace of the test
 }
 
 func (n *network) namespace(i int) string {
@@ -62,7 +62,7 @@ func (n *network) ip(args ...string) {
 	require.NoError(n.t, err, "ip %s: %s", strings.Join(args, " "), text)
 }
 
-// mute has what a host sends to some addresses go nowhere, or arrive again.
+// mute drops what a host sends to some addresses, or lets it pass again.
 func (n *network) mute(i int, to []string, on bool) {
 	do := "del"
 	if on {
@@ -78,7 +78,7 @@ func (n *network) mute(i int, to []string, on bool) {
 // others returns the addresses of the other hosts.
 func (n *network) others(i int) []string { return slices.Delete(slices.Clone(n.ips), i, i+1) }
 
-// away takes the cable of a host out, or puts it in.
+// away unplugs the network of a host, or plugs it in.
 func (n *network) away(i int, on bool) {
 	state := "up"
 	if on {
@@ -88,8 +88,8 @@ func (n *network) away(i int, on bool) {
 	assert.NoError(n.t, err, "%s", text)
 }
 
-// forward has those who connect to a listener reach an address, until the listener is closed. A
-// simulated domain and its gateways use loopback addresses only, which each namespace has of its own.
+// forward connects the clients of a listener to an address, until the listener is closed. A
+// simulated domain and its gateways use loopback addresses only, and each namespace has its own.
 func forward(listener net.Listener, to string) {
 	for {
 		from, err := listener.Accept()
@@ -103,7 +103,7 @@ func forward(listener net.Listener, to string) {
 				return
 			}
 			defer conn.Close()
-			go func() { // ends with the connection
+			go func() { // it ends with the connection
 				_, _ = io.Copy(conn, from)
 				_ = conn.Close()
 			}()
@@ -112,7 +112,7 @@ func forward(listener net.Listener, to string) {
 	}
 }
 
-// domain returns where the hosts reach a domain that listens on a loopback address.
+// domain returns the address at which the hosts reach a domain that listens on a loopback address.
 func (n *network) domain(t testing.TB, address string) string {
 	t.Helper()
 	if n.namespaces == nil {

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// TestANATSOfTheUsersOwn has the log of three gateways, whose users may do what is printed and
-// nothing else: a follower forwards a change, which all of them know, and another gateway takes
+// TestANATSOfTheUsersOwn keeps the log of three gateways. Its users have the printed permissions
+// and no others. A follower forwards a change, all gateways know it, and another gateway takes
 // over.
 func TestANATSOfTheUsersOwn(t *testing.T) {
 	f := newDomain(t, quick...)

@@ -15,17 +15,17 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// past is what a gateway has of before: changes with keys, a plan that may be applied, and a job
-// that runs.
+// past is what a gateway made earlier: changes with keys, a plan that can be applied, and a running
+// job.
 type past struct {
-	changes []string // identities
+	changes []string // identities of the changes
 	keyed   []*item
 	plan    string
 	job     string
-	items   int // of the job
+	items   int // number of items of the job
 }
 
-// useAccounts gives the gateway of a host a token of its own file.
+// useAccounts gives the gateway of a host a credentials file with a token.
 func (f *fleet) useAccounts() authn.File {
 	f.t.Helper()
 	now := time.Now()
@@ -71,7 +71,7 @@ func (f *fleet) live(h *host, items int) *past {
 	return p
 }
 
-// known checks that a gateway knows all of it.
+// known checks that a gateway knows everything of p.
 func (f *fleet) known(h *host, p *past) {
 	f.t.Helper()
 	for i, it := range p.keyed {
@@ -86,8 +86,8 @@ func (f *fleet) known(h *host, p *past) {
 	f.must(h, http.MethodGet, "/api/Jobs/"+p.job, "", "", nil)
 }
 
-// fulfil applies the plan at a gateway, waits until the job has ended at all, and checks that
-// everything was written once.
+// fulfil applies the plan at a gateway, waits until the job has ended at all gateways, and checks
+// that everything was written once.
 func (f *fleet) fulfil(h *host, p *past) {
 	f.t.Helper()
 	f.must(h, http.MethodPut, "/api/ADUser/shared01/Disable?PlanId="+p.plan, "", "fleet-key-plan", nil)
@@ -100,7 +100,7 @@ func (f *fleet) fulfil(h *host, p *past) {
 		require.EventuallyWithT(f.t, func(c *assert.CollectT) {
 			var shown struct{ Result []job }
 			a := f.call(at, http.MethodGet, "/api/Jobs/"+p.job, "", "")
-			_ = json.Unmarshal([]byte(a.text), &shown) // of a refusal there is none
+			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has none
 			assert.Equal(c, []job{ends}, shown.Result, "%s: %s", at.name, a.text)
 		}, patience, 100*time.Millisecond)
 	}

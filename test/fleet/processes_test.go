@@ -36,23 +36,23 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// processVariable has the plan of the gateway or the node that the test binary is.
+// processVariable has the plan of the gateway or node that the test binary runs as.
 const processVariable = "TEST_FLEET"
 
 const (
 	token  = "fleet-token"
-	frugal = "fleet-frugal-token" // of a caller that may disable few accounts
-	secret = "fleet-ticket"       // of the domain
+	frugal = "fleet-frugal-token" // token of a caller that may disable few accounts
+	secret = "fleet-ticket"       // secret of the domain
 )
 
-// plan is what a process is told by its environment.
+// plan is what the environment of a process says of it.
 type plan struct {
-	Settings string // file
+	Settings string // the settings file
 	Name     string
-	Listen   string // of a gateway, for clients; empty: it is a node
-	Domain   string // of a gateway
-	Accounts string // file with those of a gateway that is alone; empty: there is one, see token
-	Clock    string // file with how far the wall clock of a gateway is ahead; empty: it is right
+	Listen   string // address of a gateway for clients; empty: it is a node
+	Domain   string // address of a gateway's domain
+	Accounts string // the credentials file of a single gateway; empty: it has one token, see token
+	Clock    string // a file that says how far the wall clock of a gateway is ahead; empty: it is right
 }
 
 func TestMain(m *testing.M) {
@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	go func() { // ends with the test, whatever ends that
+	go func() { // it ends with the test, however that ends
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
@@ -103,7 +103,7 @@ func runGateway(ctx context.Context, p *plan) error {
 	return errors.Join(err, link.Close())
 }
 
-// connect connects to the domain, which may be out of reach for a while.
+// connect connects to the domain. It tries again while the domain is out of reach.
 func (p *plan) connect(ctx context.Context) (link *remote.Link, err error) {
 	address := p.Domain
 	if !strings.HasPrefix(address, "127.") {
@@ -126,7 +126,7 @@ func (p *plan) connect(ctx context.Context) (link *remote.Link, err error) {
 	}
 }
 
-// serveOnce runs a gateway until ctx ends, or it is to be made again.
+// serveOnce runs a gateway until ctx ends, or until it has to be built again.
 func serveOnce(ctx context.Context, p *plan, link *remote.Link) (again bool, err error) {
 	text, err := os.ReadFile(p.Settings)
 	if err != nil {
@@ -181,7 +181,7 @@ func serveOnce(ctx context.Context, p *plan, link *remote.Link) (again bool, err
 	return grown.Load(), errors.Join(err, stack.Close(closing))
 }
 
-// letIn says whom a gateway lets in.
+// letIn sets the credentials that a gateway accepts.
 func (p *plan) letIn(ctx context.Context, o *app.Options, running *sync.WaitGroup) error {
 	if p.Accounts == "" {
 		static := authn.NewStatic(authn.Header{})
@@ -228,17 +228,17 @@ type process struct {
 	t         testing.TB
 	plan      plan
 	log       *systemtest.LogBuffer
-	namespace string // of the network; empty: the process shares the test's
+	namespace string // its network namespace; empty: the test's
 
 	mu      sync.Mutex
-	command *exec.Cmd // nil: it does not run
+	command *exec.Cmd // nil: it is not running
 	ended   chan struct{}
-	wanted  bool // to run
-	ends    bool // by itself, as it should
+	wanted  bool // it should run
+	ends    bool // it ends by itself, as it should
 	frozen  []span
 }
 
-// span is a time; without an end it goes on.
+// span is a period; without an end it lasts until now.
 type span struct{ from, to time.Time }
 
 // start starts the process.
@@ -250,11 +250,11 @@ func (p *process) start() {
 	require.NoError(p.t, err)
 	command := exec.Command(self)
 	if p.namespace != "" {
-		command = exec.Command("ip", "netns", "exec", p.namespace, self) // which becomes the process
+		command = exec.Command("ip", "netns", "exec", p.namespace, self) // this command becomes the process
 	}
 	command.Env = append(os.Environ(), processVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	command.Stdout, command.Stderr = p.log, p.log
-	_, err = command.StdinPipe() // which ends with this process
+	_, err = command.StdinPipe() // the pipe ends with this process
 	require.NoError(p.t, err)
 	require.NoError(p.t, command.Start())
 	ended := make(chan struct{})
@@ -301,7 +301,7 @@ func (p *process) stop() {
 	}
 }
 
-// freeze stops the process where it is, or lets it go on. One that does not run is left alone.
+// freeze suspends the process, or resumes it. It does nothing if the process is not running.
 func (p *process) freeze(on bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -319,7 +319,7 @@ func (p *process) freeze(on bool) {
 	}
 }
 
-// wasFrozen reports whether the process was frozen at some moment between two.
+// wasFrozen reports whether the process was frozen at any moment between from and to.
 func (p *process) wasFrozen(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -328,16 +328,16 @@ func (p *process) wasFrozen(from, to time.Time) bool {
 	})
 }
 
-// patience is how long a test waits for what must come; it is no promise.
+// patience is how long a test waits for an event that must come; it is no promise.
 const patience = systemtest.Patience
 
-// await waits until something is so.
+// await waits until done returns true.
 func await(t testing.TB, message string, done func() bool) {
 	t.Helper()
 	require.Eventually(t, done, patience, 50*time.Millisecond, message)
 }
 
-// refused starts the process, which is to end by itself, and returns what it says.
+// refused starts the process, which must end by itself, and returns its output.
 func (p *process) refused() string {
 	p.t.Helper()
 	p.mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// askState asks the gateway of a host what it knows of the cluster, as another gateway does.
+// askState asks the gateway of a host for its view of the cluster, as another gateway does.
 func (f *fleet) askState(h *host, as *trust.Identity, list trust.Members) (status int, err error) {
 	return f.askWith(h, as.Client(func() trust.Members { return list }, h.name))
 }
@@ -37,7 +37,7 @@ func (f *fleet) askWith(h *host, settings *tls.Config) (status int, err error) {
 	return response.StatusCode, response.Body.Close()
 }
 
-// copyFiles copies what a store has.
+// copyFiles copies the files of a store.
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(from, "state.db*"))
@@ -49,8 +49,8 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestWhatIsWrongIsRefused with a reason and a remedy, while the others go on. Only a thorough
-// run takes back a leader, too.
+// TestWhatIsWrongIsRefused with a reason and a remedy, while the other gateways go on. Only a
+// thorough run also restores a leader from a backup.
 func TestWhatIsWrongIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// restore lets a host that has lost all but its settings have what a backup has of it: the store, and
-// the files by which its gateway is one of the cluster.
+// restore gives a host that has lost everything but its settings the files of a backup: the store,
+// and the files that make its gateway a member of the cluster.
 func (f *fleet) restore(h *host) {
 	f.t.Helper()
 	var kept bytes.Buffer
@@ -41,8 +41,8 @@ func (f *fleet) restore(h *host) {
 	}
 }
 
-// TestAllHostsAreRestored from their backups, and the cluster goes on with the copy that goes
-// furthest: all gateways know the changes before.
+// TestAllHostsAreRestored from their backups. The cluster continues with the copy that is furthest
+// ahead, and all gateways know the changes up to there.
 func TestAllHostsAreRestored(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)

@@ -58,8 +58,8 @@ func (f *fleet) leadingNode() (leads *host) {
 	return leads
 }
 
-// pauseOf returns the longest time in which no change was confirmed to the clients of all other
-// hosts while something happens to one, until the changes go on.
+// pauseOf returns the longest time without a confirmed change for the clients of all other hosts,
+// while something happens to one host.
 func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 	f.t.Helper()
 	var (
@@ -75,7 +75,8 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 		clients.Go(func() {
 			for n := 0; !over.Load(); n++ {
 				value := fmt.Sprintf("%s%d-%05d", name, i, n)
-				// Each is of another object: one that was changed meanwhile is locked for a while.
+				// Each changes another object, because an object whose change was cut off stays
+				// locked for a while.
 				if f.call(h, http.MethodPost, "/api/ADUser/"+value, "{}", "fleet-key-"+value).status/100 != 2 {
 					failing.Pause(f.t.Context(), 10*time.Millisecond)
 					continue
@@ -110,8 +111,8 @@ func (f *fleet) pauseOf(name string, at *host, happens func()) time.Duration {
 	return longest
 }
 
-// TestTakeovers prints how long no change is made when the gateway that leads is stopped or
-// killed, and when the node is killed that leads the log. TAKEOVERS is how often each. Only a
+// TestTakeovers prints how long no change is made when the leading gateway is stopped or killed,
+// and when the node that leads the log is killed. TAKEOVERS is how often each happens. Only a
 // thorough run kills the gateway, which TestTheLeaderIsKilled always does.
 func TestTakeovers(t *testing.T) {
 	t.Parallel()

@@ -15,6 +15,7 @@ import (
 
 	"adgateway/cmd/adgateway/app/options"
 	"adgateway/gateway"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
@@ -59,6 +60,7 @@ func Options(t testing.TB, runner ps.Runner) gateway.Options {
 	settings.Metrics.OpenOnLoopback = false
 	log := logrus.New()
 	log.SetOutput(io.Discard)
+	log.SetFormatter(accesslog.Text())
 	o := options.Gateway(settings)
 	o.Runner, o.Auth, o.Log, o.Engine, o.Scripts = runner, Auth(t), log, "sandbox", Scripts(ops.Table())
 	return o

@@ -18,7 +18,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// audited starts a system with an audit, and returns how many bytes that has.
+// audited starts a system with an audit log, and returns a function that tells its size in bytes.
 func audited(t *testing.T, overrides ...string) (s *systemtest.System, file string, size func() int64) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "audit.jsonl")
@@ -33,9 +33,8 @@ func sizeOf(t *testing.T, file string) int64 {
 	return info.Size()
 }
 
-// TestUselessCallsDoNotWashTheAuditAway repeats changes that find nothing, with
-// values as long as they may be: the audit hardly grows, and still has what was
-// changed before and between them.
+// TestUselessCallsDoNotWashTheAuditAway repeats changes that find nothing to do, with the longest
+// values allowed. The audit hardly grows, and still has the changes made before and between them.
 func TestUselessCallsDoNotWashTheAuditAway(t *testing.T) {
 	s, file, size := audited(t)
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}}
@@ -45,7 +44,7 @@ func TestUselessCallsDoNotWashTheAuditAway(t *testing.T) {
 	for _, c := range []systemtest.Call{
 		{Method: http.MethodPut, Path: "/api/OU/Move", Params: map[string]any{"OUPath": long, "OUDestinationPath": long}},
 		{Method: http.MethodPut, Path: "/api/ADUser/nobody", Params: map[string]any{"JobTitle": "Clerk"}},
-		change, // nothing is left to change
+		change, // the change is already made
 		{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/Enable"},
 		{Method: http.MethodPut, Path: "/api/OU", Params: map[string]any{"OUPath": systemtest.EmptyOU, "IsProtected": false}},
 		{Method: http.MethodDelete, Path: "/api/Computers/Remove", Params: map[string]any{"WildCard": "none*"}},
@@ -70,8 +69,8 @@ func TestUselessCallsDoNotWashTheAuditAway(t *testing.T) {
 	assert.Equal(t, 2, cities)
 }
 
-// TestStrangersDoNotHideKnownCallers sends wrong tokens first: what is then refused to
-// a valid one from the same address is recorded call by call.
+// TestStrangersDoNotHideKnownCallers sends wrong tokens first. Refusals of a valid token from the
+// same address are still recorded one for one.
 func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	s, file, _ := audited(t)
 	targets := []string{"Administrator", "krbtgt", "aschmidt", "jmueller", "asato", systemtest.SampleUser}
@@ -91,8 +90,8 @@ func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	assert.Equal(t, targets, found)
 }
 
-// TestNoIntentWithoutASession refuses changes while no session can be started: none
-// has an intent, and beyond some they are counted.
+// TestNoIntentWithoutASession refuses changes while no session can be started. None has an intent,
+// and after a few they are only counted.
 func TestNoIntentWithoutASession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -117,13 +116,12 @@ func TestNoIntentWithoutASession(t *testing.T) {
 // noStarter cannot start processes.
 type noStarter struct{}
 
-// StartProcess fails.
 func (noStarter) StartProcess(string, ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	return nil, nil, nil, nil, os.ErrPermission
 }
 
-// TestChangesAreRefusedBeforeEvidenceIsRemoved spends the space of the audit: changes
-// get 503 and nothing changes, reads go on, and every line is still there.
+// TestChangesAreRefusedBeforeEvidenceIsRemoved fills the space of the audit. Changes get 503 and
+// nothing changes, reads go on, and no line is lost.
 func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 	s, file, _ := audited(t, "audit.maxTotal=1")
 	c := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser}

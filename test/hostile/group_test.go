@@ -11,15 +11,15 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedGroup has the checks of what group operations have stored.
+// storedGroup has the checks of the values that group operations store.
 var storedGroup = map[string]storedCheck{
 	"group.createSecurity":     createdGroup,
 	"group.createDistribution": createdGroup,
 	"group.rename":             renamedGroup,
 }
 
-// createdGroup reads a group created with a hostile value by a second route,
-// compares it with what was sent, and removes it.
+// createdGroup reads a group created with a hostile value by a second route, compares it with the
+// value sent, and removes it.
 func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.Text(record["guid"]), "")}, http.StatusOK), name)

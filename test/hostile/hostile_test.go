@@ -1,5 +1,5 @@
-// Package hostile sends values that break careless programs in every parameter
-// of every operation, and requests that are malformed.
+// Package hostile sends values that break careless programs, in every parameter of every operation,
+// and malformed requests.
 package hostile
 
 import (
@@ -24,10 +24,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestHostileValues gives every parameter of every operation every hostile
-// value in a thorough run, and a share of them otherwise. What the kind of the parameter forbids is rejected with its name; what
-// it allows is stored and read back unchanged; a look-up finds nothing else.
-// Nothing else changes, and nothing fails internally.
+// TestHostileValues gives every parameter of every operation every hostile value in a thorough run,
+// and some of them otherwise. A value that the kind of the parameter forbids is refused, and the
+// refusal names the parameter. An allowed value is stored and read back unchanged, and a look-up
+// finds nothing else. Nothing else changes, and nothing fails internally.
 func TestHostileValues(t *testing.T) {
 	var tries atomic.Int64
 	t.Cleanup(func() { t.Logf("%d tries", tries.Load()) })
@@ -49,7 +49,7 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// attackAll gives one parameter every hostile value, and returns how many.
+// attackAll gives one parameter every hostile value, and returns how many it tried.
 func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) (tries int64) {
 	if op.Effect.Writes() && s.Prepare(op) {
 		g.base = s.Snapshot()
@@ -71,7 +71,7 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			continue
 		}
 		if value == "" && op.Effect == ops.Delete && !p.Required && op.EmptyMeans(p) == ops.Absent {
-			continue // the sample itself, which removes
+			continue // this is the sample itself, a removal
 		}
 		attack(s, g, op, p, name, value)
 		tries++
@@ -79,8 +79,8 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 	return tries
 }
 
-// hasTwin reports whether an earlier operation passes the same parameter to the
-// same script. Then few values are enough for this one.
+// hasTwin reports whether an earlier operation passes the same parameter to the same script. If so,
+// a few values are enough.
 func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	for _, other := range opstest.Own() {
 		if other == op {
@@ -94,8 +94,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// hasAlike reports whether an earlier parameter of the operation is of the same kind of
-// text, which is only stored under another name.
+// hasAlike reports whether an earlier parameter of the operation is of the same kind, and only
+// stored under another name.
 func hasAlike(op *ops.Operation, p *ops.Param) bool {
 	for i := range op.Params {
 		other := &op.Params[i]
@@ -109,7 +109,7 @@ func hasAlike(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// renamedUser checks a user who got an odd name by a rename, and gives the old names back.
+// renamedUser checks a user that a rename gave an odd name, and restores the old names.
 func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a systemtest.Answer) {
 	renamed := a.Envelope.Result[0]
 	back := s.Do(systemtest.Call{
@@ -125,12 +125,12 @@ func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a syste
 	}
 }
 
-// guard checks that the world is restored. Most requests write nothing, which
-// the journals show faster than snapshots.
+// guard checks that the world is restored. Most requests write nothing; the journals show that
+// faster than snapshots do.
 type guard struct {
 	base   sandboxtest.Snapshot
 	mark   sandboxtest.Mark
-	record *systemtest.Call // writes the set of records that the sample of the operation changes
+	record *systemtest.Call // restores the set of records that the sample of the operation changes
 }
 
 func (g *guard) unchanged(s *systemtest.System, what string) {
@@ -157,7 +157,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	}
 	c := systemtest.CallFor(op, params)
 	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
-		// encoding/json would replace it: send a form.
+		// encoding/json would replace it, so send a form.
 		form := url.Values{}
 		for key, v := range c.Params {
 			form.Set(key, systemtest.Text(v))
@@ -210,8 +210,7 @@ func isField(shape *schema.Shape, name string) bool {
 	})
 }
 
-// changedOnly accepts the current state as the one to preserve if only one
-// object has changed.
+// changedOnly makes the current state the new base, if only one object has changed.
 func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	s.T.Helper()
 	now := s.Snapshot()
@@ -221,13 +220,13 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	g.base = now
 }
 
-// storedBy has the checks of what operations have stored, which also restore it.
+// storedBy has, by operation, a check of the stored value. The check also restores the world.
 var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedBin, storedRecords())
 
-// removing are the parameters of a removal beside the name, each of which has values that are accepted.
+// removing are the parameters of a removal besides the name. Each accepts some values.
 var removing = []string{"ShowFields", "Force", "Recursive"}
 
-// single returns what a field has that was given one value.
+// single returns the value of a field that was given one value.
 func single(stored any) string {
 	if list, many := stored.([]any); many && len(list) == 1 {
 		stored = list[0]
@@ -237,10 +236,10 @@ func single(stored any) string {
 
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 
-// storedExactly reads back what an operation has stored, compares it with what
-// was sent, and restores the world.
+// storedExactly reads the stored value back, compares it with the value sent, and restores the
+// world.
 func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
-	if p.Name == ops.WithETag { // asks for more, and the sample's change is made
+	if p.Name == ops.WithETag { // it only asks for more, and the sample's change is made
 		s.Undo(op)
 		s.Prepare(op)
 		g.base = s.Snapshot()
@@ -258,7 +257,8 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		}
 		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
 		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
-			// nothing to compare: secrets are not shown, the others are stored in another form
+			// nothing to compare: answers show no secrets, and other values are stored in another
+			// form
 		} else if p.Name == "Username" {
 			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
 			read := s.Get(path + "/Details?ShowFields=username")
@@ -298,7 +298,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.rename":
 		renamedUser(s, p, name, value, a)
-		// A display name that an update left equal to the new name follows back.
+		// A display name that an update has set to the new name is renamed back, too.
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.resetPassword":
 		g.changedOnly(s, systemtest.SampleUserDN, name)
@@ -311,8 +311,9 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 	}
 }
 
-// storedAsShown checks what the row says: a parameter that is a member of the record is there as it was sent,
-// and another one is a flag or says what is shown. What else an operation accepts needs a check of its own.
+// storedAsShown checks the parameter as its row declares it. If it is a member of the record, the
+// record has the value sent; otherwise it is a flag, or selects what is shown. Anything else that
+// an operation accepts needs a check of its own.
 func storedAsShown(
 	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
 ) {
@@ -327,7 +328,7 @@ func storedAsShown(
 		require.Fail(s.T, "no check", "%s accepts %s as %s: %s", op.ID, name, p.Name, a.Body)
 	}
 	s.Undo(op)
-	if op.Effect != ops.Delete || op.Undo.Never != "" { // else what the sample needs is back
+	if op.Effect != ops.Delete || op.Undo.Never != "" { // otherwise the object that the sample needs exists again
 		s.Prepare(op)
 	}
 	g.base = s.Snapshot()

@@ -16,13 +16,13 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// place is what one form of a reference names, for a token limited to CorpOU.
+// place is a pair of references of one form, for a token limited to CorpOU.
 type place struct{ exists, missing string }
 
 const nowhere = "01234567-89ab-cdef-0123-456789abcdef"
 
-// outsiders returns references to objects outside CorpOU by form, each beside one to
-// nothing, for a parameter of an operation; nil if it names no object.
+// outsiders returns references to objects outside CorpOU by form, each with a reference to nothing,
+// for a parameter of an operation; nil if the parameter does not name an object.
 func outsiders(s *systemtest.System, op *ops.Operation, p *ops.Param) map[string]place {
 	guid := func(dn string) string { return s.Stored(dn, "objectGUID").GUID.String() }
 	account := func(name, dn string) map[string]place {
@@ -69,17 +69,17 @@ func deletedOutside(s *systemtest.System) string {
 
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-// anonymous is an answer without its request and the reference.
+// anonymous returns an answer without its request id and the reference.
 func anonymous(a systemtest.Answer, reference string) string {
 	text := requestID.ReplaceAllString(string(a.Body), "")
-	text = strings.ReplaceAll(text, systemtest.CorpOU, "<limit>") // which references above it are part of
+	text = strings.ReplaceAll(text, systemtest.CorpOU, "<limit>") // references above it contain the reference
 	text = strings.ReplaceAll(text, strings.ReplaceAll(reference, `\`, `\\`), "<reference>")
 	return http.StatusText(a.Status) + " " + a.Header.Get("X-Directory-Server") + " " + text
 }
 
-// TestWhatLiesOutsideIsNotThere gives every parameter that names an object, of every
-// operation, objects outside the token's limits in every form, and names of nothing:
-// the answers are equal but for the reference, and log and audit tell them apart.
+// TestWhatLiesOutsideIsNotThere gives every parameter that names an object, in every operation,
+// objects outside the token's limits in every form, and names of nothing. The answers are equal
+// except for the reference. Log and audit distinguish them.
 func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	counts := map[string]int{}
 	for _, op := range opstest.Own() {
@@ -129,7 +129,7 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 					counts[form]++
 					counts["pairs"]++
 				}
-				// What lies inside, and the OU of the limit itself, are there.
+				// Objects inside, and the OU of the limit itself, exist.
 				for _, inside := range []any{op.Sample[p.Name], systemtest.CorpOU} {
 					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN || inside == systemtest.UsersContainer {
 						continue
@@ -151,7 +151,8 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	assert.Equal(t, 3, counts["limit itself refused"])
 }
 
-// TestNamesTakenOutsideTellNothing: that a name is taken cannot be hidden, by what can.
+// TestNamesTakenOutsideTellNothing: the answer must say that a name is taken, but not which object
+// has it.
 func TestNamesTakenOutsideTellNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	in := map[string]any{"OUPath": systemtest.EmptyOU}
@@ -171,14 +172,15 @@ func TestNamesTakenOutsideTellNothing(t *testing.T) {
 		assert.Regexp(t, `^The name '[^']*' is taken\.$`, a.Envelope.Output, c.Path)
 		assert.Len(t, s.Log.Lines(`"code":"limit"`), 1)
 	}
-	// A common name leads to no account outside, and conflicts are told after limits.
+	// A common name does not lead to an account outside, and limits are checked before conflicts.
 	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable", Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
 	assert.Contains(t, a.Envelope.Output, "common name of: aschmidt", "what lies inside is named")
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example"}, Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
 }
 
-// TestTheOUOfALimitKeepsItsPlace: it may be read, described and filled.
+// TestTheOUOfALimitKeepsItsPlace: its credential may read, describe and fill it, but not rename,
+// move or remove it.
 func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	limit := systemtest.LimitedOU
@@ -207,8 +209,8 @@ func TestManagersOutsideAreNotShown(t *testing.T) {
 	}
 }
 
-// TestARecordThatHasLeftIsNotShown: the limits hold for the record that is answered,
-// while another caller moves it in and out.
+// TestARecordThatHasLeftIsNotShown: the limits apply to the record in the answer, while another
+// caller moves it in and out.
 func TestARecordThatHasLeftIsNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	moved, stop := make(chan int), make(chan struct{})

@@ -35,22 +35,22 @@ const (
 // digestText is a text that can answer a challenge.
 const digestText = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo"
 
-// ownerKinds are the kinds of the parameters that give the owner name of a record: in
-// most rows relative to a zone, in those of protocols in full.
+// ownerKinds are the kinds of parameters that name the owner of a record. In most rows the name is
+// relative to a zone; in rows of protocols it is a full one.
 var ownerKinds = []schema.Kind{schema.Owner, schema.NewOwner, schema.ChildZone, schema.RecordName, schema.CertificateName}
 
-// hostParam gives the name of a host in full, of which all zones may have records.
+// hostParam is the full name of a host. All zones may have records of it.
 const hostParam = "HostName"
 
-// leftover is for privileged callers only, whatever name it is given.
+// leftover needs privileged for every name.
 const leftover = "record.deleteController"
 
-// ownerRow is an operation that changes the records of a name which its caller gives.
+// ownerRow is an operation that changes the records of a name that its caller sends.
 type ownerRow struct {
 	op    *ops.Operation
 	owner string // the parameter; empty: a document has it
-	kind  string // type of the records
-	data  string // of those that are there before, as in a zone file
+	kind  string // the type of the records
+	data  string // data of the existing records, as in a zone file
 	zone  string
 	full  bool // names are full ones, with or without a dot
 }
@@ -69,7 +69,7 @@ func ownerRows(t *testing.T) []ownerRow {
 			}
 		}
 		if row.owner == "" && op.Protocol == nil {
-			continue // about a zone
+			continue // the row is about a zone
 		}
 		if op.ID == leftover {
 			continue
@@ -152,7 +152,7 @@ func (r ownerRow) call(s *systemtest.System, name string) systemtest.Answer {
 	return s.Send(request)
 }
 
-// spellings are forms of a relative name, most of which are also accepted; %s is the name.
+// spellings are forms of a relative name; %s is the name. Most of them are accepted.
 var spellings = []string{
 	"%s", "%S", "%s.", "%s.%z", "%S.%Z", "%s.%z.", "%s.%z.%z", "%s.%z.%z.", "%S.%z.%Z.", "%s.%z.%z.%z", "%z.%z", "%z", "%z.", "@", "@.", "@.%z",
 	"*.%s", " %s", "%s ", "%s.%z ", "%s..", ".%s", `\100c1`, `%s\.%z`, "%s.xn--mnchen-3ya", "%s.münchen", "%s%%2e%z", "%s,DC=x", "%s/0.%z",
@@ -184,8 +184,8 @@ func guarded(full string) bool {
 	return full == domainZone || full == "dc1.corp.example" || first == "wpad" || first == "*"
 }
 
-// fill replaces the zones of a row by ones that have its records at the names, if there
-// are to be any, and at the names that a server could take them for.
+// fill replaces the zones of a row. The new ones have its records at the names, if there is true,
+// and at the names that a server could take for them.
 func (r ownerRow) fill(s *systemtest.System, there bool) {
 	var sources []zones.Source
 	for _, zone := range []string{domainZone, reverseZone} {
@@ -199,7 +199,7 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 			if r.kind != "CNAME" && r.kind != "NS" && r.kind != "DNAME" {
 				owners = append(owners, "@")
 			}
-			if r.kind != "DNAME" { // nothing may be below one
+			if r.kind != "DNAME" { // nothing may exist below a DNAME
 				owners = append(owners, zone)
 			}
 			for _, owner := range owners {
@@ -211,14 +211,14 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 	require.NoError(s.T, s.World.DNS.Load(sources...))
 }
 
-const namesUser = "names" // every scope but privileged, in two zones
+const namesUser = "names" // the user with every scope but privileged, limited to two zones
 
 // accounts are the names of accounts of acme-dns.
 var accounts = []string{"dc1.corp.example", "DC1.corp.example.corp.example", "wpad.corp.example", "corp.example", "free.corp.example", "Free.corp.example.corp.example"}
 
 func accountOf(name string) string { return fmt.Sprintf("account%d", slices.Index(accounts, name)) }
 
-// namesSystem is a system whose servers read names in one way.
+// namesSystem returns a system whose servers read names in the given way.
 func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Reads: func(zones.Op) zones.Reading { return way }})
 	require.NoError(t, err)
@@ -239,9 +239,9 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 		"acme.zones=["+domainZone+"]", "acme.accounts=["+strings.Join(list, ",")+"]")
 }
 
-// TestOwnerNames gives every row that takes the name of a record every spelling of names,
-// guarded ones and others, on servers that read names in different ways. A call changes
-// the records of exactly the name that it names, or nothing; never those of a guarded one.
+// TestOwnerNames gives every row that takes the name of a record every spelling of names, guarded
+// ones and others, on servers that read names in different ways. A call changes the records of
+// exactly the name that it sends, or nothing; never those of a guarded name.
 func TestOwnerNames(t *testing.T) {
 	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses, "repeats": zones.Repeats} {
 		t.Run(label, func(t *testing.T) {
@@ -265,7 +265,7 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 		names = slices.Clone(accounts)
 	}
 	slices.Sort(names)
-	done := map[string]int{} // calls that changed something, by the name that they are about
+	done := map[string]int{} // calls that changed something, by the name that they sent
 	for _, name := range slices.Compact(names) {
 		for _, there := range []bool{false, true} {
 			plain := slices.Contains([]string{"free", "free." + row.zone, "free." + row.zone + "." + row.zone + "."}, name) || row.op.ID == "acme.update"

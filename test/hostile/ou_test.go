@@ -81,7 +81,7 @@ var storedComputer = map[string]storedCheck{
 			assert.Equal(s.T, orNull(value), made["description"], name)
 		default:
 			if value == "" {
-				break // not given
+				break // the parameter was not sent
 			}
 			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}

@@ -15,7 +15,7 @@ import (
 
 const setPath = "/api/DnsRecordSet"
 
-// typeOf returns the type of records that an operation is about; nil if it is about others.
+// typeOf returns the record type of an operation; nil if it has none.
 func typeOf(op *ops.Operation) *schema.RecordType {
 	resource, _, _ := strings.Cut(op.ID, ".")
 	if resource == "recordSet" {
@@ -28,8 +28,8 @@ func typeOf(op *ops.Operation) *schema.RecordType {
 	return schema.RecordTypes[at]
 }
 
-// recordOf returns the call that restores the set of records which the sample of an
-// operation changes; nil if it changes none that is there.
+// recordOf returns the call that restores the set of records that the sample of an operation
+// changes; nil if the sample changes no existing record.
 func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
 	kind, sample := typeOf(op), op.Sample
 	if kind == nil || !op.Effect.Writes() || op.Effect.Creates() {
@@ -38,13 +38,13 @@ func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
 	set := map[string]any{"ZoneName": sample["ZoneName"], "DNS_HostName": sample["DNS_HostName"], "Type": kind.Name}
 	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: setPath, Params: set})
 	if a.Status != http.StatusOK {
-		return nil // the sample makes it first
+		return nil // the sample creates it first
 	}
 	set["Data"], set["TimeToLive"], set["MakeStatic"] = a.Envelope.Result[0]["data"], a.Envelope.Result[0]["ttl"], true
 	return &systemtest.Call{Method: http.MethodPut, Path: setPath, Params: set}
 }
 
-// storedRecords are the checks of the operations on records.
+// storedRecords returns the checks of the operations on records.
 func storedRecords() map[string]storedCheck {
 	checks := map[string]storedCheck{}
 	for _, op := range ops.Table() {
@@ -59,7 +59,7 @@ func storedRecords() map[string]storedCheck {
 	return checks
 }
 
-// storedRecord looks the new record up by what the answer shows of it, and removes it.
+// storedRecord looks up the new record that the answer shows, and removes it.
 func storedRecord(kind *schema.RecordType) storedCheck {
 	return func(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		record := s.Record(a)
@@ -68,7 +68,7 @@ func storedRecord(kind *schema.RecordType) storedCheck {
 		params := map[string]any{"DNS_HostName": record["name"], "ZoneName": record["zone"]}
 		for i, field := range kind.Fields {
 			params[field.Name] = fields[i]
-			if field.Name == p.Name && value != "" && fields[i] != value { // a name: in any case, and completed
+			if field.Name == p.Name && value != "" && fields[i] != value { // a name may come back in another case, and completed
 				short := strings.TrimSuffix(fields[i], "."+systemtest.Text(record["zone"]))
 				assert.Equal(s.T, strings.ToLower(strings.TrimSuffix(value, ".")), strings.ToLower(short), name)
 			}

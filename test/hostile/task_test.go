@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// storedTasks has the checks of what the everyday tasks have stored.
+// storedTasks has the checks of the values that the everyday tasks store.
 var storedTasks = map[string]storedCheck{
 	"user.deleteByGuid": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		require.Contains(s.T, removing, p.Name, "%s: %s", name, a.Body)
@@ -40,7 +40,7 @@ var storedTasks = map[string]storedCheck{
 	"membership.copy":           restoredTask,
 }
 
-// restoredTask undoes a task whose parameters are not stored as they are.
+// restoredTask undoes a task whose parameters are not stored as sent.
 func restoredTask(s *systemtest.System, g *guard, _ *ops.Param, _, _ string, _ systemtest.Answer) {
 	g.base = s.Snapshot()
 }

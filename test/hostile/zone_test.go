@@ -17,6 +17,7 @@ var storedZone = map[string]storedCheck{
 	"lookupZone.create": storedNewZone("/api/DnsLookupZone/"),
 	"forwarder.create":  storedNewZone("/api/DnsConditionalForwarder/"),
 	"delegation.create": storedDelegation,
+	"nameServer.create": storedNameServer,
 	"lookupZone.update": storedSettings,
 	"forwarder.update":  storedSettings,
 	"zone.setAging":     storedSettings,
@@ -50,7 +51,21 @@ func storedDelegation(s *systemtest.System, g *guard, p *ops.Param, name, value 
 	params := map[string]any{"ZoneName": record["zoneName"], "ChildName": record["childName"]}
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsDelegation", Params: params})
 	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
-	g.base = s.Snapshot() // the address of a name server that does not lie below the child stays
+	g.base = s.Snapshot() // the address of a name server outside the child stays
+}
+
+// storedNameServer compares the new record of a zone's name server and removes it.
+func storedNameServer(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
+	record := s.Record(a)
+	switch {
+	case p.Name == "NameServer":
+		assert.Contains(s.T, []any{value, value + ".corp.example"}, record["data"], name)
+	case p.Name == "TimeToLive" && value != "":
+		assert.Equal(s.T, value, systemtest.Text(record["ttl"]), name)
+	}
+	params := map[string]any{"ZoneName": record["zone"], "NameServer": record["data"]}
+	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsNameServer", Params: params})
+	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 }
 
 // storedSettings accepts the settings of the only zone that has changed.

@@ -1,5 +1,5 @@
-// Package kill kills gateways in the midst of jobs. The gateways are processes; the
-// simulated domain lives in the test's, so that it survives them.
+// Package kill kills gateways while they run jobs. The gateways are processes. The simulated domain
+// belongs to the test's process, so it survives them.
 package kill
 
 import (
@@ -32,22 +32,22 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// gatewayVariable has the plan of a gateway in whose process the test binary runs.
+// gatewayVariable has the plan of the gateway that the test binary runs as.
 const gatewayVariable = "TEST_GATEWAY"
 
 // token is the credential of the gateways, with every scope.
 const token = "kill-token"
 
-// plan is what a gateway is told by its environment.
+// plan is what the environment of a process says of its gateway.
 type plan struct {
 	Settings []string
-	Keys     [][]string // environment of its sessions, one each
+	Keys     [][]string // the environment variables of its sessions, one set each
 	Hosts    []string   // servers that answer
 }
 
 func TestMain(m *testing.M) {
 	if text := os.Getenv(gatewayVariable); text != "" {
-		_ = os.Unsetenv(gatewayVariable) // its sessions are no gateways
+		_ = os.Unsetenv(gatewayVariable) // its sessions are not gateways
 		if err := serve(text); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	systemtest.Main(m)
 }
 
-// serve runs a gateway until it is told to stop, and prints its URL first.
+// serve prints the URL of a gateway, and runs it until a signal stops it.
 func serve(text string) error {
 	var p plan
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
@@ -100,7 +100,7 @@ func (p *plan) dial(_ context.Context, network, address string) (net.Conn, error
 	return nil, &net.OpError{Op: "dial", Net: network, Err: os.ErrNotExist}
 }
 
-// fleet starts gateways over one world and one store, one after the other.
+// fleet starts gateways over one world and one store, one after another.
 type fleet struct {
 	t      *testing.T
 	world  *sandbox.World
@@ -129,7 +129,7 @@ func newFleet(t *testing.T, settings ...string) *fleet {
 	return f
 }
 
-// sessions is how many sessions a gateway may start: those of its pool, several times.
+// sessions is how many sessions a gateway may start: several times the size of its pool.
 const sessions = 40
 
 // start starts a gateway and waits until it serves.
@@ -164,7 +164,7 @@ func (f *fleet) end(signal os.Signal) {
 	f.process = nil
 }
 
-// kill kills the gateway without a word and starts another one.
+// kill kills the gateway without warning, and starts another one.
 func (f *fleet) kill() {
 	f.end(syscall.SIGKILL)
 	f.kills++
@@ -197,12 +197,12 @@ func (f *fleet) send(method, path, body, media string, answer any) (status int) 
 	return response.StatusCode
 }
 
-// progress is how many items a gateway makes before it is killed: more than it calls again
-// because their results were not written yet.
+// progress is how many items a gateway finishes before it is killed. It is more than the items that
+// are called again because their results were not written yet.
 const progress = 60
 
-// job waits until a job has ended, and kills the gateway each time that so much time has
-// passed and there are kills left.
+// job waits until a job has ended. After each interval of every it kills the gateway, at most kills
+// times.
 func (f *fleet) job(id string, kills int, every time.Duration, patience time.Duration) map[string]any {
 	f.t.Helper()
 	deadline := time.Now().Add(patience)

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// list returns a list of mixed changes of which each changes something, and of which none
-// could be made twice unseen: a repetition would fail, or find nothing to do.
+// list returns a list of mixed items, each of which changes something. None can be made twice
+// unnoticed: a repetition would fail, or find nothing to do.
 func list(n int) string {
 	const ou = "OU=Kill,OU=Corp,DC=corp,DC=example"
 	var lines []string
@@ -44,13 +44,13 @@ func list(n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// late is an account that is made after the job only, so that one of its items fails.
+// late is an account that is only created after the job, so one item fails.
 const late = "kill.late"
 
-// TestKilledInAJob: a gateway that is killed in the midst of a job, again and again, goes on
-// after each start, and a job that was paused stays so. Nothing is lost and nothing is done
-// twice, what failed is tried again, and the undo of the job, during which it is killed as
-// well, leaves the directory as it was.
+// TestKilledInAJob: a gateway is killed again and again while it runs a job. The job continues
+// after each start, and a paused job stays paused. Nothing is lost and nothing is done twice.
+// Failed items are tried again, and the undo of the job, which is interrupted in the same way,
+// restores the directory.
 func TestKilledInAJob(t *testing.T) {
 	items, kills := systemtest.Number(t, "JOB_ITEMS", 300), systemtest.Number(t, "KILLS", 2)
 	every := time.Duration(systemtest.Number(t, "KILL_EVERY_MS", 150)) * time.Millisecond
@@ -85,7 +85,7 @@ func TestKilledInAJob(t *testing.T) {
 	after, err := sandboxtest.Take(f.world)
 	require.NoError(t, err)
 	for _, difference := range before.Compare(after) {
-		bin := strings.Contains(difference, "CN=Deleted Objects") // where what was made and undone lies now
+		bin := strings.Contains(difference, "CN=Deleted Objects") // created and undone objects lie there now
 		serial := strings.Contains(difference, "corp.example: ") && strings.Contains(strings.ToLower(difference), "soa")
 		assert.True(t, bin || serial, "is left: %s", difference)
 	}
@@ -118,8 +118,8 @@ func (f *fleet) history() map[string][]string {
 	}
 }
 
-// outcomes returns the outcomes that the audit has of the changes that were made, at least in part,
-// by identity of the change. Every intent has an outcome.
+// outcomes returns the audited outcomes of the changes that were made, at least in part, by
+// identity of the change. It checks that every intent has an outcome.
 func outcomes(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	all := map[string][]string{}
@@ -137,7 +137,7 @@ func outcomes(t *testing.T, file string) map[string][]string {
 	return all
 }
 
-// pause pauses a job, kills the gateway, and lets the job go on.
+// pause pauses a job, kills the gateway, and resumes the job.
 func (f *fleet) pause(id string) {
 	f.t.Helper()
 	status, _ := f.call(http.MethodPut, "/api/Jobs/"+id+"/Pause", "", "")
@@ -149,7 +149,7 @@ func (f *fleet) pause(id string) {
 	require.Equal(f.t, http.StatusOK, status)
 }
 
-// retry makes what an item lacked, and tries again what failed. It returns the job.
+// retry creates what an item lacked, and tries the failed items again. It returns the new job.
 func (f *fleet) retry(id string, patience time.Duration) string {
 	f.t.Helper()
 	status, _ := f.call(http.MethodPost, "/api/ADUser/"+late, "", "")
@@ -161,7 +161,7 @@ func (f *fleet) retry(id string, patience time.Duration) string {
 	return again["id"].(string)
 }
 
-// undo takes a job of one item back, and removes the account that was made for it.
+// undo undoes the job of the one item, and removes the account that was created for it.
 func (f *fleet) undo(id string, patience time.Duration) {
 	f.t.Helper()
 	status, records := f.call(http.MethodPost, "/api/Jobs/"+id+"/Undo", "", "")
@@ -171,8 +171,8 @@ func (f *fleet) undo(id string, patience time.Duration) {
 	require.Equal(f.t, http.StatusOK, status)
 }
 
-// repeated returns the writes of the directory that were made twice: the same values to the
-// same object. The list asks for none.
+// repeated returns the writes to the directory that were made twice: the same values to the same
+// object. The list causes none.
 func (f *fleet) repeated() []string {
 	var twice []string
 	seen := map[string]bool{}

@@ -55,6 +55,42 @@ func TestManualMapsThePackages(t *testing.T) {
 	}
 }
 
+// TestManualNamesFilesThatExist: every file and folder that the pages for developers name exists,
+// and a file declares what a page says it does: "`Do` in `gateway/call/do.go`", or a row with the
+// file in one cell and the names in the next.
+func TestManualNamesFilesThatExist(t *testing.T) {
+	files := regexp.MustCompile("`((?:cmd|gateway|ps|scripts|test|winsvc)/[^`\\s]+)`")
+	inProse := regexp.MustCompile("`([A-Za-z]+)`\\s+in\\s+`([a-z/_]+\\.go)`")
+	inTable := regexp.MustCompile("(?m)\\| `([a-z/_]+\\.go)` \\| ((?:`[A-Za-z]+`(?:, )?)+) \\|$")
+	named, declared := 0, 0
+	for _, page := range []string{"develop", "develop-find", "develop-add", "develop-make"} {
+		text := manual.Text(t, page)
+		for _, m := range files.FindAllStringSubmatch(text, -1) {
+			found, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(m[1])))
+			require.NoError(t, err)
+			assert.NotEmpty(t, found, "%s names %s", page, m[1])
+			named++
+		}
+		declares := func(file, names string) {
+			code, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(file)))
+			require.NoError(t, err, page)
+			for _, name := range regexp.MustCompile("[A-Za-z]+").FindAllString(names, -1) {
+				declaration := regexp.MustCompile(`(?m)^(?:func(?: \([^)]*\))?|type|var|const) ` + name + `\b`)
+				assert.True(t, declaration.Match(code), "%s: %s does not declare %s", page, file, name)
+				declared++
+			}
+		}
+		for _, m := range inProse.FindAllStringSubmatch(text, -1) {
+			declares(m[2], m[1])
+		}
+		for _, m := range inTable.FindAllStringSubmatch(text, -1) {
+			declares(m[1], m[2])
+		}
+	}
+	assert.Greater(t, named, 70)
+	assert.Greater(t, declared, 30)
+}
+
 // TestTestsThatAreNamedExist: every test and benchmark that the manual or the Makefile names is
 // one of the project's.
 func TestTestsThatAreNamedExist(t *testing.T) {

@@ -20,9 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkShare is the gateway's own share of a read: HTTP, pool, session and
-// frames around a session that answers at once, with several values of GOGC. The
-// allocations are those of client and gateway.
+// BenchmarkShare is the gateway's own share of a read: HTTP, pool, session and frames around a
+// session that answers at once, with several values of GOGC. The allocations include the client's.
 func BenchmarkShare(b *testing.B) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)

@@ -46,8 +46,8 @@ func (d domain) person(a *sandbox.Account, err error) (*signin.Person, error) {
 	return &signin.Person{SID: a.SID, Name: a.Name, Groups: a.Groups}, nil
 }
 
-// startDomain starts a gateway with the people of the sandbox, whose roles are those of a help
-// desk and of operators without the scope privileged.
+// startDomain starts a gateway with the people of the sandbox. They have the roles of a help desk
+// and of operators without the scope privileged.
 func startDomain(t testing.TB, overrides ...string) *system {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
@@ -171,7 +171,7 @@ func (s *system) runs(t *testing.T) (n int) {
 	return n
 }
 
-// TestStrangersRunFewScripts: whoever is not signed in is counted before anything runs.
+// TestStrangersRunFewScripts: requests without a session are counted before anything runs.
 func TestStrangersRunFewScripts(t *testing.T) {
 	known := []string{"clopez", "ckelly", "ejones", "aschmidt", "jmueller", "lweber", "asato", "alee"}
 	for kind, name := range map[string]func(i int) string{

@@ -19,9 +19,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestEveryNameOfAnAccountCountsTowardsItsTries: for the domain wrong passwords under the
-// account name, under its UPN and under the names that every account has besides are those
-// of one account.
+// TestEveryNameOfAnAccountCountsTowardsItsTries: the domain counts wrong passwords under the
+// account name, the UPN and the names that every account has besides as tries of one account.
 func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	s := start(t)
 	modify(t, s, "aschmidt", "userPrincipalName", "anna@corp.example")
@@ -35,8 +34,8 @@ func TestEveryNameOfAnAccountCountsTowardsItsTries(t *testing.T) {
 	assert.Equal(t, 3, s.people.asked)
 }
 
-// TestANeighbourAtTheSameAddressKeepsNobodyOut: whoever signed in with a browser goes on with it, and
-// others are told to wait.
+// TestANeighbourAtTheSameAddressKeepsNobodyOut: a person who signed in with a browser can go on
+// with it; others must wait.
 func TestANeighbourAtTheSameAddressKeepsNobodyOut(t *testing.T) {
 	s := start(t)
 	mine := s.browser(t)

@@ -112,7 +112,7 @@ var faultKinds = [3]struct{ name, limit, method, path string }{
 	{"list", "http.listTimeout", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
 }
 
-// settling makes it soon known what became of a change that was cut off.
+// settling makes the gateway find the outcome of a cut-off change soon.
 var settling = []string{"http.settlePause=100ms"}
 
 // limited cuts off requests of a kind that take so long, and no others; 0: none.

@@ -15,7 +15,7 @@ import (
 // guardedName is a name that the settings guard.
 const guardedName = "limits.guardedNames=[pki.corp.example]"
 
-// Whoever answers the challenge of a name gets certificates of the name and of all names directly
+// Answering the challenge of a name gives certificates for the name and for all names directly
 // below it. So the record needs the same scope as the records of the name itself.
 func TestChallengesOfGuardedNamesNeedPrivileged(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[`+

@@ -112,8 +112,8 @@ func ask(t *testing.T, s *session.Session, script string, args ps.Args) ([]map[s
 	return records, err
 }
 
-// modulesAreOurs: the commands are those of the sandbox, even where the real
-// modules are installed.
+// modulesAreOurs checks that the commands come from the sandbox, even where the real modules are
+// installed.
 func modulesAreOurs(t *testing.T, path string) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayModule", Text: `[CmdletBinding()]
 param()

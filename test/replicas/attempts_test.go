@@ -28,7 +28,7 @@ const (
 	scriptLimit = 6 * time.Second
 )
 
-// record is what is kept of a change, whose ID is that of its object and a number.
+// record is what is kept of a change. Its ID consists of its object and a number.
 type record struct {
 	Process journal.Process
 	Outcome string // empty: it is open

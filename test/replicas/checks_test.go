@@ -17,8 +17,8 @@ import (
 	"adgateway/test/histories"
 )
 
-// check holds what was told against what is kept and what was written. Everything works
-// again, and nobody asks any more.
+// check compares what clients were told with what is kept and what was written. Everything works
+// again, and no client is still asking.
 func (w *world) check(a *asked, label string) {
 	w.t.Helper()
 	w.whole()

@@ -24,7 +24,7 @@ type asked struct {
 	told  map[string]string // the outcomes of changes, by their IDs
 	count failing.Counts
 
-	stopped time.Time // when nobody asked any more, and nothing failed
+	stopped time.Time // when the last client stopped asking; nothing failed by then
 }
 
 func newAsked(w *world) *asked {

@@ -38,7 +38,7 @@ const (
 	tokens store.Kind = "token" // which expire
 )
 
-// gatewayOptions are those of a process that is a gateway.
+// gatewayOptions are the options of a process that is a gateway.
 type gatewayOptions struct {
 	Self   journal.Process
 	Names  []string          // of all gateways
@@ -347,7 +347,7 @@ func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
 	answer(w, err)
 }
 
-// answer says what became of a write.
+// answer says how a write ended.
 func answer(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:

@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config/configtest"
 	"adgateway/gateway/identity"
@@ -160,7 +161,7 @@ type asText struct{ to io.Writer }
 func (asText) Levels() []logrus.Level { return logrus.AllLevels }
 
 func (a asText) Fire(entry *logrus.Entry) error {
-	text, err := (&logrus.TextFormatter{DisableColors: true}).Format(entry)
+	text, err := accesslog.Text().Format(entry)
 	_, _ = a.to.Write(text)
 	return err
 }
@@ -442,7 +443,7 @@ func TestNoSecretComesOut(t *testing.T) {
 			t.Error(hit)
 		}
 		for _, revealed := range []string{"Sandbox-Local-PC01", "111111-222222-333333"} {
-			only := where == "replies" // to who has asked for them
+			only := where == "replies" // to the caller that asked for them
 			assert.Equal(t, only, bytes.Contains(text, []byte(revealed)), "%s: %s", where, revealed)
 		}
 	}

@@ -287,7 +287,7 @@ func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, 
 	}
 }
 
-// learn reads from the store what became of a change with an open outcome.
+// learn reads the outcome of an open change from the store.
 func (c *soakClient) learn(slot *soakSlot) {
 	is, stored, err := slot.kind.truth(c.s, slot.name, slot.text)
 	if assert.NoError(c.t, err) {

@@ -32,8 +32,8 @@ func removal(path string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodDelete, Path: path}
 }
 
-// requireBack requires the world to be as it was, but for what every restored object
-// keeps of its deletion, and for the attributes named.
+// requireBack requires the world to be as it was, except for what every restored object keeps from
+// its deletion, and for the attributes named.
 func requireBack(t *testing.T, s *systemtest.System, start sandboxtest.Snapshot, changed ...string) {
 	t.Helper()
 	for _, difference := range start.Compare(s.Snapshot()) {
@@ -74,7 +74,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	assert.Len(t, one["memberOf"], 5)
 	assert.Empty(t, one["children"])
 
-	// Its names are taken meanwhile.
+	// Another user takes its names.
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}, http.StatusCreated)
 	assert.Equal(t, "account_taken", s.OK(deleted(guid), http.StatusOK)["why"])
 	a := s.Rejects(restore(guid, "NewName", "Another"), http.StatusConflict, "conflict")
@@ -136,7 +136,7 @@ func TestDeletedTrees(t *testing.T) {
 	assert.Len(t, s.Do(restore(topGUID)).Envelope.Result, 1)
 	s.OK(restore(innerGUID, "NewName", "Inner two"), http.StatusOK)
 
-	// One that cannot come back does not keep the others.
+	// An object that cannot be restored does not keep the others in the bin.
 	user := s.OK(deleted(s.Record(s.Get("/api/RecycleBin?Account=tree.user"))["guid"].(string)), http.StatusOK)
 	s.OK(restore(user["guid"].(string)), http.StatusOK)
 	s.OK(remove, http.StatusOK)
@@ -195,8 +195,8 @@ func TestRecycleBinOff(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestTheUndoOfATreeBringsBackThatTree: what was deleted from it before, however recently,
-// stays in the bin.
+// TestTheUndoOfATreeBringsBackThatTree: objects deleted from it earlier, however recently, stay in
+// the bin.
 func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const ou = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
@@ -215,7 +215,7 @@ func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	s.OK(deleted(gone), http.StatusOK)
 }
 
-// TestTheBinNamesTheChange that has removed an object: the last one, for each of a list.
+// TestTheBinNamesTheChange that removed an object: the last one, for each object of a list.
 func TestTheBinNamesTheChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	remove := func(path string) string {
@@ -236,8 +236,8 @@ func TestTheBinNamesTheChange(t *testing.T) {
 	assert.Equal(t, again, s.Record(s.Get("/api/RecycleBin/" + guid))["changeId"])
 }
 
-// TestARestoreAnswersWithTheRecordOfTheClass: what is restored is shown as any other object of
-// its class, in the same form as when it is read.
+// TestARestoreAnswersWithTheRecordOfTheClass: the answer has the same record as a read of the
+// object.
 func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]struct{ remove, read string }{

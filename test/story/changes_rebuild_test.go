@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestALostHistoryIsReadBackFromTheAudit: after the loss of the store the changes are those
-// that they were, but cannot be undone.
+// TestALostHistoryIsReadBackFromTheAudit: after the loss of the store the history has the same
+// changes, but they cannot be undone.
 func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "state.db")
@@ -41,7 +41,7 @@ func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 			post("/api/ADUser/rebuilt.user/Group/Newsletter"),
 			post("/api/DnsARecord", "ZoneName", "corp.example", "DNS_HostName", "rebuilt", "IP_Address", "10.0.0.77"),
 			{Method: http.MethodDelete, Path: "/api/ADUser/rebuilt.user"},
-			update("aschmidt", map[string]any{"City": "Rome"}), // which changes nothing
+			update("aschmidt", map[string]any{"City": "Rome"}), // this changes nothing
 		} {
 			a := s.Do(call)
 			require.Less(t, a.Status, 300, "%s", a.Body)
@@ -70,7 +70,7 @@ func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 			assert.Equal(t, []any{was.ID, was.Operation, was.Effect, was.Outcome, was.Caller}, []any{now.ID, now.Operation, now.Effect, now.Outcome, now.Caller})
 			assert.Equal(t, "none", now.Undo)
 			require.NotEmpty(t, now.Objects, was.Operation)
-			if was.Operation != "a.create" { // the log has the name that the directory has for it
+			if was.Operation != "a.create" { // the audit has the object's name in the directory
 				assert.Equal(t, was.Objects[0].DistinguishedName, now.Objects[0].DistinguishedName)
 			}
 			assert.Equal(t, was.Objects[0].GUID, now.Objects[0].GUID)

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestChangesThatTheEndOfTheGatewayCutOff: what was announced is in the history before it
-// is made, and a gateway that starts again finds out what became of it.
+// TestChangesThatTheEndOfTheGatewayCutOff: an announced change is in the history before it is made,
+// and a restarted gateway finds its outcome.
 func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
@@ -36,7 +36,7 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/undo.kill"}, http.StatusOK)
 	})
 	inHistory(t, file, func(h *changes.History) {
-		for _, id := range []string{made, notMade} { // as the end of the gateway leaves them
+		for _, id := range []string{made, notMade} { // the gateway leaves them like this if it is killed
 			require.NoError(t, h.Update(ctx, id, func(c *changes.Record) {
 				c.Running, c.Outcome, c.UndoneBy = true, "", nil
 				if id == notMade {
@@ -64,7 +64,7 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	})
 }
 
-// inHistory opens the history of a gateway that does not run.
+// inHistory opens the history of a gateway that is not running.
 func inHistory(t *testing.T, file string, use func(*changes.History)) {
 	t.Helper()
 	key, err := store.ReadKey(file + ".key")

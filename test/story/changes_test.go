@@ -51,9 +51,9 @@ func listChanges(params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodGet, Path: "/api/Changes", Params: params}
 }
 
-// notBack is what an undo leaves different: a protection that was lifted for a move is set
-// anew, so that the entries of the access list have another order; the part of a protection that
-// the parent has stays when it is lifted (facts E38).
+// notBack is what an undo leaves different. A protection that was lifted for a move is set again,
+// so the entries of the access list are in another order. The part of a protection that the parent
+// has stays when it is lifted (facts E38).
 var notBack = map[string][]string{
 	"ou.move":          {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
 	"user.protect":     {"~ OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
@@ -61,8 +61,8 @@ var notBack = map[string][]string{
 	"computer.protect": {"~ " + systemtest.ServersOU + " nTSecurityDescriptor"},
 }
 
-// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the
-// history, and its undo leaves nothing of it, or says why there is none.
+// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the history. Its
+// undo restores the world, or the change says why it has none.
 func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -110,8 +110,8 @@ func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 	}
 }
 
-// TestWhatWasChangedSinceIsNotUndone: an undo refuses values that somebody else has changed
-// since, unless it is told to overwrite them.
+// TestWhatWasChangedSinceIsNotUndone: an undo refuses values that somebody else has changed since,
+// unless it is told to overwrite them.
 func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	put := func(params map[string]any) string {
@@ -149,7 +149,7 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	assert.Equal(t, []string{undoing.ID}, changesIn(s, s.Do(getChange(first, nil)))[0].UndoneBy)
 	s.Rejects(undoChange(first, map[string]any{"Fields": "city"}), 409, "plan_used")
 	s.Rejects(undoChange(first, map[string]any{"Fields": "title"}), 400, "invalid_request")
-	s.Rejects(undoChange(first, nil), 412, "drifted") // what remains
+	s.Rejects(undoChange(first, nil), 412, "drifted") // the rest of the change
 
 	rest := s.Do(undoChange(first, map[string]any{"AcceptDrift": "department"}))
 	require.Equal(t, http.StatusOK, rest.Status, "%s", rest.Body)
@@ -157,14 +157,14 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	s.Rejects(undoChange(first, nil), 409, "plan_used")
 	s.Rejects(undoChange(second, nil), 412, "drifted") // its value was overwritten
 
-	// The undo of an undo makes the change again, and frees it.
+	// The undo of an undo makes the change again, which can then be undone again.
 	again := s.Do(undoChange(changesIn(s, rest)[0].ID, nil))
 	require.Equal(t, http.StatusOK, again.Status, "%s", again.Body)
 	assert.Len(t, start.Compare(s.Snapshot()), 4, "department and country")
 }
 
-// TestAnUndoHasTheRightsOfWhoUndoes: an undo needs the scopes and keeps to the limits that
-// the same change by hand would, and shows nothing of what lies outside of them.
+// TestAnUndoHasTheRightsOfWhoUndoes: an undo needs the scopes, and keeps to the limits, of the same
+// change made by hand. It shows nothing that lies outside of them.
 func TestAnUndoHasTheRightsOfWhoUndoes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := func(c systemtest.Call) string {
@@ -177,7 +177,7 @@ func TestAnUndoHasTheRightsOfWhoUndoes(t *testing.T) {
 	record := change(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"DNS_HostName": "undo", "IP_Address": "10.0.1.77", "ZoneName": "corp.example"}})
 
 	s.Rejects(undoChange(inside, nil).As(systemtest.ReadToken), 403, "forbidden")
-	s.Rejects(undoChange(outside, nil).As(systemtest.PlainToken), 403, "forbidden") // privileged
+	s.Rejects(undoChange(outside, nil).As(systemtest.PlainToken), 403, "forbidden") // the change needs privileged
 	s.Rejects(undoChange(outside, nil).As(systemtest.LimitedToken), 404, "not_found")
 	s.Rejects(getChange(outside, nil).As(systemtest.LimitedToken), 404, "not_found")
 	s.Rejects(getChange(record, nil).As(systemtest.SubZoneToken), 404, "not_found")
@@ -213,7 +213,7 @@ func TestAnUndoHasTwoMethods(t *testing.T) {
 	}
 }
 
-// TestADryRunOfAnUndo shows what would be changed back, and changes nothing.
+// TestADryRunOfAnUndo shows what the undo would change, and changes nothing.
 func TestADryRunOfAnUndo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	made := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}})
@@ -322,7 +322,7 @@ func TestTheListOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c, 400, "token_mismatch") })
 	}
-	for _, id := range ids { // of which some can be read as the text of a cursor
+	for _, id := range ids { // some of these can be read as the text of a cursor
 		s.Rejects(listChanges(map[string]any{"After": id}), 400, "invalid_request")
 	}
 	s.Rejects(listChanges(map[string]any{"After": "ch_01a206eb-99d2-7a25-ad66-d6f18814f7f0"}), 400, "invalid_request")

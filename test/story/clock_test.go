@@ -25,15 +25,15 @@ import (
 
 const day = 24 * time.Hour
 
-// clocks are those of a gateway, which a test sets. Its wall clock is far from that of the
-// process, so that nothing can go by the latter without being noticed.
+// clocks are the clocks of a gateway, which a test sets. Its wall clock is far from the clock of
+// the process, so a test notices code that uses the latter.
 type clocks struct {
 	started time.Time
 
 	mu     sync.Mutex
-	far    time.Duration // how far the wall clock is ahead of that of the process
-	set    time.Duration // what somebody set the wall clock ahead by
-	passed time.Duration // what has passed, beside what has
+	far    time.Duration // how far the wall clock is ahead of the clock of the process
+	set    time.Duration // how far somebody has set the wall clock ahead
+	passed time.Duration // time that passes besides real time
 }
 
 func newClocks(far time.Duration) *clocks { return &clocks{started: time.Now(), far: far} }
@@ -52,28 +52,29 @@ func (c *clocks) wall() time.Time {
 	return time.Now().Add(c.far + c.set + c.passed).Round(0)
 }
 
-// jump sets the wall clock ahead of where it would be, or back.
+// jump sets the wall clock ahead, or back.
 func (c *clocks) jump(by time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.set = by
 }
 
-// pass lets time pass by both clocks.
+// pass makes time pass on both clocks.
 func (c *clocks) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.passed += d
 }
 
-// keeping is a gateway that keeps things, with a credential that expires in 45 minutes and may
-// remove two objects an hour, one for each jump.
+// keeping is a gateway with a store. Its credentials expire in 45 minutes and may remove two
+// objects an hour, one for each jump.
 type keeping struct {
 	*systemtest.System
 	tokens []string
 }
 
-// keepingFor returns what starts gateways one after another over the same folder and world.
+// keepingFor returns a function that starts gateways over the same folder and world, one after
+// another.
 func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping {
 	t.Helper()
 	folder, two, ends := t.TempDir(), 2, c.wall().Add(45*time.Minute)
@@ -102,17 +103,17 @@ func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping
 	}
 }
 
-// kept is what one caller has had kept.
+// kept is what the gateway keeps for one caller.
 type kept struct {
 	token   string
-	call    systemtest.Call // with a key
+	call    systemtest.Call // a call with a key
 	change  string
-	plan    systemtest.Call // which applies one
-	job     string          // has ended
+	plan    systemtest.Call // a call that applies a plan
+	job     string          // a job that has ended
 	session string
 }
 
-// keeps lets a gateway keep something of each kind.
+// keeps makes the gateway keep one thing of each kind for a caller.
 func (s *keeping) keeps(name, token string) *kept {
 	s.T.Helper()
 	k := &kept{token: token, call: keyed(update("aschmidt", map[string]any{"City": name}), "key-of-"+name).As(token)}
@@ -131,7 +132,7 @@ func (s *keeping) keeps(name, token string) *kept {
 	return k
 }
 
-// signedIn reports whether a session goes on.
+// signedIn reports whether a session is still valid.
 func (s *keeping) signedIn(k *kept) bool {
 	s.T.Helper()
 	found, err := s.Stack.Gate.Find(s.T.Context(), k.session)
@@ -139,7 +140,7 @@ func (s *keeping) signedIn(k *kept) bool {
 	return found != nil
 }
 
-// has asserts that everything is still kept. The plan is used.
+// has asserts that everything is still kept. It uses the plan up.
 func (s *keeping) has(k *kept) {
 	s.T.Helper()
 	again := s.Do(k.call)
@@ -152,16 +153,16 @@ func (s *keeping) has(k *kept) {
 	assert.Equal(s.T, http.StatusOK, applied.Status, "the plan: %s", applied.Body)
 }
 
-// removes removes a user, who is created before, and returns the answer.
+// removes creates a user, removes it, and returns the answer to the removal.
 func (s *keeping) removes(name, token string) systemtest.Answer {
 	s.T.Helper()
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + name}, http.StatusCreated)
 	return s.Do(removal("/api/ADUser/" + name).As(token))
 }
 
-// TestNothingExpiresByAJumpOfTheWallClock: a wall clock that is set while the gateway runs
-// ends nothing that is kept, and gives nothing back. What is kept expires once its time has
-// passed, and after a restart the wall clock counts.
+// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither
+// expires nor revives anything. Things expire once their time has passed. After a restart the wall
+// clock counts.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour, -time.Hour, 400 * day, -400 * day}
@@ -212,7 +213,7 @@ func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	}
 }
 
-// wakes makes a job that waits look whether it may begin.
+// wakes makes a waiting job check whether it may begin.
 func (s *keeping) wakes(job string) {
 	s.T.Helper()
 	for _, action := range []string{"Pause", "Resume"} {
@@ -220,8 +221,8 @@ func (s *keeping) wakes(job string) {
 	}
 }
 
-// TestAGatewayTellsWhenItsClocksPart: a wall clock that was set by more than a minute is told
-// by /readyz and the log, and so is that it is right again.
+// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report a wall clock that was set by more
+// than a minute, and also that it is right again.
 func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
 	t.Parallel()
 	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"

@@ -22,8 +22,8 @@ const page = 300
 // serviceAccount is the account of the sandbox's sessions.
 const serviceAccount = "svc-adgateway$"
 
-// crowded starts a system over a world in which every list has several pages: OUs,
-// containers, users, groups, computers, and objects below an OU and a computer.
+// crowded starts a system over a world where every list has several pages: OUs, containers, users,
+// groups, computers, and objects below an OU and a computer.
 func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree string) {
 	s = systemtest.New(t, sandbox.Options{Seed: 1, Users: page}, overrides...)
 	tree = "OU=Crowd,OU=Corp,DC=corp,DC=example"
@@ -40,7 +40,7 @@ func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree stri
 	return s, tree
 }
 
-// occupy takes all but free of the service account's connections to every controller.
+// occupy takes the service account's connections to every controller, and leaves free of them.
 func occupy(t *testing.T, s *systemtest.System, free int) {
 	for _, dc := range s.World.Directory.DCs() {
 		for range 5 - free {
@@ -51,7 +51,7 @@ func occupy(t *testing.T, s *systemtest.System, free int) {
 	}
 }
 
-// lists are the reads of many objects.
+// lists are reads of many objects.
 func lists() []systemtest.Call {
 	calls := []systemtest.Call{{Method: http.MethodGet, Path: "/api/OU/All", Params: map[string]any{"ListContainers": "true"}}, systemtest.ListComputers()}
 	for _, path := range []string{"/api/OU/All", "/api/ADUser/ListUsers", "/api/ADGroups", "/api/ADGroups/All", "/api/ADGroups/Security/All", "/api/ADGroups/Distribution/All"} {
@@ -72,7 +72,7 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 	}
 	for _, list := range lists() {
 		for _, token := range []string{"", systemtest.CorpToken, systemtest.DeskToken, systemtest.GroupToken} {
-			a := s.Do(list.As(token)) // limits, too, are read on that connection
+			a := s.Do(list.As(token)) // limits are read on that connection, too
 			require.Equal(t, http.StatusOK, a.Status, "%s %s %s", list.Path, token, a.Body)
 		}
 	}
@@ -84,8 +84,8 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 	s.OK(systemtest.RemoveOU(tree, "Force", "true", "Recursive", "true"), http.StatusOK)
 }
 
-// TestDefaultSessionsFitTheConnections: with the default settings no mixture of long
-// lists and changes in all sessions meets the limit of connections.
+// TestDefaultSessionsFitTheConnections: with the default settings, long lists and changes in all
+// sessions together stay below the limit of connections.
 func TestDefaultSessionsFitTheConnections(t *testing.T) {
 	t.Parallel()
 	s, tree := crowded(t)
@@ -117,7 +117,7 @@ func TestDefaultSessionsFitTheConnections(t *testing.T) {
 	assert.Zero(t, s.DC1().Connections(serviceAccount), "all connections are returned")
 }
 
-// TestNoConnectionLeft: a refusal is temporary, and nothing has happened.
+// TestNoConnectionLeft: the refusal is temporary, and nothing has changed.
 func TestNoConnectionLeft(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.ReadOU(systemtest.EmptyOU), http.StatusOK)

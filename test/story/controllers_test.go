@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// oddControllers are computers that are or look like domain controllers: what a
-// domain collects over the years.
+// oddControllers are computers that are domain controllers, or look like them. A domain collects
+// such objects over the years.
 const oddControllers = `dn: CN=STALE1,OU=Domain Controllers,DC=corp,DC=example
 objectClass: computer
 sAMAccountName: STALE1$
@@ -56,7 +56,7 @@ dNSHostName: rodc1.corp.example
 serverReferenceBL: CN=RODC1,CN=Servers,CN=Default-First-Site-Name,CN=Sites,CN=Configuration,DC=corp,DC=example
 `
 
-// Facts G13: odd domain controllers are reported, and nothing stops for them.
+// Facts G13: odd domain controllers are reported, and the gateway goes on.
 func TestOddDomainControllersStopNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "odd.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(oddControllers), 0o600))

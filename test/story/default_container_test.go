@@ -36,7 +36,7 @@ dn: OU=Machines,OU=Defaults,DC=corp,DC=example
 objectClass: organizationalUnit
 `
 
-// creations are all calls that create an account and name no container.
+// creations are all calls that create an account without naming a container.
 var creations = map[string]struct {
 	call     systemtest.Call
 	computer bool
@@ -99,7 +99,8 @@ func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 	}
 }
 
-// TestDefaultContainersAreNotRemoved: without them no account could be created that names no container.
+// TestDefaultContainersAreNotRemoved: without them an account could only be created in a named
+// container.
 func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	s := redirectedDomain(t, redirected+redirectedPlaces)
 	for _, ou := range []string{"OU=People,OU=Defaults,", "OU=Machines,OU=Defaults,", "OU=Defaults,"} {
@@ -117,7 +118,8 @@ func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	}
 }
 
-// TestCreationsNameADefaultContainerThatIsGone: what is missing is the container, not what is created.
+// TestCreationsNameADefaultContainerThatIsGone: the error names the missing container, and not the
+// new object.
 func TestCreationsNameADefaultContainerThatIsGone(t *testing.T) {
 	s := redirectedDomain(t, redirected)
 	for kind, create := range creations {

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// A credential with a limit to names changes the records of these names only, whether
-// or not the others exist, and reads all.
+// A credential that is limited to names changes the records of these names only, and reads all. It
+// cannot find out which other names exist by changing them.
 func TestChangesInDNSStayWithinTheNamesOfACredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{})
 	const token = systemtest.HostToken

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// pausedZone cannot be read, which lists over all zones report.
+// pausedZone cannot be read. Lists over all zones report that.
 const pausedZone = "legacy.example"
 
 // cnames returns the records of an answer as "name.zone -> data".
@@ -95,9 +95,8 @@ func TestCNAMEsOverAllZones(t *testing.T) {
 	}
 }
 
-// TestClasslessDelegations: parts of networks smaller than /24 are delegated by
-// aliases whose targets contain a slash (RFC 2317), to zones with a slash in
-// their names.
+// TestClasslessDelegations: aliases with a slash in their targets (RFC 2317) delegate parts of
+// networks smaller than /24 to zones with a slash in their names.
 func TestClasslessDelegations(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	record := map[string]any{"ZoneName": "10.in-addr.arpa", "DNS_HostName": "65.3.0", "DNS_HostName_Alias": "65.64/26.3.0.10.in-addr.arpa"}
@@ -110,7 +109,7 @@ func TestClasslessDelegations(t *testing.T) {
 	}
 }
 
-// TestSystemZonesAreShownOnRequest: the advice in an error must work.
+// TestSystemZonesAreShownOnRequest: the advice of the error works.
 func TestSystemZonesAreShownOnRequest(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {

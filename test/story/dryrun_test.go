@@ -49,8 +49,8 @@ func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 	return answer.Plan, a
 }
 
-// TestADryRunIsTheChangeBeforeItIsMade: every operation that changes something shows
-// what it would do, changes nothing, and then does that, once.
+// TestADryRunIsTheChangeBeforeItIsMade: every operation that changes something shows in a dry run
+// what it would do and changes nothing. The call itself then does exactly that, once.
 func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -80,7 +80,7 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 				}
 				assert.NotEqual(t, change.Before, change.After, "%s", change.Field)
 				if change.Kind == "member" && len(a.Envelope.Result) > 1 {
-					continue // a record for each group, none of which shows the member
+					continue // one record for each group, and none of them shows the member
 				}
 				if planned.Effect == "removed" || change.Kind == "member" {
 					continue
@@ -95,8 +95,8 @@ func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
 	}
 }
 
-// TestWhatADryRunAnswers: refusals are those of the change, what is there already is no
-// change, and neither secrets nor limits are spent.
+// TestWhatADryRunAnswers: it is refused like the change, a value that is already set is no change,
+// and neither secrets nor limits are spent.
 func TestWhatADryRunAnswers(t *testing.T) {
 	const secret = "N0t-shown.4711"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

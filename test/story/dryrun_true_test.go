@@ -27,13 +27,13 @@ var withoutRights = map[string]directory.Rights{
 		directory.RightDeleteTree | directory.RightWriteDacl | directory.RightControlAccess,
 }
 
-// A verdict is what a dry run or a run has come to: a code, "" for a success.
+// A verdict is the result of a dry run or a run: an error code, or "" for a success.
 type verdict struct {
 	code string
-	open bool // the dry run says that a right is not known
+	open bool // the dry run says that it does not know whether a right exists
 }
 
-// codes are those of runs that fail where a check has.
+// codes are the codes of runs that fail where a check has.
 var codes = map[string]string{
 	"write_rights": "directory_denied", "delete_rights": "directory_denied", "other_rights": "directory_denied",
 	"password_policy": "policy",
@@ -57,10 +57,10 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	return v
 }
 
-// TestWhatADryRunSaysComesTrue: every operation that changes something, with the rights of the
-// gateway's account and without some of them. What a dry run calls possible succeeds, what it refuses
-// fails with the same code, and where a run is refused the dry run was, or said that the right is not
-// known.
+// TestWhatADryRunSaysComesTrue covers every operation that changes something, with all rights of
+// the gateway's account and without some of them. If the dry run calls it possible, it succeeds. If
+// the dry run refuses it, it fails with the same code. If a run is refused, the dry run was
+// refused, too, or said that it does not know the right.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestASetDropsADynamicValue: a value that is only removed is not made static.
+// TestASetDropsADynamicValue: removing a dynamic value does not make it static.
 func TestASetDropsADynamicValue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dyn.example.dns")
 	text := "@ IN SOA ns.dyn.example. admin.dyn.example. 1 900 600 86400 3600\n@ NS dc1.corp.example.\n" +
@@ -28,7 +28,8 @@ func TestASetDropsADynamicValue(t *testing.T) {
 	left := s.OK(set("host", "10.0.0.1"), http.StatusOK)
 	require.Equal(t, []any{"10.0.0.1"}, left["data"])
 
-	// Nor is one whose time to live differs from the others' and from the removed one's.
+	// The same holds for a value whose time to live differs from the others' and from the removed
+	// one's.
 	left = s.OK(set("times", "10.1.0.2", "10.1.0.3"), http.StatusOK)
 	require.Equal(t, []any{"10.1.0.2", "10.1.0.3"}, left["data"])
 	asked := set("times", "10.1.0.2", "10.1.0.3")

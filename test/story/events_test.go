@@ -17,8 +17,8 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// TestEventsOfCalls: the system's event log has an entry for each change that was made or
-// refused, none for reads and for what found nothing to do, and no secret.
+// TestEventsOfCalls: the system's event log has an entry for each change that was made or refused.
+// It has none for reads and for changes with nothing to do, and no secret.
 func TestEventsOfCalls(t *testing.T) {
 	var mu sync.Mutex
 	texts := map[string][]string{}

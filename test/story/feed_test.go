@@ -29,11 +29,11 @@ type event struct {
 	change
 }
 
-// follower reads a stream of changes as the specification says that clients do.
+// follower reads a stream of changes as the specification of server-sent events demands.
 type follower struct {
 	t      testing.TB
 	events chan event
-	last   atomic.Pointer[string] // the last id that was told; nil: none yet
+	last   atomic.Pointer[string] // the last id of the stream; nil: none yet
 	ended  chan struct{}
 	stop   context.CancelFunc
 }
@@ -102,7 +102,7 @@ func (f *follower) read(lines *bufio.Scanner) {
 		if len(data) > 0 {
 			e := event{ID: id, Name: name}
 			if json.Unmarshal([]byte(strings.Join(data, "\n")), &e.change) == nil {
-				e.change.RequestID = strings.Join(data, "\n") // of which tests compare the whole
+				e.change.RequestID = strings.Join(data, "\n") // tests compare it as a whole
 				f.events <- e
 			}
 		}
@@ -149,8 +149,8 @@ func setCity(s *systemtest.System, city string) string {
 	return a.Header.Get("X-Change-Id")
 }
 
-// TestTheStreamTellsWhatIsChanged: each change is an event with the record that the list
-// shows, in order, and who comes back with the last id misses nothing.
+// TestTheStreamTellsWhatIsChanged: each change is an event with the same record as in the list, in
+// order. A client that returns with the last id misses nothing.
 func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	before := setCity(s, "Rome")
@@ -192,7 +192,7 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 		first := again.next()
 		assert.Equal(t, before, first.change.ID)
 		again.stop()
-		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"}) // as browsers come back
+		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"}) // browsers come back like this
 		assert.Equal(t, made[0], again.next().change.ID)
 		again = follow(t, s.In(t), "", "", map[string]string{"Since": last})
 		assert.NotContains(t, made, again.next().change.ID)
@@ -214,8 +214,8 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	})
 }
 
-// TestThePollGoesForward: the list with Wait answers with what is new as soon as there is
-// something, and its cursor is that of the stream.
+// TestThePollGoesForward: the list with Wait answers as soon as there is something new, and its
+// cursor fits the stream.
 func TestThePollGoesForward(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	first := s.Do(listChanges(map[string]any{"Wait": 0}))
@@ -273,8 +273,8 @@ func idsOf(all []change) (ids []string) {
 	return ids
 }
 
-// TestTheFeedAfterARestart: positions outlive the gateway, and those of another store are
-// told from mistakes.
+// TestTheFeedAfterARestart: positions stay valid after a restart. The answer distinguishes a
+// position of another store from a malformed one.
 func TestTheFeedAfterARestart(t *testing.T) {
 	folder := t.TempDir()
 	file := "store.file=" + filepath.Join(folder, "state.db")
@@ -309,7 +309,6 @@ func TestTheFeedAfterARestart(t *testing.T) {
 	})
 }
 
-// TestTheFeedShowsOnlyWhatTheCallerMaySee.
 func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	all, limited := follow(t, s, "", "", nil), follow(t, s, systemtest.LimitedToken, "", nil)
@@ -324,8 +323,8 @@ func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
 }
 
-// TestStreamsAreLimited: one caller cannot take all places, and all of them together have
-// no more than the gateway gives.
+// TestStreamsAreLimited: one caller cannot take all places, and there are never more streams than
+// the gateway allows.
 func TestStreamsAreLimited(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tokens := []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.CorpToken, systemtest.ClassicToken}
@@ -338,7 +337,7 @@ func TestStreamsAreLimited(t *testing.T) {
 		open[token]++
 		one = f
 	}
-	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // its share; the last place
+	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one uses up its share, the other takes the last place
 		_, answer := tryFollow(t, s, token, "", nil)
 		assert.Equal(t, http.StatusTooManyRequests, answer.StatusCode, "%v", open)
 		assert.NotEmpty(t, answer.Header.Get("Retry-After"))
@@ -349,11 +348,11 @@ func TestStreamsAreLimited(t *testing.T) {
 		_, answer := tryFollow(t, s, systemtest.ClassicToken, "", nil)
 		return answer.StatusCode == http.StatusOK
 	}, systemtest.Patience, 10*time.Millisecond, "a place that is free is given")
-	setCity(s, "Rome") // and nobody is hindered by those who do not read
+	setCity(s, "Rome") // streams that nobody reads hinder nobody
 }
 
-// TestARevokedTokenFollowsNoMore: nothing that is changed after a token was revoked reaches
-// who has it, by stream or poll, and nothing of it is left when the gateway stops.
+// TestARevokedTokenFollowsNoMore: a client with a revoked token gets no later change, by stream or
+// poll. The gateway stops without leaving a stream behind.
 func TestARevokedTokenFollowsNoMore(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("revoked", func(t *testing.T) {
@@ -386,7 +385,7 @@ func TestARevokedTokenFollowsNoMore(t *testing.T) {
 		id = change("Bonn")
 		assert.Equal(t, id, other.next().change.ID, "others go on")
 		select {
-		case a := <-polled: // it may have come too late to wait
+		case a := <-polled: // the poll may have come too late to wait
 			assert.Equal(t, http.StatusUnauthorized, a.Status, "%s", a.Body)
 		case <-time.After(systemtest.Patience):
 			assert.Fail(t, "the poll goes on")

@@ -138,8 +138,8 @@ func TestListsOfGroups(t *testing.T) {
 	assert.Empty(t, names("/api/ADGroups?Recursive=false&OUPath="+url.QueryEscape(systemtest.GroupsOU)))
 }
 
-// TestNamesOfGroups: objects that are not groups, and groups by their common
-// name, are not found by name.
+// TestNamesOfGroups: a look-up by name finds neither objects that are not groups nor groups by
+// their common name.
 func TestNamesOfGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestAGroupIsRenamedCompletelyOrNotAtAll(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
-			const builtin = "CN=Builtin,DC=corp,DC=example" // common names stay there
+			const builtin = "CN=Builtin,DC=corp,DC=example" // groups there keep their common names
 			require.NoError(t, s.DC1().Move(context.Background(), "CN=Project Phoenix,"+systemtest.SecurityOU, builtin))
 			mark := sandboxtest.Mark{}
 			_, mark = sandboxtest.Since(s.World, mark)
@@ -203,7 +203,7 @@ func TestGroupsThatCannotBeRemoved(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, name := range []string{"Administrators", "Domain Admins", "Domain Users", "Guests", "Cert Publishers", "DnsAdmins"} {
 				a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(name, "/Remove")})
-				if name == "DnsAdmins" { // created by the DNS server, not by the system
+				if name == "DnsAdmins" { // the DNS server creates it, not the system
 					assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 					continue
 				}
@@ -315,8 +315,8 @@ func TestLimitsToNamedGroups(t *testing.T) {
 	assert.Equal(t, http.StatusOK, do(http.MethodGet, systemtest.GroupPath("Desk", ""), nil).Status)
 }
 
-// TestRenamingAGroupWhoseNamesDiffer: if account name and common name differ, a
-// rename makes them equal by changing only what differs.
+// TestRenamingAGroupWhoseNamesDiffer: if account name and common name differ, a rename makes them
+// equal and changes only the one that differs.
 func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -330,8 +330,7 @@ func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	assert.Len(t, members(s, "O'Reilly Readers"), 1)
 }
 
-// TestPlacesOfNewGroups: containers that cannot hold groups are rejected by the
-// directory, with a message.
+// TestPlacesOfNewGroups: if a container cannot hold groups, the directory refuses with a message.
 func TestPlacesOfNewGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// furtherNames are names of what samples change that the world does not show: where a zone is stored, and
-// other forms of a name.
+// furtherNames are names of changed objects that the world does not show: where a zone is stored,
+// and other forms of a name.
 var furtherNames = map[string][]string{
 	"bin.restore":        {"CN=Printer Operators Berlin,OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example"},
 	"lookupZone.create":  {"DC=sample.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example"},
@@ -29,16 +29,16 @@ var furtherNames = map[string][]string{
 	"recordSet.put":      {"WEB1.corp.example.", "web1"},
 }
 
-// changedBesides are attributes that a change of another object changes along with it, besides those of
-// the groups that a removed object was in: a protection is noted in the access list of the parent, and a
-// primary group has its members without naming them.
+// changedBesides are attributes that change together with another object, in addition to those of
+// the groups of a removed object. The access list of the parent has a protection, and a primary
+// group has members without naming them.
 var changedBesides = map[string]string{
 	"user.protect": "nTSecurityDescriptor", "group.protect": "nTSecurityDescriptor", "computer.protect": "nTSecurityDescriptor",
 	"user.primaryGroup": "member", "computer.primaryGroup": "member",
 	"ou.move": "nTSecurityDescriptor", "bin.restore": "member",
 }
 
-// besides reports whether an object was changed only along with what the sample of an operation is about.
+// besides reports whether an object changed only as a side effect of an operation.
 func besides(op *ops.Operation, object *sandboxtest.Changed) bool {
 	along := changedBesides[op.ID]
 	if op.Effect == ops.Delete && along == "" && !strings.HasPrefix(op.ID, "membership.") {
@@ -55,9 +55,9 @@ func besides(op *ops.Operation, object *sandboxtest.Changed) bool {
 
 func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name) + "/Details" }
 
-// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, the SID, the
-// distinguished name, the account, the UPN and the name of what it changed, as the directory and DNS have them
-// before it and after it.
+// TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished
+// name, account, UPN and name of the changed object, as they were before it and as they are after
+// it.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

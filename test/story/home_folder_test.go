@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestHomeFolders checks that the home folder, which has two names, and its drive are
-// two attributes, each of which is changed alone.
+// TestHomeFolders checks that the home folder, which has two names, and its drive are two
+// attributes that change independently.
 func TestHomeFolders(t *testing.T) {
 	const path, directory, drive = "HomeFolderPath", "HomeFolderDirectory", "HomeFolderDrive"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -99,7 +99,7 @@ func TestNeverExpiresWins(t *testing.T) {
 	}
 }
 
-// TestAChangeOfNothing: a request that leaves everything as it is succeeds and says so.
+// TestAChangeOfNothing: a request that changes no value succeeds and says so.
 func TestAChangeOfNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	guid := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)["guid"]
@@ -122,7 +122,7 @@ func TestAChangeOfNothing(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/dvlachos", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
-// TestEmptyValues: what was not filled in is not given, wherever that is harmless.
+// TestEmptyValues: an empty value counts as absent wherever that is harmless.
 func TestEmptyValues(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := map[string]any{"GroupDescription": "", "OUPath": "", "GroupScope": "", "GroupEmail": ""}

@@ -107,7 +107,7 @@ func TestWhatAKeyBelongsTo(t *testing.T) {
 	}
 }
 
-// TestGeneratedSecretsAreNotKept: the password of the first answer is in none that follows.
+// TestGeneratedSecretsAreNotKept: only the first answer has the password.
 func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	call := keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"}, "key-of-a-reset")
@@ -126,7 +126,7 @@ func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	assert.True(t, json.Valid(second.Body))
 }
 
-// TestManyCallsWithOneKey: one of them runs, the others are told so or get its answer.
+// TestManyCallsWithOneKey: one of them runs. The others are told so, or get its answer.
 func TestManyCallsWithOneKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}}, "key-of-many")

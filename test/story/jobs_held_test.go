@@ -46,9 +46,9 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 	return systemtest.NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = store }), file
 }
 
-// TestJobIsHeldByItsCallersLimits: items count against the hourly limits of who submitted
-// the job, and one that meets a limit waits and does not fail; and a credential that is
-// narrowed or revoked holds its job, before any further item.
+// TestJobIsHeldByItsCallersLimits: items count against the hourly limits of the caller that
+// submitted the job. An item that meets a limit waits and does not fail. A credential that is
+// narrowed or revoked holds its job before any further item.
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	t.Parallel()
 	three := 3

@@ -18,7 +18,7 @@ const (
 	retiredOU      = "OU=Retired,OU=Devices,OU=Corp,DC=corp,DC=example"
 )
 
-// byRule submits a job of what a rule finds, and returns its id.
+// byRule submits a job for the objects that a rule finds, and returns its id.
 func byRule(s *systemtest.System, path string, params map[string]any) string {
 	s.T.Helper()
 	return submitted(s, systemtest.Call{Method: http.MethodPost, Path: path, Params: params})
@@ -36,15 +36,15 @@ func staleAccounts(s *systemtest.System, path string, params map[string]any) map
 	return found
 }
 
-// byRuleCase is a rule, the path that lists what it finds, and what is done with it.
+// byRuleCase is a rule, the path that lists what it finds, and what the job does.
 type byRuleCase struct {
 	path, list string
 	rule, act  map[string]any
-	each       int // items of an account
+	each       int // items for each account
 }
 
 // TestAJobTreatsWhatARuleFinds: the dry run lists each account with its reason and date and changes
-// nothing, the run does what was shown, and the undo brings all of it back.
+// nothing. The run does what was shown, and the undo restores everything.
 func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 	for name, of := range map[string]byRuleCase{
 		"computers are disabled and moved": {
@@ -70,7 +70,7 @@ func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 	}
 }
 
-// try dry runs the job, runs it, and takes it back.
+// try makes a dry run of the job, runs it, and undoes it.
 func (of byRuleCase) try(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	expected := staleAccounts(s, of.list, of.rule)
@@ -130,7 +130,7 @@ func (of byRuleCase) try(t *testing.T) {
 	of.takeBack(s, id, ran, expected)
 }
 
-// takeBack looks at the result of the job and takes it back.
+// takeBack checks the result of the job and undoes it.
 func (of byRuleCase) takeBack(
 	s *systemtest.System, id string, ran map[string]any, expected map[string]map[string]any,
 ) {
@@ -149,7 +149,7 @@ func (of byRuleCase) takeBack(
 	}
 }
 
-// TestARuleThatFindsNothingIsDone: a job that runs every night has nothing to do most nights.
+// TestARuleThatFindsNothingIsDone: a nightly job has nothing to do most nights.
 func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -161,7 +161,7 @@ func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	assert.Empty(t, before.Compare(s.Snapshot()))
 }
 
-// TestRulesThatCannotBeMeant: each is refused before anything is submitted.
+// TestRulesThatCannotBeMeant are refused before anything is submitted.
 func TestRulesThatCannotBeMeant(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.maxItems=2")
 	for name, of := range map[string]struct {
@@ -200,7 +200,8 @@ func TestRulesThatCannotBeMeant(t *testing.T) {
 	assert.Empty(t, list.Envelope.Result)
 }
 
-// TestARuleFindsWhatItsCallerMayTreat: its scopes and limits hold for the list and for each item.
+// TestARuleFindsWhatItsCallerMayTreat: the caller's scopes and limits apply to the list and to each
+// item.
 func TestARuleFindsWhatItsCallerMayTreat(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	send := func(token, path string, params map[string]any) systemtest.Answer {

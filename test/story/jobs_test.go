@@ -30,7 +30,7 @@ const (
 	jsonLines = "application/x-ndjson"
 )
 
-// fast keeps jobs from waiting for their rate.
+// fast turns the rate limit of jobs off.
 const fast = "jobs.rate=0"
 
 // submit returns a request that submits a list.
@@ -101,8 +101,8 @@ func userField(s *systemtest.System, user, field string) any {
 	return a.Envelope.Result[0][field]
 }
 
-// TestJobFromASpreadsheet: a list is run, what failed is told by line, and the result has
-// the columns that were sent.
+// TestJobFromASpreadsheet: a list is run, failures are reported by line, and the result has the
+// columns that were sent.
 func TestJobFromASpreadsheet(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := "\ufeffUserName;Department;City;Id\r\nmwagner;Team 9;;a\r\nnobody.here;Sales;Rome;b\r\naschmidt;<clear>;Paris;c\r\nmwagner;Team 9;;d\r\n"
@@ -163,8 +163,8 @@ func get(t *testing.T, s *systemtest.System, path string) *http.Request {
 	return r
 }
 
-// TestJobWithMistakes: a list with mistakes is not run, and every one is told with its
-// place and never with its value.
+// TestJobWithMistakes: a list with mistakes is not run. Each mistake is reported with its place and
+// never with its value.
 func TestJobWithMistakes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -247,8 +247,8 @@ func TestJobWithMistakes(t *testing.T) {
 	assert.Equal(t, before, s.Snapshot())
 }
 
-// TestJobAfterALaterLine: an item runs after the ones that it names, also where the order of
-// the lines would have it run before them because both touch one object.
+// TestJobAfterALaterLine: an item runs after the items that it names, even if it stands before them
+// and both touch one object.
 func TestJobAfterALaterLine(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := `{"id":"u","operation":"user.create","parameters":{"UserName":"rafter","OUPath":"OU=After,DC=corp,DC=example"},"after":["o"]}
@@ -273,8 +273,8 @@ func TestJobLeavesOutMistakes(t *testing.T) {
 	assert.NotEqual(t, "Rome", userField(s, "mwagner", "city"))
 }
 
-// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are
-// made in the order in which they need each other, whatever runs at the same time.
+// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are created
+// in the order that they need, however many items run at once.
 func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	var list strings.Builder
@@ -310,9 +310,8 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOrderAroundWhatIsLeftOut: items of one object keep their order when the list is tried
-// again, and the reverse one when it is taken back, although those between them have no part
-// in that.
+// TestOrderAroundWhatIsLeftOut: items of one object keep their order when the list is tried again,
+// and the reverse order when it is undone. Items between them that are left out make no difference.
 func TestOrderAroundWhatIsLeftOut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	const each = 20
@@ -351,7 +350,7 @@ func TestOrderAroundWhatIsLeftOut(t *testing.T) {
 	cities(nil, "all is taken back")
 }
 
-// TestJobIsPlannedFirst: a dry run changes nothing, and what Start makes is what it showed.
+// TestJobIsPlannedFirst: a dry run changes nothing, and Start then does what it showed.
 func TestJobIsPlannedFirst(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -378,7 +377,7 @@ func TestJobIsPlannedFirst(t *testing.T) {
 	assert.Equal(t, 3.0, reached(s, checked, "cancelled")["notRun"])
 }
 
-// TestJobStops: after so many failures, and then what failed is tried again.
+// TestJobStops after the given number of failures; the failed items are then tried again.
 func TestJobStops(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=1")
 	var list strings.Builder
@@ -404,7 +403,7 @@ func TestJobStops(t *testing.T) {
 	assert.Equal(t, "job_state", none.Envelope.Error.Code)
 }
 
-// TestJobIsPaused, goes on and is cancelled.
+// TestJobIsPaused: a job is paused, resumed and cancelled.
 func TestJobIsPaused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=20")
 	var list strings.Builder
@@ -435,7 +434,7 @@ func TestJobIsPaused(t *testing.T) {
 	assert.Equal(t, "job_state", a.Envelope.Error.Code)
 }
 
-// TestJobsOfOthers are not shown, but to who may read operations.
+// TestJobsOfOthers are shown only to callers that may read operations.
 func TestJobsOfOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	id := submitted(s, submit(csvMedia, "UserName\nmwagner\n", "Operation", "user.unlock").As(systemtest.CorpToken))
@@ -451,7 +450,7 @@ func TestJobsOfOthers(t *testing.T) {
 	assert.Equal(t, []any{id}, column(listed.Envelope.Result, "id"))
 }
 
-// TestJobIsSubmittedOnce: a submission that is repeated with its key makes one job.
+// TestJobIsSubmittedOnce: a submission that is repeated with its key creates one job.
 func TestJobIsSubmittedOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	call := func(list string) systemtest.Answer {
@@ -466,8 +465,8 @@ func TestJobIsSubmittedOnce(t *testing.T) {
 	assert.Equal(t, "key_reused", call("UserName,City\nmwagner,Oslo\n").Envelope.Error.Code)
 }
 
-// TestJobWithSecrets: given ones are sealed and never told, generated ones can be opened by
-// whoever has the key, once.
+// TestJobWithSecrets: given secrets are sealed and never shown; generated ones can be opened once,
+// with the key.
 func TestJobWithSecrets(t *testing.T) {
 	folder := t.TempDir()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.secrets=sealed", "store.file="+filepath.Join(folder, "state.db"))
@@ -509,7 +508,7 @@ func TestProgressOfAJob(t *testing.T) {
 	at := func(wait time.Duration) string { return time.Now().Add(wait).UTC().Format(time.RFC3339Nano) }
 	later := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(time.Hour)))
 	held := reached(s, later, "held")
-	for ; held["why"] == nil; held = reached(s, later, "held") { // nobody has looked at it yet
+	for ; held["why"] == nil; held = reached(s, later, "held") { // nothing has tried to begin it yet
 	}
 	assert.Equal(t, "notBefore", held["why"])
 	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(2*time.Second)))

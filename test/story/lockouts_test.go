@@ -19,12 +19,12 @@ const annasLockouts = "/api/ADUser/" + systemtest.SampleUser + "/Lockouts"
 func lockOut(s *systemtest.System, source string) {
 	dc, ctx := s.World.Directory.DCs()[0], directory.WithSource(s.T.Context(), source)
 	for range 20 {
-		_ = dc.Logon(ctx, systemtest.SampleUser, "not it") // counts, and fails
+		_ = dc.Logon(ctx, systemtest.SampleUser, "not it") // counts as a failed logon
 	}
 }
 
-// TestWhereAnAccountWasLockedOut: by the log, by what the controllers count without the right to read
-// it, and in the state of the logon.
+// TestWhereAnAccountWasLockedOut: from the event log, from the counters of the controllers if the
+// log cannot be read, and in the logon state.
 func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	state := "/api/ADUser/" + systemtest.SampleUser + "/LogonState"
@@ -67,7 +67,7 @@ func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s.Rejects(asking, http.StatusBadRequest, "invalid_request")
 }
 
-// TestALockoutAtSignInComesFromTheGateway: it is the computer that checks the password.
+// TestALockoutAtSignInComesFromTheGateway, because its computer checks the password.
 func TestALockoutAtSignInComesFromTheGateway(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for range 20 {

@@ -46,8 +46,8 @@ func newGroup(s *systemtest.System, name, scope string) string {
 	return "CN=" + name + "," + systemtest.SecurityOU
 }
 
-// TestMembersOfEveryClassByEveryName: a group gets members of all classes, named in all ways,
-// in one change that one undo takes back.
+// TestMembersOfEveryClassByEveryName: one change adds members of all classes, named in all ways,
+// and one undo removes them.
 func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := newGroup(s, "Mixed", "Domain_Local")
@@ -87,7 +87,7 @@ func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestExactlyTheseMembers: what is missing is added and what is too much removed, together.
+// TestExactlyTheseMembers: one change adds the missing members and removes the others.
 func TestExactlyTheseMembers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	newGroup(s, "Exact", "Global")
@@ -116,12 +116,12 @@ func TestExactlyTheseMembers(t *testing.T) {
 	same := s.Do(membersCall(http.MethodPut, "Exact", []string{"lweber", "fs1"}))
 	assert.Equal(t, "The group 'Exact' has exactly these members already; nothing was changed.", same.Envelope.Output, "%s", same.Body)
 
-	// One undo takes back both.
+	// One undo reverts both.
 	undone := s.Do(undoChange(made.Header.Get("X-Change-Id"), nil))
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// What was changed since is not undone.
+	// An undo refuses members that were changed since.
 	made = s.Do(membersCall(http.MethodPost, "Exact", "FS1$"))
 	s.OK(membersCall(http.MethodDelete, "Exact", "FS1"), http.StatusOK)
 	s.Rejects(undoChange(made.Header.Get("X-Change-Id"), nil), http.StatusPreconditionFailed, "drifted")
@@ -133,7 +133,7 @@ func TestExactlyTheseMembers(t *testing.T) {
 	assert.Empty(t, members(s, "Exact"))
 }
 
-// TestNoMemberIsChangedWhenOneCannotBe, and all that are wrong are named.
+// TestNoMemberIsChangedWhenOneCannotBe, and the answer names all wrong members.
 func TestNoMemberIsChangedWhenOneCannotBe(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -175,13 +175,13 @@ func TestNoMemberIsChangedWhenOneCannotBe(t *testing.T) {
 	}
 }
 
-// TestLimitsAndGuardsOfMembers hold for each of them.
+// TestLimitsAndGuardsOfMembers: limits and guards apply to each member.
 func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=2")
 	nikos := "CN=Nikos Ioannidis,OU=Finance,OU=Athens," + systemtest.StaffOU
 	as := func(token string, c systemtest.Call) systemtest.Call { c.Token = token; return c }
 
-	// Guards: of the group and of the member.
+	// The guards of the group and of the member.
 	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Server Admins", "aschmidt")), http.StatusForbidden, "forbidden")
 	a := s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt,adm.beate,DC1$")), http.StatusForbidden, "forbidden")
 	assert.Contains(t, string(a.Body), "CN=Beate Betrieb")
@@ -189,7 +189,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s.OK(membersCall(http.MethodPost, "Project Phoenix", "adm.beate"), http.StatusCreated)
 	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodDelete, "Project Phoenix", "adm.beate")), http.StatusForbidden, "forbidden")
 
-	// Limits: by its own text, as a name, of groups, and of what is there.
+	// Limits apply to the member as named, to the group, and to the members that it has.
 	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt")), http.StatusNotFound, "not_found")
 	a = s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Help Desk", "aschmidt,nioannidis,Project Phoenix,nobody")), http.StatusUnprocessableEntity, "unprocessable")
 	assert.Equal(t, 3, strings.Count(string(a.Body), "was not found within the limits of this credential"), "%s", a.Body)
@@ -199,7 +199,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s.OK(as(systemtest.DeskToken, membersCall(http.MethodPut, "Help Desk", []string{})), http.StatusOK)
 	assert.Equal(t, []string{nikos}, members(s, "Help Desk"), "what lies outside is not touched")
 
-	// Bounds: of what is removed, except by an undo.
+	// One request removes a limited number of members; an undo may remove more.
 	added := s.Do(membersCall(http.MethodPut, "Help Desk", "aschmidt,lweber,FS1$"))
 	require.Equal(t, http.StatusOK, added.Status, "%s", added.Body)
 	a = s.Rejects(membersCall(http.MethodPut, "Help Desk", []string{}), http.StatusConflict, "too_many")

@@ -66,7 +66,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	}
 	assert.Contains(t, groupsOf(s, systemtest.SampleUser, ""), "Help Desk: direct")
 
-	// Repeated: nothing changes.
+	// A repetition changes nothing.
 	before := s.Snapshot()
 	again := s.Do(systemtest.Call{Method: http.MethodPost, Path: path})
 	assert.Equal(t, http.StatusOK, again.Status, "%s", again.Body)
@@ -74,7 +74,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Equal(t, a.Envelope.Result, again.Envelope.Result)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// Removed, twice.
+	// Removed twice.
 	gone := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
 	assert.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
 	assert.Equal(t, "The user 'aschmidt' was removed from the group 'Help Desk'.", gone.Envelope.Output)
@@ -208,7 +208,7 @@ func TestNestingRules(t *testing.T) {
 				assert.Equal(t, []string{c.code, c.rule, "none"}, []string{a.Envelope.Error.DirectoryCode, a.Envelope.Output, a.Envelope.Error.Outcome})
 			}
 
-			// Into itself, and cycles of two and three.
+			// A group cannot join itself, nor close a cycle of two or three.
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G1", "G2")}, http.StatusCreated)
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G2", "Help Desk")}, http.StatusCreated)
 			for _, c := range []struct{ child, parent, says string }{
@@ -328,8 +328,8 @@ func TestLimitsOfMembership(t *testing.T) {
 	assert.Empty(t, s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Group/All", Token: systemtest.LimitedToken}).Envelope.Result)
 }
 
-// TestMembersThatCannotBeResolvedAreNoObstacle: listing the members of a group
-// would fail if one cannot be resolved (facts E23), so no script does.
+// TestMembersThatCannotBeResolvedAreNoObstacle: listing the members of a group fails if one of them
+// cannot be resolved (facts E23), so no script does it.
 func TestMembersThatCannotBeResolvedAreNoObstacle(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const foreign = "CN=S-1-5-21-1-2-3-1000,CN=ForeignSecurityPrincipals,DC=corp,DC=example"

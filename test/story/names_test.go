@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestANameIsUniqueAmongSiblings: an OU, a user, a group and a computer in one place
-// have different names, although their distinguished names would differ anyway.
+// TestANameIsUniqueAmongSiblings: an OU, a user, a group and a computer in one container need
+// different names, although their distinguished names would differ anyway.
 func TestANameIsUniqueAmongSiblings(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const root = "DC=corp,DC=example"
@@ -86,7 +86,7 @@ func TestWidthAndKanaAreOneName(t *testing.T) {
 	s.Rejects(systemtest.CreateOU("Ｖertrieb", systemtest.EmptyOU), http.StatusConflict, "conflict")
 }
 
-// TestSymbolsOfPasswords: the complexity rule counts the symbols of its list only.
+// TestSymbolsOfPasswords: the complexity rule counts only the symbols of its list.
 func TestSymbolsOfPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/ADUser/pwsp", nil)

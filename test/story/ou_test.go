@@ -1,6 +1,6 @@
-// Package story follows users, groups, memberships, OUs, computers and DNS
-// records through every endpoint about them, from creation to removal, with
-// their rules, limits and failures. Each change is read back by a second route.
+// Package story follows users, groups, memberships, OUs, computers and DNS records through all
+// their endpoints, from creation to removal, with their rules, limits and failures. Each change is
+// read back by a second route.
 package story
 
 import (
@@ -217,7 +217,7 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.Envelope.Output, "CN=tree.user,"+root)
 
-	// The groups in it stay as guarded as they are by themselves.
+	// Its groups stay as guarded as they were.
 	group := "CN=tree group 1,OU=Inner," + root
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.GroupToken), http.StatusForbidden, "limit")
 	assert.NotContains(t, a.Envelope.Output, group)
@@ -251,7 +251,8 @@ func TestHalfAProtection(t *testing.T) {
 	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	a := s.Rejects(systemtest.RemoveOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
-	// An inherited Deny stays: the half of the protection is made whole, which is reported.
+	// An inherited Deny stays. The missing half of the protection is restored, and the answer says
+	// so.
 	s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 	a = s.Do(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"))
 	assert.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -278,14 +279,14 @@ func TestCreatingAnOUWhoseAccessListsAreHidden(t *testing.T) {
 			assert.Equal(t, "OUDestinationPath", systemtest.FirstField(a))
 			assert.Empty(t, start.Compare(s.Snapshot()), "the OU was removed again")
 
-			// Where it cannot be removed, it is named.
+			// If it cannot be removed, the error names it.
 			s.DenyEveryone(systemtest.EmptyOU, directory.RightDelete|directory.RightDeleteChild, true)
 			a = s.Do(create)
 			require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
 			assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 			assert.Equal(t, "This remains: OU=Hidden,"+systemtest.EmptyOU, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message)
 
-			// An OU that was there before is not taken for the new one.
+			// An OU that existed before is not mistaken for the new one.
 			s.Rejects(create, http.StatusConflict, "conflict")
 			s.OK(systemtest.ReadOU("OU=Hidden,"+systemtest.EmptyOU), http.StatusOK)
 		})
@@ -315,8 +316,8 @@ func TestATreeWithAControllerIsNotRemoved(t *testing.T) {
 	}
 }
 
-// TestFailedChangesAreUndone: if a late step of a change fails, everything is as
-// before, protection included.
+// TestFailedChangesAreUndone: if a late step of a change fails, everything is as before, including
+// protections.
 func TestFailedChangesAreUndone(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {

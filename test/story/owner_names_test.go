@@ -33,7 +33,7 @@ ns1.sub               IN A   10.1.0.3
 sub.field.example     IN NS  ns1.other.example.
 `
 
-// fieldWorld has the zone field.example, on servers that read names in one way.
+// fieldWorld has the zone field.example on servers that read such names in the given way.
 func fieldWorld(t *testing.T, way zones.Reading) sandbox.Options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "field.example.zone")
@@ -41,7 +41,7 @@ func fieldWorld(t *testing.T, way zones.Reading) sandbox.Options {
 	return sandbox.Options{Zones: []string{file}, Reads: func(zones.Op) zones.Reading { return way }}
 }
 
-// readings are the ways in which servers may read a name that ends with that of its zone.
+// readings are the ways in which a server may read a name that ends with the name of its zone.
 var readings = map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses}
 
 // since returns the difference to an earlier state of the DNS servers.
@@ -49,7 +49,7 @@ func since(s *systemtest.System, before zonestest.Snapshot) []string {
 	return zonestest.Compare(before, zonestest.Take(s.World.DNS))
 }
 
-// A doubled name of a domain controller is no way round the guard of its records.
+// A doubled name of a domain controller does not get past the guard of its records.
 func TestADoubledNameOfAControllerIsGuarded(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestADoubledNameOfAControllerIsGuarded(t *testing.T) {
 	}
 }
 
-// What is removed is what was named, also where a name ends with that of its zone: each
-// record can be named as lists show it, and one that could be either is refused.
+// A removal removes exactly the named record, even if its name ends with the name of the zone. Each
+// record can be named as lists show it; a name that could mean two records is refused.
 func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.Status)
 			names := map[string]string{}
 			for _, record := range a.Envelope.Result {
-				names[systemtest.Text(record["data"])] = systemtest.Text(record["name"]) // of two with the same text the latter
+				names[systemtest.Text(record["data"])] = systemtest.Text(record["name"]) // of two with the same text, the second
 			}
 			require.Equal(t, map[string]string{"short": "test", "nested": "test.field.example.field.example.", "alone": "only.field.example.field.example.", "same": "both.field.example.field.example."}, names)
 			assert.Equal(t, http.StatusConflict, remove("only.field.example").Status)
@@ -151,7 +151,7 @@ func TestADelegationOfADoubledName(t *testing.T) {
 	}
 }
 
-// A server that makes a change at another name than the one that was sent has it taken back.
+// If a server makes a change at another name than the one sent, the change is undone.
 func TestAChangeAtAnotherNameIsTakenBack(t *testing.T) {
 	world := fieldWorld(t, zones.Strips)
 	misread := zones.OpConnect

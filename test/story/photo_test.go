@@ -24,7 +24,7 @@ import (
 
 const annasPhoto = "/api/ADUser/" + systemtest.SampleUser + "/Photo"
 
-// portrait returns a picture of so many pixels squared.
+// portrait returns a square picture of edge pixels.
 func portrait(edge int, of color.Color) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, edge, edge))
 	for i := range edge * edge {
@@ -58,8 +58,8 @@ func storedPhoto(s *systemtest.System) []byte {
 	return data
 }
 
-// TestAPhotoIsStoredSmall: whatever is sent, in base64 or as the body, the directory gets a JPEG of at
-// most 10 kB, and the same is read back.
+// TestAPhotoIsStoredSmall: from any input, in base64 or as the body, the directory gets a JPEG of
+// at most 10 kB, and reads return the same.
 func TestAPhotoIsStoredSmall(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	assert.Nil(t, s.Record(s.Get(annasPhoto))["photo"], "she has none yet")
@@ -105,8 +105,8 @@ func TestAPhotoIsStoredSmall(t *testing.T) {
 	}
 }
 
-// TestAPhotoIsBroughtBackByteForByte by an undo, also one that another program has stored and that is
-// larger than those that are stored here.
+// TestAPhotoIsBroughtBackByteForByte by an undo, even if another program stored it and it is larger
+// than the gateway stores.
 func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	from := rand.New(rand.NewPCG(3, 4))
@@ -134,8 +134,8 @@ func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeShownAsAPhotoIsNot: what is stored and is neither a JPEG nor a PNG stays in the
-// directory.
+// TestWhatCannotBeShownAsAPhotoIsNot: stored bytes that are neither a JPEG nor a PNG stay in the
+// directory and are not shown.
 func TestWhatCannotBeShownAsAPhotoIsNot(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Get("/api/ADUser/paula/Photo")
@@ -144,7 +144,7 @@ func TestWhatCannotBeShownAsAPhotoIsNot(t *testing.T) {
 	assert.Equal(t, "photo_unreadable", string(a.Envelope.Warnings[0].Code))
 }
 
-// TestNoPhotoIsInLogs nor in plans, the history and the audit: they say its size and its hash.
+// TestNoPhotoIsInLogs, in plans, in the history or in the audit: they have its size and hash.
 func TestNoPhotoIsInLogs(t *testing.T) {
 	folder := t.TempDir()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+filepath.Join(folder, "audit.jsonl"))
@@ -170,7 +170,7 @@ func TestNoPhotoIsInLogs(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(audit), ` bytes"},"after"`), "%s", audit)
 }
 
-// TestWhatIsNoPhotoIsRefused, with the limits.
+// TestWhatIsNoPhotoIsRefused, and so is one beyond the limits.
 func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAPlanThatSomebodyElseHasMadeTrue: a plan whose values are set already is refused with
-// the fields that are so, not as if its object were gone.
+// TestAPlanThatSomebodyElseHasMadeTrue: if the values of a plan are already set, the refusal names
+// these fields. It does not say that the object is gone.
 func TestAPlanThatSomebodyElseHasMadeTrue(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	compared := 0

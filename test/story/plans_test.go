@@ -18,7 +18,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// applying returns the call that applies a plan of it.
+// applying returns the call that applies plan p of c.
 func applying(c systemtest.Call, p plan) systemtest.Call {
 	params := map[string]any{"PlanId": p.ID}
 	maps.Copy(params, c.Params)
@@ -41,8 +41,8 @@ func update(user string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: params}
 }
 
-// TestEveryOperationAppliesItsPlan: every operation that changes something makes the change
-// that its dry run has shown, once, and the plan and the history name each other.
+// TestEveryOperationAppliesItsPlan: every operation that changes something makes the change that
+// its dry run has shown, once. The plan and the history name each other.
 func TestEveryOperationAppliesItsPlan(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -141,12 +141,12 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 	}
 	fields := applying(change, p)
 	fields.Params["ShowFields"] = "username"
-	s.OK(fields, http.StatusOK) // what the answer shows is no part of the plan
+	s.OK(fields, http.StatusOK) // the shown fields are not part of the plan
 	assert.Equal(t, "used", planned(s, p.ID).State)
 	s.Rejects(applying(change, p), http.StatusConflict, "plan_used")
 }
 
-// TestPlansOutsideTheLimitsAreNotKnown, whatever else the credential may.
+// TestPlansOutsideTheLimitsAreNotKnown, whatever else the credential may do.
 func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
 	outside := update("dvlachos", map[string]any{"Department": "Quality", "Manager": "aschmidt"})
@@ -179,7 +179,7 @@ func TestARemovalOfMoreThanWasShown(t *testing.T) {
 	assert.Equal(t, "records", systemtest.FirstField(a))
 }
 
-// TestAKeyOfAnUndoIsForOneChange: what is undone is part of the call.
+// TestAKeyOfAnUndoIsForOneChange: the undone change is part of the call.
 func TestAKeyOfAnUndoIsForOneChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	first := s.Do(update("aschmidt", map[string]any{"Department": "A"})).Header.Get("X-Change-Id")
@@ -204,8 +204,8 @@ func TestAPlanWithoutChanges(t *testing.T) {
 	s.Rejects(applying(disable, disabling), http.StatusPreconditionFailed, "drifted")
 }
 
-// TestAPlanOfAnotherCredential: with plans.otherCaller, who may make the change may apply
-// the plan of another.
+// TestAPlanOfAnotherCredential: with plans.otherCaller, a caller that may make the change may apply
+// another caller's plan.
 func TestAPlanOfAnotherCredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
 	change := update("aschmidt", map[string]any{"Department": "Quality"})
@@ -215,7 +215,7 @@ func TestAPlanOfAnotherCredential(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
-// onlyOne makes calls at once, of which one must succeed and the others must be refused.
+// onlyOne makes simultaneous calls. One must succeed; the others must be refused.
 func onlyOne(t *testing.T, callers, refused int, call func(i int) systemtest.Answer) {
 	t.Helper()
 	var calls sync.WaitGroup
@@ -244,8 +244,8 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
-// TestAPlanHoldsOrNothingIsChanged: a model of the values of a user, in which others
-// change any of them between plan and application.
+// TestAPlanHoldsOrNothingIsChanged: a model of the values of a user. Others change some of them
+// between plan and application.
 func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	const seed, steps = 22, 60
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -300,8 +300,8 @@ func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	assert.NotZero(t, drifted)
 }
 
-// TestThePlanOfARenamedComputerHasAllItsNames: the DNS name and the service principal names
-// that are changed along with the account are shown, too.
+// TestThePlanOfARenamedComputerHasAllItsNames: it also shows the DNS name and the service principal
+// names, which change together with the account.
 func TestThePlanOfARenamedComputerHasAllItsNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	rename := systemtest.RenameComputer("WEB1", "WEB9")

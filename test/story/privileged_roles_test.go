@@ -24,7 +24,8 @@ const (
 	limitsName   = "limits of credentials name it"
 )
 
-// withRoles starts a system whose pages give roles to the groups of the sandbox, and more roles.
+// withRoles starts a system whose pages give roles to the groups of the sandbox, plus the given
+// roles.
 func withRoles(t *testing.T, credentials authn.Authenticator, more ...signin.Role) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
@@ -46,8 +47,8 @@ func remove(path string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodDelete, Path: path}
 }
 
-// TestGroupsThatGiveRoles: who changes a group that a role names, one that is nested in it or
-// one of its members, gives rights at the gateway.
+// TestGroupsThatGiveRoles: a change of a group that a role names, of a group nested in it, or of
+// one of its members gives rights at the gateway.
 func TestGroupsThatGiveRoles(t *testing.T) {
 	s := withRoles(t, nil)
 	s.OK(post(systemtest.GroupPath("inner", "/Security"), "OUPath", systemtest.SecurityOU), http.StatusCreated)
@@ -88,7 +89,7 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 	needsPrivilege(s, systemtest.RenameOU(administrationOU, "Renamed"), "guarded objects lie below it")
 }
 
-// TestRolesComeBackFromTheBin: a member that is restored is a member again, and so is a group.
+// TestRolesComeBackFromTheBin: a restored member is a member again, and so is a restored group.
 func TestRolesComeBackFromTheBin(t *testing.T) {
 	s := withRoles(t, nil)
 	guid := func(path string) string {
@@ -111,7 +112,7 @@ func TestAPrimaryGroupGivesARole(t *testing.T) {
 	needsPrivilege(s, put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword), gatewayUsers)
 }
 
-// TestARoleForEverybody gives nothing that somebody lacks: the accounts stay as they are.
+// TestARoleForEverybody gives nobody new rights, so the accounts are not guarded.
 func TestARoleForEverybody(t *testing.T) {
 	everybody, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -122,8 +123,8 @@ func TestARoleForEverybody(t *testing.T) {
 	}
 }
 
-// TestGroupsThatLimitsName: what a credential may change follows from the groups that its
-// limits name. Tokens that are made while the gateway runs count from then on.
+// TestGroupsThatLimitsName: the groups that the limits of a credential name decide what it may
+// change. Tokens made while the gateway runs count, too.
 func TestGroupsThatLimitsName(t *testing.T) {
 	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
 	require.NoError(t, file.Edit(context.Background(), func(*authn.Document) error { return nil }))
@@ -151,6 +152,6 @@ func TestGroupsThatLimitsName(t *testing.T) {
 	s.OK(put(systemtest.GroupPath("other", "/Rename/"+"Project Phoenix")), http.StatusOK)
 	s.Rejects(join.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	s.OK(join.As(token), http.StatusCreated)
-	// Its members have no rights by it.
+	// Membership gives its members no rights.
 	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
 }

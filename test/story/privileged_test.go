@@ -18,8 +18,8 @@ const (
 	administrationOU = "OU=Administration,OU=Corp,DC=corp,DC=example"
 )
 
-// needsPrivilege sends changes with every scope but privileged: they are refused for a
-// reason, and with it they are not.
+// needsPrivilege sends changes with every scope but privileged, which must be refused for the given
+// reason, and then with it.
 func needsPrivilege(s *systemtest.System, c systemtest.Call, why string) {
 	s.T.Helper()
 	a := s.Rejects(c.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
@@ -45,8 +45,8 @@ func withParams(method, path string, pairs []string) systemtest.Call {
 	return c
 }
 
-// TestGroupsThatLeadToTheDomain: groups that AdminSDHolder does not know, the groups of
-// the gateway itself, what is nested in them and who is in them at that moment.
+// TestGroupsThatLeadToTheDomain: groups that AdminSDHolder does not know, groups of the gateway
+// itself, groups nested in them, and their present members.
 func TestGroupsThatLeadToTheDomain(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Account: engine.Account{Domain: "CORP", User: "svc-adgateway", Machine: "FS1"}})
 	for _, group := range []string{"adgateway-rights", "adgateway-hosts", "outer", "inner"} {
@@ -66,7 +66,7 @@ func TestGroupsThatLeadToTheDomain(t *testing.T) {
 	}
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Project Phoenix")).As(systemtest.PlainToken), http.StatusCreated)
 
-	// Who is in one is guarded from that moment on, without adminCount.
+	// A new member is guarded at once, without adminCount.
 	reset := put("/api/ADUser/"+systemtest.SampleUser+"/ResetPassword", "newPassword", systemtest.GoodPassword)
 	s.OK(reset.As(systemtest.PlainToken), http.StatusOK)
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "inner")), http.StatusCreated)
@@ -76,20 +76,19 @@ func TestGroupsThatLeadToTheDomain(t *testing.T) {
 	s.SetAttribute(systemtest.SampleUserDN, "adminCount") // the directory sets it within an hour
 	needsPrivilege(s, reset, "Domain Admins")
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "Domain Admins")
-	// By the primary group, which memberOf omits.
+	// A membership by the primary group, which memberOf omits.
 	s.SetAttribute(systemtest.SampleUserDN, "primaryGroupID", 512)
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "Domain Admins")
 }
 
-// TestGuardedGroupsThatAreSet: limits.guardedGroups takes the place of what the
-// memberships say.
+// TestGuardedGroupsThatAreSet: limits.guardedGroups replaces what the gateway finds by memberships.
 func TestGuardedGroupsThatAreSet(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.guardedGroups=[VPN Users]")
 	needsPrivilege(s, post(systemtest.UserInGroupPath("jmueller", "VPN Users")), "rights of the gateway")
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "rights of the gateway")
 }
 
-// TestTheGatewaysOwnAccount is guarded whatever kind of account it is.
+// TestTheGatewaysOwnAccount is guarded, whatever kind of account it is.
 func TestTheGatewaysOwnAccount(t *testing.T) {
 	for name, account := range map[string]engine.Account{
 		"user":            {Domain: "CORP", User: "svc-adgateway", Machine: "GW1"},
@@ -125,8 +124,8 @@ func TestTheGatewaysOwnAccount(t *testing.T) {
 	}
 }
 
-// TestTreesAndPlacesThatAreGuarded: moving or renaming what holds guarded objects, and
-// putting anything below OU=Domain Controllers.
+// TestTreesAndPlacesThatAreGuarded: nobody without privileged moves or renames a container of
+// guarded objects, or puts anything below OU=Domain Controllers.
 func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	needsPrivilege(s, systemtest.MoveOU(systemtest.CorpOU, controllersOU), "below it")
@@ -144,7 +143,7 @@ func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 	s.OK(systemtest.RenameOU(systemtest.LimitedOU, "Ordinary people").As(systemtest.PlainToken), http.StatusOK)
 }
 
-// TestGuardedNamesInDNS: names by which domain controllers and proxies are found.
+// TestGuardedNamesInDNS: the names by which clients find domain controllers and proxies.
 func TestGuardedNamesInDNS(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	cname := func(method, name, target, zone string) systemtest.Call {
@@ -178,7 +177,8 @@ func TestGuardedNamesInDNS(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken}, http.StatusOK)
 }
 
-// TestNamesThatSpeakForGuardedNames are guarded as those, whatever their records are for and however they are written.
+// TestNamesThatSpeakForGuardedNames are guarded like these, whatever their records are for and
+// however they are written.
 func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
 	const zone = "corp.example"
@@ -203,7 +203,7 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	needsPrivilege(s, post("/api/DnsLookupZone/_acme-challenge.dc1.corp.example"), "it speaks for the name behind it")
 	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "_mta-sts.dc2", "NameServer", "ns.example.net", "IP_Address", "10.0.0.9"), "it speaks for the name behind it")
 
-	// An undo and an item of a job are made with the rights of their caller.
+	// An undo and an item of a job have the rights of their caller.
 	made := s.Do(text("_dnsauth.dc2"))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 	needsPrivilege(s, undoChange(made.Header.Get("X-Change-Id"), nil), "'dc2.corp.example', and it is the name of a domain controller")

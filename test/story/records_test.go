@@ -16,7 +16,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// with returns parameters with others set, from names and values in turn.
+// with returns a copy of parameters with others set, from names and values in turn.
 func with(params map[string]any, more ...any) map[string]any {
 	all := maps.Clone(params)
 	for i := 0; i+1 < len(more); i += 2 {
@@ -25,8 +25,8 @@ func with(params map[string]any, more ...any) map[string]any {
 	return all
 }
 
-// TestTheLifeOfARecord takes a record of each type through its life: created, there
-// already, beside another value, changed, removed; and refused where it may not be.
+// TestTheLifeOfARecord takes a record of each type through its life: created, created again, next
+// to another value, changed, removed. It is refused where the type is not allowed.
 func TestTheLifeOfARecord(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, kind := range schema.RecordTypes {
@@ -59,11 +59,11 @@ func TestTheLifeOfARecord(t *testing.T) {
 			} else {
 				s.OK(call(http.MethodPost, other), http.StatusCreated)
 				assert.Len(t, data(), 2)
-				s.Rejects(call(http.MethodPut, change), 409, "conflict") // its sibling has the value
+				s.Rejects(call(http.MethodPut, change), 409, "conflict") // another record has the value
 				s.OK(call(http.MethodDelete, other), http.StatusOK)
 			}
 			assert.Len(t, data(), 1)
-			s.Rejects(call(http.MethodPut, one), 400, "invalid_request") // nothing new is given
+			s.Rejects(call(http.MethodPut, one), 400, "invalid_request") // no new value is given
 			s.OK(call(http.MethodPut, with(one, "TimeToLive", 120)), http.StatusOK)
 			s.OK(call(http.MethodPut, change), http.StatusOK)
 			s.Rejects(call(http.MethodGet, one), 404, "not_found")
@@ -96,8 +96,8 @@ func TestTheLifeOfARecord(t *testing.T) {
 	}
 }
 
-// TestASetIsWhatWasPut compares sets of records with a model while they are put, read and
-// removed in a random order.
+// TestASetIsWhatWasPut compares sets of records with a model while it puts, reads and removes them
+// in a random order.
 func TestASetIsWhatWasPut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	values := map[string][]string{
@@ -144,8 +144,8 @@ func TestASetIsWhatWasPut(t *testing.T) {
 	}
 }
 
-// TestPTRRecordsGoWithAddresses: a PTR record comes and goes with an address, and what
-// hinders it is found before anything is changed.
+// TestPTRRecordsGoWithAddresses: a PTR record is created and removed together with an address. An
+// obstacle is found before anything is changed.
 func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const path = "/api/DnsARecord"
@@ -171,8 +171,8 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	assert.Len(t, a.Envelope.Warnings, 1, "there was no PTR record")
 }
 
-// TestChangesOfAddressesKeepTheirPTRRecords: whether the server removes the PTR record of
-// an address with the change of its record or not, it is there afterwards.
+// TestChangesOfAddressesKeepTheirPTRRecords: the PTR record of an address exists after a change,
+// whether or not the server removes it with the change.
 func TestChangesOfAddressesKeepTheirPTRRecords(t *testing.T) {
 	for keeps, warnings := range map[bool]int{true: 0, false: 1} {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, SetKeepsPTR: keeps})

@@ -30,7 +30,8 @@ func removeComputer(name string, pairs ...string) systemtest.Call {
 
 const devicesOfAnna = "CN=ExchangeActiveSyncDevices," + systemtest.SampleUserDN
 
-// withDevices adds to Anna what Exchange keeps below a user: a container with two devices.
+// withDevices adds to Anna the objects that Exchange stores below a user: a container with two
+// devices.
 func withDevices(s *systemtest.System) {
 	s.AddObject(devicesOfAnna, "msExchActiveSyncDevices")
 	s.AddObject("CN=iPhone\\C2\\A7one,"+devicesOfAnna, "msExchActiveSyncDevice")
@@ -42,8 +43,8 @@ func protect(t testing.TB, s *systemtest.System, dn string) {
 	require.NoError(t, s.DC1().SetProtected(context.Background(), dn, true))
 }
 
-// TestAUserIsRemovedWithWhatIsBelow: devices that Exchange keeps below a user do not stop the removal,
-// which is one change that the Recycle Bin takes back as a whole.
+// TestAUserIsRemovedWithWhatIsBelow: the devices that Exchange stores below a user do not stop the
+// removal. It is one change, and one undo restores all objects from the Recycle Bin.
 func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=4")
 	withDevices(s)
@@ -78,7 +79,7 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "The user 'aschmidt' was removed together with '"+devicesOfAnna+"'")
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: userNamed(user)}, http.StatusNotFound, "not_found")
 
-	// One undo brings all of it back, with the protections.
+	// One undo restores all of it, with the protections.
 	change := a.Header.Get("X-Change-Id")
 	require.NotEmpty(t, change)
 	s.OK(post("/api/Changes/"+change+"/Undo"), http.StatusOK)
@@ -90,14 +91,14 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 		assert.Equal(t, protected, on, dn)
 	}
 
-	// One more is too many.
+	// One more device is too many.
 	s.AddObject("CN=Watch,"+devicesOfAnna, "msExchActiveSyncDevice")
 	a = s.Rejects(whole, http.StatusConflict, "too_many")
 	assert.Contains(t, a.Envelope.Output, "would remove 5 objects; one request removes at most 4.")
 }
 
-// TestNothingGuardedGoesWithAUser: what is guarded below an account is removed by privileged callers
-// only, and a critical object by nobody.
+// TestNothingGuardedGoesWithAUser: only privileged callers remove a guarded object below an
+// account, and nobody removes a critical one.
 func TestNothingGuardedGoesWithAUser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "critical.ldif")
 	text := "dn: " + devicesOfAnna + "\nobjectClass: msExchActiveSyncDevices\n\ndn: CN=Phone," + devicesOfAnna +
@@ -111,7 +112,7 @@ func TestNothingGuardedGoesWithAUser(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "it is never removed with what it lies below")
 }
 
-// TestAComputerIsRemovedWithItsRecoveryKey, whose loss must be asked for.
+// TestAComputerIsRemovedWithItsRecoveryKey only if the caller accepts its loss.
 func TestAComputerIsRemovedWithItsRecoveryKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dn := "CN=WEB2," + systemtest.ServersOU
@@ -137,7 +138,7 @@ func TestAComputerIsRemovedWithItsRecoveryKey(t *testing.T) {
 	}
 }
 
-// TestProtectionOfEveryClass is set, shown by what it refuses, lifted, and taken back by an undo.
+// TestProtectionOfEveryClass: it is set, refuses a removal, is lifted, and an undo restores it.
 func TestProtectionOfEveryClass(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(post("/api/ADUser/guard.ed"), http.StatusCreated)
@@ -166,13 +167,13 @@ func TestProtectionOfEveryClass(t *testing.T) {
 	}
 }
 
-// TestARemovalThatTheDirectoryDeniesKeepsProtections: they are lifted for nothing, and set again.
+// TestARemovalThatTheDirectoryDeniesKeepsProtections: they were lifted in vain, and are set again.
 func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	withDevices(s)
 	protect(t, s, devicesOfAnna)
 	s.DenyEveryone(systemtest.SampleUserDN, directory.RightDeleteTree, false)
-	// The half that the user has of a protection is lifted with Force; an inherited denial stays.
+	// Force lifts the user's half of a protection; an inherited denial stays.
 	s.DenyEveryone("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example", directory.RightDeleteTree, true)
 	a := s.Do(removeUser(systemtest.SampleUser, "Force", "true", "Recursive", "true"))
 	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -183,7 +184,8 @@ func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	assert.True(t, on)
 }
 
-// TestAConflictObjectComesBack under the name without what the directory added, and says so if that is taken.
+// TestAConflictObjectComesBack under its name without the suffix that the directory added. If that
+// name is taken, the answer says so.
 func TestAConflictObjectComesBack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twins.ldif")
 	twin := func(name, account string) string {

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestARenameGivesACommonNameToo: users and groups get both names in one call, and have both back by the
-// undo. A common name that is taken, or that cannot be meant, is told by the parameter that gave it.
+// TestARenameGivesACommonNameToo: one call gives users and groups both names, and the undo restores
+// both. If the common name is taken or malformed, the error names its parameter.
 func TestARenameGivesACommonNameToo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	placeOf := map[string]string{

@@ -35,7 +35,8 @@ func revealingKey(computer, id string) systemtest.Call {
 	return posting(path, map[string]any{"Reason": because})
 }
 
-// TestThePasswordOfALocalAdministratorIsShown: from each place where LAPS keeps it, and nowhere else.
+// TestThePasswordOfALocalAdministratorIsShown, from each attribute where LAPS stores it, and only
+// in the answer.
 func TestThePasswordOfALocalAdministratorIsShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, want := range map[string]map[string]any{
@@ -69,7 +70,7 @@ func TestThePasswordOfALocalAdministratorIsShown(t *testing.T) {
 	assert.Equal(t, "Sandbox-Local-PC01", inClear["password"], "needs no module")
 }
 
-// TestAPasswordIsNotShown: each reason has a sentence of its own.
+// TestAPasswordIsNotShown: each reason has its sentence.
 func TestAPasswordIsNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dc := s.World.Directory.DCs()[0]
@@ -102,7 +103,7 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	c.Headers = key
 	s.Rejects(c, http.StatusBadRequest, "not_supported")
 
-	// Without the control access right a confidential attribute is as one that is not there.
+	// Without the control access right a confidential attribute looks absent.
 	ace := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightControlAccess, Inherit: true}
 	require.NoError(t, dc.SetACL(t.Context(), "CN=PC01,"+berlin, []directory.ACE{ace}))
 	denied := s.Rejects(revealing("PC01"), http.StatusForbidden, "directory_denied")
@@ -113,7 +114,7 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestThePasswordOfALocalAdministratorExpires: now, and the undo brings the expiry back.
+// TestThePasswordOfALocalAdministratorExpires at once, and the undo restores its expiry.
 func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, kind := range map[string]string{"PC01": "windows", "PC02": "legacy", "PC03": "windows"} {
@@ -131,7 +132,8 @@ func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s.Rejects(posting("/api/Computers/PC05/LocalAdmin/Expire", nil), http.StatusNotFound, "not_found")
 }
 
-// TestARecoveryKeyIsFoundAndShown: by the computer and by what the screen shows; lists have no keys.
+// TestARecoveryKeyIsFoundAndShown: by the computer, and by the id on the recovery screen. Lists
+// have no keys.
 func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, path := range map[string]string{
@@ -162,7 +164,7 @@ func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 	s.Rejects(revealingKey("PC02", recoveryID), http.StatusNotFound, "not_found")
 }
 
-// TestTheAuditHasWhoAsksBeforeTheSecretIsRead: with an audit log that leaves out reads.
+// TestTheAuditHasWhoAsksBeforeTheSecretIsRead, even if the audit log leaves out reads.
 func TestTheAuditHasWhoAsksBeforeTheSecretIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+file, "audit.reads=false")
@@ -192,8 +194,8 @@ func TestTheAuditHasWhoAsksBeforeTheSecretIsRead(t *testing.T) {
 	assert.NotContains(t, string(text), "Sandbox-Local")
 }
 
-// TestFewSecretsAnHour: those that were shown count, also after a restart; the log names who has seen
-// many.
+// TestFewSecretsAnHour: shown secrets count, also after a restart. The log names a caller that has
+// seen many.
 func TestFewSecretsAnHour(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -213,7 +215,7 @@ func TestFewSecretsAnHour(t *testing.T) {
 	many := `"event":"many_reveals"`
 	t.Run("first", func(t *testing.T) {
 		s := start(t)
-		s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied") // shows nothing
+		s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied") // a refusal shows nothing
 		s.Rejects(revealing("PC99"), http.StatusNotFound, "not_found")
 		require.Equal(t, http.StatusOK, s.Do(revealing("PC01")).Status)
 		assert.NotContains(t, s.Log.String(), many)
@@ -231,7 +233,7 @@ func TestFewSecretsAnHour(t *testing.T) {
 	assert.Equal(t, "windows", managed["kind"], "other calls go on")
 }
 
-// TestASecretIsNowhereButInItsAnswer: not in the log, the history, lists, or what the gateway keeps.
+// TestASecretIsNowhereButInItsAnswer: not in the log, the history, lists, or the store.
 func TestASecretIsNowhereButInItsAnswer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Do(revealing("PC01"))

@@ -43,14 +43,13 @@ func account(s *systemtest.System, name string) *directory.Object {
 	return found[0]
 }
 
-// others are objects beside the sample, by class: one that only privileged callers may
-// change, and one outside the OU of a limited token.
+// others are further objects by class: one that only privileged callers may change, and one outside
+// the OU of a limited token.
 var others = map[string][]string{
 	"user": {"Administrator", "krbtgt", "nioannidis"}, "group": {"Domain Admins", "Administrators", "Project Phoenix"}, "computer": {"DC1", "WEB1"},
 }
 
-// A SID names an object wherever its GUID does, with the same answer, within the same
-// limits and under the same guard.
+// A SID names an object wherever a GUID does, with the same answer, limits and guard.
 func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 	rows := 0
 	for _, op := range opstest.Own() {
@@ -131,7 +130,7 @@ func TestASIDOfABuiltInGroup(t *testing.T) {
 	}
 }
 
-// A limit to groups names them by SID as well.
+// A limit to groups can name them by SID.
 func TestALimitNamesAGroupByItsSID(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)

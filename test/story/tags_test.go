@@ -115,7 +115,7 @@ func TestAMalformedGuardIsRefused(t *testing.T) {
 	}
 }
 
-// TestATagIsTheSameForAll: whatever is shown, in whichever form.
+// TestATagIsTheSameForAll callers, fields and formats.
 func TestATagIsTheSameForAll(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tag := tagOf(s, readUser("aschmidt"))
@@ -138,7 +138,7 @@ func TestATagIsTheSameForAll(t *testing.T) {
 	assert.True(t, found)
 }
 
-// TestOfTwoChangesWithOneTagOneIsMade by many callers at once.
+// TestOfTwoChangesWithOneTagOneIsMade, by many callers at once.
 func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const rounds, callers = 10, 6
@@ -151,8 +151,8 @@ func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	}
 }
 
-// TestChangesOfManyObjectsAtOnce: rows that touch the same objects in other orders end, and
-// each change is made.
+// TestChangesOfManyObjectsAtOnce: rows that touch the same objects in different orders do not block
+// each other, and each change is made.
 func TestChangesOfManyObjectsAtOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	users, groups := []string{"aschmidt", "ahoffmann"}, []string{"VPN%20Users", "Tokyo%20Office"}
@@ -209,7 +209,8 @@ func TestGuardsAndKeysThatAreRequired(t *testing.T) {
 	s.OK(keyed(group, "key-4711"), http.StatusCreated)
 }
 
-// TestIfNoneMatchOfWhatIsThere: a creation is refused by its guard, not as a conflict.
+// TestIfNoneMatchOfWhatIsThere: the guard refuses the creation, before the directory reports a
+// conflict.
 func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {

@@ -25,8 +25,8 @@ func putting(path string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: path, Params: params}
 }
 
-// spoiling are calls that create something, each with one that changes it afterwards: the
-// field in which it differs then.
+// spoiling are calls that create something, each with a call that changes it afterwards, and the
+// field that then differs.
 var spoiling = map[string]struct {
 	create, spoil systemtest.Call
 	field         string
@@ -85,8 +85,8 @@ func aSet(data string, ttl int) map[string]any {
 	return map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "Type": "A", "Data": strings.Split(data, "\n"), "TimeToLive": ttl}
 }
 
-// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a create removes nothing that
-// is different from what was created, and its dry run says so, too.
+// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a create does not remove an object that
+// has changed since, and its dry run says so.
 func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 	tried := map[string]bool{}
 	for name, c := range spoiling {
@@ -110,7 +110,7 @@ func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 			}
 		})
 	}
-	// What these create no row changes, or it is created as by another row.
+	// No row changes what these create, or another row creates the same.
 	untried := []string{"group.createDistribution", "delegation.create", "nameServer.create"}
 	for _, op := range opstest.Own() {
 		if op.Effect.Writes() && strings.Contains(op.ID, ".create") && op.Undo.Never == "" && !recordOfOneType(op.ID) {
@@ -120,15 +120,14 @@ func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 	}
 }
 
-// recordOfOneType reports whether an operation is one of those that all types of records
-// have alike.
+// recordOfOneType reports whether an operation exists for each type of records.
 func recordOfOneType(id string) bool {
 	resource, _, _ := strings.Cut(id, ".")
 	op := opstest.Find(resource + ".listHostName")
 	return op != nil && op.Lane == ps.DNS
 }
 
-// TestWhatWasCreatedAndIsGone is not undone.
+// TestWhatWasCreatedAndIsGone cannot be undone.
 func TestWhatWasCreatedAndIsGone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	made := s.Do(posting("/api/ADUser/undo.gone", nil))

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestWhatIsPromisedCanBeUndone: what a plan and the history say about the undo of a change
-// is what the undo does, with the Recycle Bin and without it.
+// TestWhatIsPromisedCanBeUndone: the undo keeps what a plan and the history promise of it, with the
+// Recycle Bin and without it.
 func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1}, "without the bin": {Seed: 1, NoRecycleBin: true}} {
 		s := systemtest.New(t, world)
@@ -31,8 +31,8 @@ func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 	}
 }
 
-// TestTimesToLiveCanBeUndone: a change of nothing but a time to live is taken back, of each
-// type of records.
+// TestTimesToLiveCanBeUndone: for each type of records, a change of only the time to live can be
+// undone.
 func TestTimesToLiveCanBeUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, kind := range schema.RecordTypes {
@@ -49,7 +49,8 @@ func TestTimesToLiveCanBeUndone(t *testing.T) {
 	}
 }
 
-// tryUndo makes a change and undoes it, and compares what its plan and its record promise.
+// tryUndo makes a change, undoes it, and compares the result with the promises of its plan and its
+// record.
 func tryUndo(s *systemtest.System, call systemtest.Call, lost bool) {
 	planned, _ := dryRun(s, call)
 	made := s.Do(call)

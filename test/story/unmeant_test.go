@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestInputThatCannotBeMeant: each input has a form that the directory or the server may take, and that
-// nobody can mean. The error names the field and the right form.
+// TestInputThatCannotBeMeant: the directory or the server may accept each of these inputs, but
+// nobody can mean it. The error names the field and the right form.
 func TestInputThatCannotBeMeant(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/DnsReverseLookupZone/"+url.PathEscape("192.0.2.0/24"), nil)
@@ -124,7 +124,7 @@ func TestInputThatCannotBeMeant(t *testing.T) {
 	}
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// What looks alike and is meant.
+	// Similar input that can be meant.
 	for _, c := range []systemtest.Call{
 		ptr(v4, "5"), ptr(v4, "0"), ptr(v4, "255"), txt(v4, "ns1"), txt(v4, "@"), ptr(v4, "7.0-25"),
 		ptr(v6, "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0"), txt(v6, "cafe"), txt(forward, "10"),
@@ -134,7 +134,7 @@ func TestInputThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestOddPrincipalNames: a UPN that Microsoft Entra refuses is made, and a warning says so.
+// TestOddPrincipalNames: a UPN that Microsoft Entra refuses is set, with a warning.
 func TestOddPrincipalNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, odd := range map[string]bool{
@@ -156,7 +156,7 @@ func TestOddPrincipalNames(t *testing.T) {
 	}
 }
 
-// TestRenamesKeepOtherPrincipalNames: a UPN that was not made of the user name was given for itself.
+// TestRenamesKeepOtherPrincipalNames: a rename keeps a UPN that was not derived from the user name.
 func TestRenamesKeepOtherPrincipalNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, c := range []struct {

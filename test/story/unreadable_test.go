@@ -15,7 +15,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// restarts runs a gateway over one domain and one folder several times.
+// restarts runs gateways over one domain and one folder, one after another.
 type restarts struct {
 	t        *testing.T
 	world    *sandbox.World
@@ -35,7 +35,7 @@ func (r *restarts) during(name string, what func(t *testing.T, s *systemtest.Sys
 	r.t.Run(name, func(t *testing.T) { what(t, systemtest.NewOn(t, r.world, r.world.Starter(), r.settings...)) })
 }
 
-// flip changes a bit of the first values in a bucket of a file.
+// flip changes one bit in each of the first values of a bucket.
 func flip(t *testing.T, file, bucket string, most int) {
 	t.Helper()
 	db, err := bbolt.Open(file, 0o600, nil)
@@ -59,8 +59,8 @@ func flip(t *testing.T, file, bucket string, most int) {
 	}))
 }
 
-// TestADamagedChangeHidesNoOther: a record that cannot be read is left out of the history,
-// and /readyz tells of it.
+// TestADamagedChangeHidesNoOther: the history leaves an unreadable record out, and /readyz reports
+// it.
 func TestADamagedChangeHidesNoOther(t *testing.T) {
 	folder := t.TempDir()
 	r := newRestarts(t, folder)
@@ -83,8 +83,8 @@ func TestADamagedChangeHidesNoOther(t *testing.T) {
 	})
 }
 
-// TestAnotherKeyOfTheStore: with a key that opens nothing of the store reads go on, nothing is
-// changed or written, and with the right one all is there again.
+// TestAnotherKeyOfTheStore: with a key that opens nothing, reads go on, and nothing is changed or
+// written. With the right key everything is back.
 func TestAnotherKeyOfTheStore(t *testing.T) {
 	for name, without := range map[string]int{"with the proof of the key": 0, "of a store from before the proof": 1} {
 		t.Run(name, func(t *testing.T) {

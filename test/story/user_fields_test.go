@@ -17,8 +17,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAllFieldsAndSomeAreTheSame: a record of all fields is written by other lines of
-// the script than one of some.
+// TestAllFieldsAndSomeAreTheSame: different lines of the script write a record of all fields and a
+// record of some.
 func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	names := schema.User.All().Names()
 	assert.Contains(t, string(scripts.Prelude(ps.Directory).Text), fmt.Sprintf("$Field.Length -eq %d ", len(names)), "what the script takes for all fields")

@@ -125,8 +125,8 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), systemtest.GoodPassword)
 }
 
-// TestImpossibleUpdatesAreRejected: the error names the parameter and nothing of
-// the update is done, in every language of Windows.
+// TestImpossibleUpdatesAreRejected: the error names the parameter, and no part of the update is
+// made, in every language of Windows.
 func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -136,7 +136,7 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/kept", Params: map[string]any{"OUPath": systemtest.ITOU}}, http.StatusCreated)
 		require.NoError(t, s.DC1().SetProtected(ctx, "CN=kept,"+systemtest.ITOU, true))
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/twin", Params: map[string]any{"OUPath": systemtest.AthensOU}}, http.StatusCreated)
-		s.Put("/api/ADUser/twin/Rename/other", nil) // including the CN
+		s.Put("/api/ADUser/twin/Rename/other", nil) // this changes the CN, too
 		require.NoError(t, s.DC1().Rename(ctx, "CN=other,"+systemtest.AthensOU, "plain"))
 		everyStep := map[string]any{"Description": "x", "PasswordNeverExpired": true, "OUPath": systemtest.AthensOU}
 		for name, c := range map[string]struct {
@@ -188,7 +188,7 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	}
 }
 
-// TestImpossibleStatesAreRejected is the same for the other changes of users.
+// TestImpossibleStatesAreRejected covers the other changes of users.
 func TestImpossibleStatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -253,8 +253,7 @@ func TestPasswordsAndTheirChange(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestGeneratedPasswords: without a password one is generated, shown once, and
-// works.
+// TestGeneratedPasswords: a generated password is shown once, and works.
 func TestGeneratedPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/made", Params: map[string]any{"Password": systemtest.GoodPassword}}, http.StatusCreated)
@@ -332,8 +331,7 @@ func TestLastLogon(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
-// TestLastLogonAsksReadOnlyControllersToo: what they store is not replicated
-// either.
+// TestLastLogonAsksReadOnlyControllersToo, because they do not replicate what they store.
 func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	ctx := context.Background()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
@@ -359,8 +357,8 @@ func member(t testing.TB, body []byte, name string) json.RawMessage {
 	return object[name]
 }
 
-// TestNamesThatAreEqualForTheDirectory: the directory ignores diacritics (KB
-// 938447), but what is changed must be named exactly.
+// TestNamesThatAreEqualForTheDirectory: the directory ignores diacritics (KB 938447), but a change
+// must name its object exactly.
 func TestNamesThatAreEqualForTheDirectory(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	path := func(name string) string { return "/api/ADUser/" + url.PathEscape(name) }
@@ -382,9 +380,8 @@ func TestNamesThatAreEqualForTheDirectory(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: path("j.müßig")}, http.StatusOK)
 }
 
-// TestTextsThatLookAlikeAreDistinguished: the comparison of PowerShell is
-// cultural and ignores combining accents, soft hyphens and invisible characters;
-// that of the scripts is not.
+// TestTextsThatLookAlikeAreDistinguished: PowerShell compares by culture, and ignores combining
+// accents, soft hyphens and invisible characters. The scripts do not.
 func TestTextsThatLookAlikeAreDistinguished(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/jdoe"}, http.StatusCreated)

@@ -25,8 +25,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// credentials are callers of all kinds, whose rights a test changes while they are used. Others are
-// those of the system.
+// credentials are callers of all kinds, whose rights a test changes while they are used. The other
+// callers are the system's.
 type credentials struct {
 	authn.Authenticator
 
@@ -43,7 +43,6 @@ func (c *credentials) Authenticate(ctx context.Context, given authn.Credential) 
 	return c.Authenticator.Authenticate(ctx, given)
 }
 
-// Now implements [gateway.Current].
 func (c *credentials) Now(id identity.ID) *identity.Principal { return c.named(id.ID) }
 
 func (c *credentials) named(name string) *identity.Principal {
@@ -52,7 +51,7 @@ func (c *credentials) named(name string) *identity.Principal {
 	return c.byName[name]
 }
 
-// set gives a credential its rights; with [identity.All] those that it does not imply, too.
+// set gives a credential its rights. [identity.All] includes the scopes that it does not imply.
 func (c *credentials) set(kind string, limits identity.Limits, scopes ...identity.Scope) (name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +63,7 @@ func (c *credentials) set(kind string, limits identity.Limits, scopes ...identit
 	return name
 }
 
-// visibleSystem is a system with credentials of all kinds.
+// visibleSystem returns a system with credentials of all kinds.
 func visibleSystem(t *testing.T) (*systemtest.System, *credentials) {
 	t.Helper()
 	callers := &credentials{byName: map[string]*identity.Principal{}}
@@ -76,15 +75,15 @@ func visibleSystem(t *testing.T) (*systemtest.System, *credentials) {
 	return s, callers
 }
 
-// kinds are those of callers at the API and at the pages.
+// kinds are the kinds of callers, at the API and at the pages.
 var kinds = []string{identity.KindToken, identity.KindUser, identity.KindCertificate, identity.KindPerson}
 
-// elsewhere are limits within which no sample changes anything.
+// elsewhere are limits that no sample touches.
 var elsewhere = identity.Limits{
 	OUs: []string{"OU=Nobody,DC=corp,DC=example"}, Zones: []string{"nobody.example"},
 }
 
-// otherGroups and otherNames are limits of one kind, within which no sample changes anything.
+// otherGroups and otherNames are limits of one kind that no sample touches.
 var (
 	otherGroups = identity.Limits{Groups: []string{"Nobody's group"}}
 	otherNames  = identity.Limits{Names: []string{"nobody.example"}}
@@ -95,24 +94,25 @@ func aboutGroup(op *ops.Operation) bool {
 	return op.Reply.Shape == schema.Group || schema.ShowsMembers(op.Reply.Shape)
 }
 
-// looking are the scopes for what is kept, without those for reading what it is about.
+// looking are the scopes that show stored changes and jobs, without those for reading the objects
+// themselves.
 var looking = []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.OpsRead}
 
-// but returns all scopes but some.
+// but returns all scopes except some.
 func but(without ...identity.Scope) []identity.Scope {
 	return slices.DeleteFunc(identity.Scopes(), func(s identity.Scope) bool {
 		return s == identity.All || slices.Contains(without, s)
 	})
 }
 
-// demandsReading reports whether the sample of a row needs the scope for reading, too.
+// demandsReading reports whether the sample of a row also needs the scope for reading.
 func demandsReading(op *ops.Operation) bool {
 	return slices.ContainsFunc(op.Params, func(p ops.Param) bool {
 		return p.Scope == op.ReadScope() && op.Sample[p.Name] != nil
 	})
 }
 
-// leftovers are what calls of a row have left.
+// leftovers are what the calls of a row have left in the store.
 type leftovers struct {
 	op           *ops.Operation
 	plan, change string
@@ -120,7 +120,8 @@ type leftovers struct {
 	answer       systemtest.Answer
 }
 
-// keep makes the sample of a row, as a dry run and with a key, by a credential that may do all.
+// keep makes the sample of a row, as a dry run and with a key, with a credential that may do
+// everything.
 func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind string) leftovers {
 	s.T.Helper()
 	s.Prepare(op)
@@ -134,8 +135,8 @@ func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind st
 	return leftovers{op, p.ID, a.Header.Get("X-Change-Id"), c, a}
 }
 
-// TestWhatIsKeptIsShownByTheRightsOfNow: of every change of every row, what is kept of it is shown to
-// every kind of caller as it may read it now, and not at all outside its limits.
+// TestWhatIsKeptIsShownByTheRightsOfNow: for every change of every row, every kind of caller sees
+// what it may read now, and nothing outside its limits.
 func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	s, callers := visibleSystem(t)
@@ -197,7 +198,7 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	assert.Greater(t, count["change"], 1000)
 }
 
-// ownAnswers asks for what a caller itself has left, after its rights were narrowed.
+// ownAnswers asks for what a caller has left itself, after its rights were narrowed.
 func ownAnswers(s *systemtest.System, callers *credentials, of leftovers, count map[string]int) {
 	s.T.Helper()
 	kind := callers.named(of.call.Token).Kind
@@ -265,8 +266,8 @@ func codesOf(a systemtest.Answer) (codes []string) {
 	return codes
 }
 
-// listed compares the list of changes, whole and page by page, and what Wait and the stream would
-// give, with what each caller may read.
+// listed compares what each caller may read with the list of changes, whole and page by page, and
+// with what Wait and the stream would give.
 func listed(s *systemtest.System, callers *credentials, all []leftovers, count map[string]int) {
 	s.T.Helper()
 	for _, kind := range kinds {
@@ -305,15 +306,16 @@ func listed(s *systemtest.System, callers *credentials, all []leftovers, count m
 	}
 }
 
-// raw sends a request by a credential, whose answer is no envelope.
+// raw sends a request with a credential. Its answer is not an envelope.
 func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answer {
 	r := get(t, s, path)
 	r.Header.Set("Auth-Token", "Bearer "+name)
 	return s.Send(r)
 }
 
-// TestItemsAreShownByTheRightsOfNow: a job's figures need ops:read; what its items are about needs
-// the reading scope and limits that include it, for its owner the right to do it.
+// TestItemsAreShownByTheRightsOfNow: the figures of a job need ops:read. Its items need the reading
+// scope of their object and limits that include it, or, for the owner, the right to make the
+// change.
 func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
@@ -380,7 +382,8 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	}
 }
 
-// TestWritingDoesNotImplyReading: who may change an object and not read it learns which one it was.
+// TestWritingDoesNotImplyReading: a caller that may change an object, but not read it, learns which
+// object it was.
 func TestWritingDoesNotImplyReading(t *testing.T) {
 	s, callers := visibleSystem(t)
 	for i, op := range opstest.Own() {
@@ -417,7 +420,7 @@ func TestWritingDoesNotImplyReading(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, undone.Status)
 }
 
-// TestAnUndoByWhoMayNotRead: it is made by the rights to write, and shows no values.
+// TestAnUndoByWhoMayNotRead needs only the rights to write, and shows no values.
 func TestAnUndoByWhoMayNotRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	change := func(department string) string {
@@ -446,8 +449,8 @@ func TestAnUndoByWhoMayNotRead(t *testing.T) {
 	}
 }
 
-// TestFiltersTellWhatMayBeRead: memberships need their scope, and managers outside the limits are
-// as if there were none.
+// TestFiltersTellWhatMayBeRead: memberships need their scope, and a manager outside the limits
+// counts as none.
 func TestFiltersTellWhatMayBeRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	for path, filters := range map[string][]string{

@@ -26,7 +26,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// delivery is a message that a receiver has got.
+// delivery is a message that a receiver got.
 type delivery struct {
 	id, body string
 	secrets  []int // numbers of the secrets that signed it
@@ -60,7 +60,7 @@ func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault st
 	return by, ""
 }
 
-// inbox is a receiver at an address that stays the same when it is down for a while.
+// inbox is a receiver whose address stays the same when it is down for a while.
 type inbox struct {
 	t       *testing.T
 	address string
@@ -115,8 +115,8 @@ const (
 	freshSecret = "whsec_YW5vdGhlci1zZWNyZXQtb2YtdGhlLXJlY2VpdmVy"
 )
 
-// TestWebhooksTellOfChanges: a receiver that is down misses nothing, whether it or the
-// gateway is started again, and secrets are changed without a gap.
+// TestWebhooksTellOfChanges: a receiver that is down misses nothing, whether it or the gateway
+// restarts, and a secret can be replaced without a gap.
 func TestWebhooksTellOfChanges(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	folder := t.TempDir()
@@ -195,15 +195,15 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 
 // figures returns the metrics.
 func figures(s *systemtest.System) string {
-	request, err := http.NewRequest(http.MethodGet, s.URL+"/metrics", nil) // on this machine it needs no credential
+	request, err := http.NewRequest(http.MethodGet, s.URL+"/metrics", nil) // no credential is needed on this machine
 	if err != nil {
 		return err.Error()
 	}
 	return string(s.Send(request).Body)
 }
 
-// TestWebhooksTellOfJobs: the end of a job is told with its record, and with types nothing
-// else is.
+// TestWebhooksTellOfJobs: the end of a job is sent with its record. A receiver with types gets
+// nothing else.
 func TestWebhooksTellOfJobs(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret), 0o600))

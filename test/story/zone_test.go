@@ -70,11 +70,11 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 
 	file := s.OK(ask("POST", path, "ReplicationScope", "File"), http.StatusCreated)
 	assert.Equal(t, []any{"File", "File", "None", "life.example.dns", ""}, []any{file["type"], file["replicationScope"], file["dynamicUpdate"], file["zoneFile"], file["distinguishedName"]})
-	s.OK(ask("DELETE", path), http.StatusOK) // it holds nothing but its SOA and name servers
+	s.OK(ask("DELETE", path), http.StatusOK) // it contains only its SOA and name servers
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestZonesOfEveryType: what they are called, and that system zones have to be asked for.
+// TestZonesOfEveryType: the names of the types. System zones are shown on request only.
 func TestZonesOfEveryType(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, want := range map[string][]any{
@@ -97,7 +97,7 @@ func TestZonesOfEveryType(t *testing.T) {
 	assert.Equal(t, true, s.OK(ask("GET", zonesPath+"TrustAnchors/Exists", "IgnoreSystemZones", "false"), http.StatusOK)["exists"])
 }
 
-// refusal is a call that is refused, by whom it is made and what the answer says.
+// refusal is a refused call, with its caller and what the answer says.
 type refusal struct {
 	call   systemtest.Call
 	token  string // "" is every scope
@@ -259,7 +259,7 @@ func TestWhatDelegationsRefuse(t *testing.T) {
 	})
 }
 
-// TestTheLifeOfAForwarder: one of the directory and one of the server alone.
+// TestTheLifeOfAForwarder: one stored in the directory and one on the server.
 func TestTheLifeOfAForwarder(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -278,17 +278,17 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	assert.Equal(t, []any{"Server", 0.0}, []any{alone["replicationScope"], alone["forwarderTimeout"]})
 	s.Rejects(ask("PUT", path, "ReplicationScope", "Domain"), http.StatusUnprocessableEntity, "unprocessable")
 	s.OK(ask("DELETE", path), http.StatusOK)
-	// A name that is delegated may be forwarded, too: nothing else is hidden.
+	// A delegated name may be forwarded, too: that hides nothing else.
 	s.OK(ask("POST", forwarderPath+"lab.corp.example", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.OK(ask("DELETE", forwarderPath+"lab.corp.example"), http.StatusOK)
-	// The row of reverse zones removes no forwarder, which would need privileged.
+	// The row of reverse zones does not remove forwarders; that would need privileged.
 	s.OK(ask("POST", forwarderPath+"9.10.in-addr.arpa", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken), http.StatusConflict, "conflict")
 	s.OK(ask("DELETE", forwarderPath+"9.10.in-addr.arpa"), http.StatusOK)
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestTheLifeOfADelegation: two name servers, of which the zone has the address of one.
+// TestTheLifeOfADelegation: it has two name servers, and the zone has the address of one.
 func TestTheLifeOfADelegation(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -306,7 +306,7 @@ func TestTheLifeOfADelegation(t *testing.T) {
 	list := s.Get(delegationPath + "/corp.example").Envelope.Result
 	assert.Contains(t, list, made)
 	assert.Len(t, list, 4+3)
-	// No record is added below the delegation.
+	// No record can be added below the delegation.
 	s.Rejects(ask("POST", "/api/DnsCNameRecord", "DNS_HostName", "www.branch", "DNS_HostName_Alias", "web1", "ZoneName", "corp.example"), http.StatusConflict, "conflict")
 
 	one := s.Do(ask("DELETE", delegationPath, "ZoneName", "corp.example", "ChildName", "branch", "NameServer", "dc1"))
@@ -341,8 +341,8 @@ func TestAgingAndStatistics(t *testing.T) {
 	assert.Equal(t, map[string]any{"received": 0.0, "succeeded": 0.0, "failed": 0.0}, counted["transfers"])
 }
 
-// TestZonesOutsideTheLimits: a credential sees and creates only the zones it names, and
-// that is decided before anything is looked up.
+// TestZonesOutsideTheLimits: a credential sees and creates only the zones of its limits. That is
+// decided before anything is looked up.
 func TestZonesOutsideTheLimits(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, c := range []systemtest.Call{
@@ -357,7 +357,7 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 		a := s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")
 		assert.Contains(t, a.Envelope.Output, "corp.example", "the answer names the zones of the credential")
 	}
-	// What a zone outside would lose is not told, only that it would.
+	// The answer says that a zone outside would lose something, but not what.
 	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusConflict, "not_empty")
 	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this name. Move them first.", hidden.Envelope.Output)
 	for owner, target := range map[string]string{"www.dev": "web3", "api.dev": "app3"} {
@@ -370,7 +370,7 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 	}
 }
 
-// TestValuesOfZonesInEveryPlace: at the limits and one beyond, in query, form and JSON.
+// TestValuesOfZonesInEveryPlace: values at the limits and one beyond, in query, form and JSON.
 func TestValuesOfZonesInEveryPlace(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	var twenty []string

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/cmd/adgateway/app"
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/config/configtest"
@@ -121,7 +122,7 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 	s.report(t)
 	log := logrus.New()
 	log.SetOutput(s.Log)
-	log.SetFormatter(&logrus.JSONFormatter{})
+	log.SetFormatter(accesslog.JSON())
 	options := app.Options{
 		Settings: Settings(t, overrides...), Auth: tokens(t), Log: log, Engine: "sandbox",
 		Session: func(ps.Lane) session.Config { return sessions },

@@ -105,7 +105,7 @@ type fleet struct {
 	client   *http.Client
 }
 
-// newFleet starts a domain, and describes gateways in one version. token is that of the clients.
+// newFleet starts a domain, and describes gateways in one version. The clients use token.
 func newFleet(t *testing.T, v *version, members int) (f *fleet, token string) {
 	f = &fleet{t: t, folder: t.TempDir(), client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 	f.domain = freeport.Addresses(t, 1)[0]

@@ -24,14 +24,12 @@ tool 0 config check
 tool 0 token create admin --scope '*' --expires 30d
 tool 0 token list
 tool 0 service start
-tool 0 service status
-says "running"
+runs
 
 title "The same installation once more: the account stays, the service runs again"
 installer 0 /i "$old" REINSTALL=ALL REINSTALLMODE=omus
 registered | grep -q LocalSystem || fail "the account was lost"
-tool 0 service status
-says "running"
+runs
 
 title "Upgrade without properties: account and data stay, the service runs again"
 sum=$(sha256sum "$data/adgateway.yaml" "$data/credentials.json")
@@ -40,8 +38,7 @@ installer 0 /i "$new"
 registered | grep -q LocalSystem || fail "the upgrade lost the account"
 tool 0 version
 says "v1.1.0"
-tool 0 service status
-says "running"
+runs
 [ ! -e "$data/service.json" ] || fail "service.json is left behind"
 tool 0 service stop
 tool 0 audit verify
@@ -103,6 +100,5 @@ installer 0 /i "$new"
 tool 0 version
 says "v1.1.0"
 registered | grep -q LocalSystem || fail "the account was lost"
-tool 0 service status
-says "running"
+runs
 tool 0 audit verify

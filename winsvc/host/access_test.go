@@ -126,8 +126,8 @@ func TestVirtualAccountsHaveTheSIDOfTheirName(t *testing.T) {
 	}
 }
 
-// windowsErrors are those of a look-up of an account: it is gone, no domain controller
-// answers, the trust is broken.
+// windowsErrors are the errors of looking up an account: it is gone, no domain controller answers,
+// the trust is broken.
 var windowsErrors = map[string]syscall.Errno{
 	"ERROR_NONE_MAPPED": 1332, "RPC_S_SERVER_UNAVAILABLE": 1722, "ERROR_TRUSTED_RELATIONSHIP_FAILURE": 1789,
 }

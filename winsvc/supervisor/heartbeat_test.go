@@ -171,8 +171,8 @@ func runMeasured(folder, node, lists string) error {
 	}
 }
 
-// writeList writes records until nobody reads them any more, as a gateway does: from JSON
-// to values and to JSON again.
+// writeList writes records until nobody reads them, as a gateway does: from JSON to values and to
+// JSON again.
 func writeList(w io.Writer) {
 	fields := []string{}
 	for i := range 25 {

@@ -93,7 +93,7 @@ func (s *service) file(name, text string) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600))
 }
 
-// address is that of a child.
+// address is the address of a child.
 func (s *service) address(name string) string {
 	return map[string]string{"gateway": s.gateway, "node": s.node}[name]
 }
@@ -213,7 +213,7 @@ func TestANodeThatCannotStartIsStartedAgain(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(s.log.String(), "gateway listens"))
 }
 
-// assertFree asserts that nobody listens at the addresses any more.
+// assertFree asserts that nobody listens at the addresses.
 func (s *service) assertFree() {
 	s.t.Helper()
 	for _, address := range []string{s.gateway, s.node} {

@@ -15,6 +15,7 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/change"
 	"adgateway/gateway/config"
+	"adgateway/gateway/forward"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/manual/site"
 	"adgateway/gateway/ops"
@@ -35,7 +36,7 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
 		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
-		pages.EndPoint = func(r *http.Request) []byte { return gateway.EndPointOf(r, s.certificate.endPoint) }
+		pages.EndPoint = func(r *http.Request) []byte { return forward.EndPointOf(r, s.certificate.endPoint) }
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
 		}

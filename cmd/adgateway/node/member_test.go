@@ -161,8 +161,8 @@ func (c *trusted) routes(t *testing.T, gateway string) map[string]bool {
 	return all
 }
 
-// TestNodesOfGateways: the nodes of three gateways form a cluster by the list alone, make the
-// log, and keep out who is not on the list or not any more.
+// TestNodesOfGateways: the nodes of three gateways form a cluster by the list alone, make the log,
+// and refuse gateways that are not on the list, or no longer.
 func TestNodesOfGateways(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

@@ -33,7 +33,7 @@ func runTo(ctx context.Context, output io.Writer, args ...string) {
 	node.Run(ctx, "test", args, output, output)
 }
 
-// ofOneNode makes a cluster whose only node is that of gw1, and returns its settings file.
+// ofOneNode makes a cluster whose only node belongs to gw1, and returns its settings file.
 func ofOneNode(t *testing.T, more string) (c *trusted, file string) {
 	t.Helper()
 	c = newRegister(t)

@@ -219,7 +219,7 @@ func TestTheGatewayProvesItself(t *testing.T) {
 	assert.True(t, inner.IsAPRep())
 }
 
-// data returns the account data of a real domain, signed anew with the key of the service.
+// data returns the account data of a real domain, signed with the key of the service.
 func data(t *testing.T, a *negotiatetest.Authority) []byte {
 	t.Helper()
 	text, err := hex.DecodeString(testdata.MarshaledPAC_AD_WIN2K_PAC)

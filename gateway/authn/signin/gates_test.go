@@ -313,8 +313,8 @@ func TestStepsAreThoseOfAllGates(t *testing.T) {
 	assert.Zero(t, at, "the oldest is forgotten")
 }
 
-// TestUnknownCookiesHardlyAsk: whoever sends many of them does not make the gateway ask the
-// others for each.
+// TestUnknownCookiesHardlyAsk: a client that sends many of them does not make the gateway ask the
+// others about each.
 func TestUnknownCookiesHardlyAsk(t *testing.T) {
 	n := newThree(t)
 	began := time.Now()

@@ -191,8 +191,8 @@ func TestRestoredSessionsCountForTheLimit(t *testing.T) {
 	assert.Equal(t, sessionsEach, kept)
 }
 
-// TestTheStoreOfSessionsHoldsNoSecret: neither the cookie nor the token is in it, also for
-// who has its key.
+// TestTheStoreOfSessionsHoldsNoSecret: neither the cookie nor the token is in it, even if one has
+// its key.
 func TestTheStoreOfSessionsHoldsNoSecret(t *testing.T) {
 	r := newRestarts(t)
 	g := r.gate()

@@ -154,7 +154,7 @@ func TestEachTryBeginsTheWindowAnew(t *testing.T) {
 	require.ErrorIs(t, wrong(), ErrRefused)
 }
 
-// An address waits until its oldest try does not count any more.
+// An address waits until its oldest try no longer counts.
 func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	g, _, now, _ := gate(func(*Options) {})
 	for i := range addressTries {
@@ -169,8 +169,8 @@ func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	require.NoError(t, tryAt(t, g, stranger, "right"))
 }
 
-// Whoever signed in with a browser lately is not kept out by others behind the same address, and the
-// mark is of use for nothing else.
+// A person who signed in with a browser lately is not kept out by others behind the same address.
+// The mark of that browser opens nothing else.
 func TestOthersBehindAnAddressKeepNobodyOut(t *testing.T) {
 	asked := 0
 	g, d, now, _ := gate(func(o *Options) {

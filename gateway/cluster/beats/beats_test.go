@@ -33,7 +33,7 @@ type end struct {
 	number uint64
 }
 
-// options are those of a process of a gateway.
+// options returns the options of a process of a gateway.
 func options(gateway, start string, urls ...string) Options {
 	return Options{
 		Cluster: "test", Self: journal.Process{Gateway: gateway, Start: start}, Cipher: journaltest.Cipher("key"),

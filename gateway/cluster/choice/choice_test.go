@@ -215,7 +215,7 @@ func TestAnAdministratorMovesThePin(t *testing.T) {
 
 	g.copy.sneak = func() { assert.NoError(t, Move(t.Context(), sealed, ps.Directory, dc3)) }
 	require.ErrorIs(t, Move(t.Context(), db, ps.Directory, dc1), ErrMoved)
-	g.copy.sneak = func() { // it is sealed anew
+	g.copy.sneak = func() { // the value is sealed again
 		found, err := sealed.Get(t.Context(), kind, string(ps.Directory))
 		require.NoError(t, err)
 		again := store.Change{Kind: kind, Key: found.Key, Expect: found.Revision, Value: found.Value}

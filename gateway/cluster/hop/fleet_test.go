@@ -58,7 +58,7 @@ func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x50
 	return certificate
 }
 
-// settings are those of a gateway, for both directions.
+// settings are the hop settings of a gateway, for both directions.
 func (a *authority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -160,7 +160,7 @@ func (c *chosen) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// elect lets a gateway lead in the next term; empty: no leader is known any more.
+// elect lets a gateway lead in the next term; empty: no leader is known.
 func (c *chosen) elect(name string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -182,8 +182,8 @@ func (c *chosen) tell() {
 
 func addressOf(name string) string { return name + ".example:8444" }
 
-// fleet is a cluster whose gateways agree on who leads, except where a test says otherwise.
-// It needs the clock of a bubble.
+// fleet is a cluster whose gateways agree on the leader, except where a test says otherwise. It
+// needs the clock of a bubble.
 type fleet struct {
 	t       testing.TB
 	ca      *authority

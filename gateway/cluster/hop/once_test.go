@@ -65,7 +65,7 @@ func TestACallIsNeverSentTwice(t *testing.T) {
 	}
 }
 
-// deaf is a connection on which nothing can be written any more once told is true.
+// deaf is a connection that refuses all writes once told is true.
 type deaf struct {
 	net.Conn
 	told *atomic.Bool

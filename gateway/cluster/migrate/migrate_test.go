@@ -205,7 +205,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAClusterIsNotReplaced that was made in another way, or is that of another gateway.
+// TestAClusterIsNotReplaced that was made in another way, or belongs to another gateway.
 func TestAClusterIsNotReplaced(t *testing.T) {
 	old := unpack(t)
 	o, err := options(old.folder)

@@ -57,7 +57,7 @@ type value struct {
 
 func (o *old) path(name string) string { return filepath.Join(o.folder, name) }
 
-// options are those of a migration of the data in a folder.
+// options returns the options of a migration of the data in a folder.
 func options(folder string) (Options, error) {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	w, err := keyring.KeyFile(in("ring.key"))

@@ -30,7 +30,7 @@ type gateway struct {
 	relay   *Store
 }
 
-// memberLeader is what a member knows of who leads.
+// memberLeader is what a member knows of the leader.
 type memberLeader struct {
 	*cluster.Member
 	name string

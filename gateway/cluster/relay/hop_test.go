@@ -76,7 +76,7 @@ func TestReachIsProof(t *testing.T) {
 	require.ErrorIs(t, p.store.Reach(gone), store.ErrUnreachable)
 }
 
-// TestALostAnswer: what becomes of it is seen in the copy, and otherwise not known.
+// TestALostAnswer: the outcome is seen in the copy; otherwise it stays unknown.
 func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	var loses, drops atomic.Bool
@@ -122,7 +122,7 @@ func TestAFailureOfTheLeader(t *testing.T) {
 	require.ErrorContains(t, err, "the disk is full")
 	assert.NotErrorIs(t, err, store.ErrNotSent)
 
-	// The batch is in doubt, so that the file does not lead any more.
+	// The batch is in doubt, so the file no longer leads.
 	soon, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = p.store.Apply(soon, set("a", "1", store.Absent))

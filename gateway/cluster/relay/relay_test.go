@@ -28,8 +28,7 @@ func (w withPair) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return storetest.Update(ctx, w.Store, f)
 }
 
-// Sweep is that of the gateway that leads, and State has what that has swept: the others only
-// follow.
+// Sweep runs at the gateway that leads, and State includes its result: the others only follow.
 func (w withPair) Sweep(ctx context.Context) (int, error) {
 	if _, err := w.Store.Sweep(ctx); err != nil {
 		return 0, err
@@ -51,7 +50,7 @@ func (w withPair) State() store.State {
 	return state
 }
 
-// Appends is that of the gateway that leads for a command, which looks again after a time.
+// Appends runs at the gateway that leads, for a command that looks again after a time.
 func (w withPair) Appends(log store.Log) <-chan struct{} {
 	if _, ok := w.Store.(*Client); ok {
 		return w.leading.Appends(log)

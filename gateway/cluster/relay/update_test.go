@@ -54,8 +54,8 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 	require.NotErrorIs(t, err, store.ErrUnsure)
 }
 
-// TestAnUpdateOfALeaderInDoubt is known as soon as the copy has it, whoever has put it there; or
-// when the copy has another value in its place.
+// TestAnUpdateOfALeaderInDoubt is known as soon as the copy has it, or has another value in its
+// place. It does not matter which gateway has put it there.
 func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -22,8 +22,8 @@ import (
 	"adgateway/ps"
 )
 
-// TestAccountsOfAFollower: they are those of all, whoever changes them; and grow old while nobody
-// leads.
+// TestAccountsOfAFollower: all gateways share them, and any may change them. They grow old while
+// nobody leads.
 func TestAccountsOfAFollower(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)

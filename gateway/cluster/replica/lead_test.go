@@ -99,7 +99,8 @@ func TestTheRoleOfTheFileComesLater(t *testing.T) {
 	}
 }
 
-// TestFormatsAreKept by who leads, and read by all; who does not lead is not disturbed.
+// TestFormatsAreKept: the leader writes them, and all read them. A gateway that does not lead is
+// not disturbed.
 func TestFormatsAreKept(t *testing.T) {
 	t.Parallel()
 	file, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "store")})

@@ -181,8 +181,8 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 	c.join(t, "gw2")
 }
 
-// TestARequestIsOfItsConnection: whoever has read a request that was not answered cannot join
-// with it on another connection, nor change what it says.
+// TestARequestIsOfItsConnection: somebody who has read an unanswered request can neither join with
+// it on another connection nor change it.
 func TestARequestIsOfItsConnection(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)

@@ -145,7 +145,7 @@ func TestFollowingTheList(t *testing.T) {
 	})
 }
 
-// TestAStoreWithoutAList is that of a gateway that has just joined.
+// TestAStoreWithoutAList belongs to a gateway that has just joined.
 func TestAStoreWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := three(t)

@@ -69,8 +69,7 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A job whose items are not there any more has a first row all the same, and parameters
-// that were removed leave empty cells.
+// A job whose items are gone still has a first row, and removed parameters leave empty cells.
 func TestResultOfLittle(t *testing.T) {
 	list := &joblist.List{Format: joblist.CSV, Separator: ';', Header: []string{"A", "Id"}}
 	var out strings.Builder

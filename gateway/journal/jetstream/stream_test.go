@@ -130,7 +130,8 @@ func testSettings(t *testing.T, nodes *enginetest.Cluster) {
 	}
 }
 
-// testMessages: what a stream says of messages that are there, not there yet, or gone.
+// testMessages checks what a stream says of messages that exist, that do not exist yet, and that
+// are gone.
 func testMessages(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "messages")
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -309,9 +310,9 @@ func testAnotherStream(t *testing.T, nodes *enginetest.Cluster) {
 	b.awaitError(t, journal.ErrBehind)
 }
 
-// testLeaderIsCutOff: the node that leads the stream still believes so, and shows an old end.
-// Who reads there finds nothing wrong; who writes there stays undecided, and is deposed when
-// the node is back.
+// testLeaderIsCutOff: the node that leads the stream still believes that it does, and shows an old
+// end. A reader there notices nothing. A writer stays undecided, and is deposed when the node is
+// back.
 func testLeaderIsCutOff(t *testing.T, nodes *enginetest.Cluster) {
 	create(t, nodes, "cutoff")
 	node := awaitLeader(t, nodes, "cutoff")

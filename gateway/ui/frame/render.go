@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"adgateway/gateway/identity"
@@ -44,8 +45,9 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // fails only if the browser has left
 }
 
-// Templates are the pages by language and name, each with the layout.
-var Templates = func() map[texts.Lang]map[string]*template.Template {
+// Templates returns the pages by language and name, each with the layout. They are parsed at the
+// first page: no command line should wait for them.
+var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
@@ -53,7 +55,7 @@ var Templates = func() map[texts.Lang]map[string]*template.Template {
 			"step", "pick", "job", "audit")
 	}
 	return all
-}()
+})
 
 func parse(lang texts.Lang, names ...string) map[string]*template.Template {
 	common := template.Must(template.New("layout.html").Funcs(functions(lang)).
@@ -194,7 +196,7 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name s
 		shown.Form = p.Gate.FormToken(p.Cookie(r))
 	}
 	var text bytes.Buffer
-	if err := Templates[wanted.Lang][name].Execute(&text, shown); err != nil {
+	if err := Templates()[wanted.Lang][name].Execute(&text, shown); err != nil {
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

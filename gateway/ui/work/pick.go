@@ -75,7 +75,7 @@ func pickFragment(c *frame.Visit, name string, body any) {
 	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
 	c.W.WriteHeader(http.StatusOK)
 	// It fails only if the browser has left.
-	_ = frame.Templates[c.Lang()][name].ExecuteTemplate(c.W, "content", body)
+	_ = frame.Templates()[c.Lang()][name].ExecuteTemplate(c.W, "content", body)
 }
 
 // pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.

@@ -77,8 +77,8 @@ func TestDirectoryEntryErrors(t *testing.T) {
 	}
 }
 
-// PowerShell's adapter connects when any member is looked for, even one that every
-// object has: the error is that of the look-up, with ADSI's within.
+// PowerShell's adapter connects when any member is looked for, even one that every object has. The
+// error is a look-up error around ADSI's.
 func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
 	for _, member := range []string{"RefreshCache([string[]]@('sn'))", "GetType()", "ToString()", "Path", "Dispose()", "Properties"} {
 		l := newLab(t, "en-US")

@@ -56,7 +56,7 @@ func parseRecord(err error) error {
 }
 
 // codeCache keeps compiled texts. There is one for the process, not one for each
-// engine: compiled code depends on nothing but the text, its name and its aliases
+// engine: compiled code depends on nothing but the text and its name
 // (types that differ between sessions are looked up at run time), it is never
 // changed, and the same scripts run on every engine of a process.
 type codeCache struct {
@@ -65,10 +65,7 @@ type codeCache struct {
 	bytes int // total size of the texts
 }
 
-type codeKey struct {
-	name, text string
-	aliases    string // available to the text, formatted
-}
+type codeKey struct{ name, text string }
 
 // codeCacheBytes bounds the total size of the cached texts.
 const codeCacheBytes = 16 << 20
@@ -100,25 +97,23 @@ func (c *codeCache) put(key codeKey, code *blockCode) {
 
 // compile parses and compiles a text, or returns it from the cache.
 func (e *Engine) compile(name, text string) (*blockCode, error) {
-	return compileCached(codeKey{name: name, text: text}, nil)
-}
-
-// compileLine is compile for a line of the host's input, which may use the
-// aliases of the options; what it calls may not.
-func (e *Engine) compileLine(text string) (*blockCode, error) {
-	return compileCached(codeKey{text: text, aliases: e.aliases}, e.opts.Aliases)
-}
-
-func compileCached(key codeKey, aliases map[string]string) (*blockCode, error) {
+	key := codeKey{name: name, text: text}
 	if code := compiled.get(key); code != nil {
 		return code, nil
 	}
-	code, err := compileText(key.name, key.text, aliases)
+	code, err := compileText(name, text, nil)
 	if err != nil {
 		return nil, err
 	}
 	compiled.put(key, code)
 	return code, nil
+}
+
+// compileLine is compile for a line of the host's input, which may use the
+// aliases of the options; what it calls may not. A line is not cached: the one that starts a
+// session is long and different for each, and would soon displace all scripts.
+func (e *Engine) compileLine(text string) (*blockCode, error) {
+	return compileText("", text, e.opts.Aliases)
 }
 
 // compileText parses and compiles a text.

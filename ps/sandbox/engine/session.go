@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -18,8 +17,6 @@ type Engine struct {
 	opts    Options
 	modules map[string]*Module // by name in lower case
 	sigs    sync.Map           // *Command -> *signature
-
-	aliases string // of the options, formatted
 }
 
 // NewEngine returns an engine. The modules must not be modified afterwards.
@@ -28,7 +25,7 @@ func NewEngine(o Options) *Engine {
 	if o.Version == "" {
 		o.Version = "7.4.0"
 	}
-	e := &Engine{opts: o, modules: map[string]*Module{}, aliases: fmt.Sprint(o.Aliases)}
+	e := &Engine{opts: o, modules: map[string]*Module{}}
 	for _, m := range o.Modules {
 		e.modules[lower(m.Name)] = m
 	}

@@ -86,7 +86,7 @@ func say(t testing.TB, l *Link, input string) (stdout, stderr string) {
 	require.NoError(t, err)
 	problems, err := io.ReadAll(errs)
 	require.NoError(t, err)
-	_ = waiter.Wait() // the code is that of the last line
+	_ = waiter.Wait() // the last line has the code
 	return strings.TrimSpace(string(text)), string(problems)
 }
 

@@ -65,8 +65,7 @@ func run(t testing.TB, env, args []string, input string) (stdout, stderr string,
 }
 
 // The output for the inputs of the transcripts (recorded on PowerShell 7.6.5; see
-// ps/sandbox/testdata) is that of the real engine, except for those listed as known
-// to differ.
+// ps/sandbox/testdata) equals the real engine's, except for the listed differences.
 func TestTranscripts(t *testing.T) {
 	outside, err := os.ReadFile(filepath.Join("..", "testdata", "session_outside.txt"))
 	require.NoError(t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// EncodeRecord returns a dnsRecord value that DecodeRecord reads; serial is that of
-// the zone. It fails for names that cannot be packed.
+// EncodeRecord returns a dnsRecord value that DecodeRecord reads; serial is the zone's. It fails
+// for names that cannot be packed.
 func EncodeRecord(rr dns.RR, stamp time.Time, serial uint32) ([]byte, error) {
 	data, err := encodeData(rr)
 	if err != nil || len(data) > 0xFFFF {

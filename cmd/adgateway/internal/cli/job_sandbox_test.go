@@ -98,7 +98,7 @@ func TestJobsOfAGateway(t *testing.T) {
 	assert.Contains(t, stdout, held.ID)
 }
 
-// Who watches a job sees its end although the gateway was restarted meanwhile.
+// A client that follows a job sees its end, although the gateway was restarted in between.
 func TestJobIsWatchedThroughARestart(t *testing.T) {
 	listen := freeport.Addresses(t, 1)[0]
 	start := func(folder string) *runningSandbox {

@@ -236,7 +236,7 @@ func TestJobList(t *testing.T) {
 	assert.Regexp(t, `jb_1 +people.csv +me +2027-01-31 .* +done +10,000 of 10,000  100 %  12 failed\nThere are more`, stdout)
 }
 
-// Without --url and ADGATEWAY_URL the gateway is that of the settings.
+// Without --url and ADGATEWAY_URL the command calls the gateway of the settings.
 func TestJobFindsTheGatewayOfTheSettings(t *testing.T) {
 	f := startFakeJobs(t, record("done"))
 	t.Setenv(config.URLVariable, "")

@@ -257,7 +257,8 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	require.Eventually(t, changed, patience, 20*time.Millisecond, "while none leads, all gateways take changes")
 }
 
-// passesEvents checks that events come one by one, and that a gateway notices who left.
+// passesEvents checks that the balancer passes each event at once, and that a gateway notices when
+// the client leaves.
 func (b *behind) passesEvents(t *testing.T, client *http.Client) {
 	ctx, leave := context.WithTimeout(t.Context(), patience)
 	defer leave()

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	"gopkg.in/natefinch/lumberjack.v2"
 
+	"adgateway/gateway/accesslog"
 	"adgateway/gateway/config"
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/visible"
@@ -74,9 +74,9 @@ func TuneLog(log *logrus.Logger, c config.Log) {
 	}
 	log.SetLevel(level)
 	if c.Format == "json" {
-		log.SetFormatter(&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano})
+		log.SetFormatter(accesslog.JSON())
 	} else {
-		log.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339})
+		log.SetFormatter(accesslog.Text())
 	}
 }
 

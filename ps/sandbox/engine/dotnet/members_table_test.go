@@ -95,7 +95,7 @@ func consoleType(t *testing.T) *dotnet.Type {
 	return found
 }
 
-// directoryTypes are those of .NET that the module of the directory brings.
+// directoryTypes are the .NET types that the module of the directory brings.
 func directoryTypes(t *testing.T) []*dotnet.Type {
 	t.Helper()
 	domain, err := directory.BuiltIn(directory.Options{Seed: 1})

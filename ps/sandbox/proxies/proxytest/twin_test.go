@@ -55,8 +55,8 @@ func calls(t *testing.T) []string {
 	return out
 }
 
-// direct is a session whose cmdlets run in it, over a world; called is told of
-// every command and its parameter set.
+// direct is a session that runs its cmdlets over a world. It calls called with every command and
+// its parameter set.
 func direct(t *testing.T, world *sandbox.World, called func(name, set string)) *engine.Session {
 	own, culture := world.Modules()
 	watched := []*engine.Module{sandbox.HostModule()}

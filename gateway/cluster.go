@@ -5,48 +5,46 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
+	"time"
 
 	"adgateway/gateway/call"
-	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/cluster/standing"
+	"adgateway/gateway/forward"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
-	"adgateway/gateway/transport"
-	"adgateway/ps"
 )
 
-// What a gateway of a cluster answers itself while no other one leads, and what it says of how it
-// stands to the others.
+// What a gateway says of how it stands to the others of its cluster.
 
-// hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
-// copy. How far a job has come is in the memory of the leader.
-func hasCopy(op *ops.Operation) bool {
-	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
-}
-
-// unanswered returns the request of a call that the leader has not answered. A read of what the
-// gateways keep is answered from the copy here, unless the leader may have begun it.
-func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
-	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
-		return transport.Unled(r, nil)
+// newForwarder returns what sends calls to the leader.
+func (s *Server) newForwarder() *forward.Forwarder {
+	o := forward.Options{
+		Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log,
+		Limit: s.mostOf, SendTimeout: s.Connections.SendTimeout, Pages: s.pages != nil,
 	}
-	return transport.Unled(r, unledFailure(lost))
+	if s.pages != nil && s.pages.Tickets() != nil {
+		o.EndPoint = s.EndPoint
+	}
+	return forward.New(o)
 }
 
-// unledFailure returns the answer to a call that the leader has not answered.
-func unledFailure(lost *hop.Failure) error {
-	failed := problem.New(schema.NotLeader, "No gateway of the cluster leads at the moment, so that nothing was begun. "+
-		"That lasts some seconds when the one that leads is lost: repeat the call. GET /api/Cluster shows the gateways.")
-	if lost.Outcome == hop.Unknown {
-		failed = problem.New(schema.Timeout, "The gateway that leads took the call and did not answer it, so that nobody knows "+
-			"whether it was done. Look in the history for the request id. A call with an %s can be repeated safely.", ops.KeyHeader)
-		failed.Outcome = ps.OutcomeUnknown
+// mostOf returns how long a call may take until its answer begins. op is nil for a page.
+func (s *Server) mostOf(op *ops.Operation) time.Duration {
+	policy := s.current.Load()
+	most := max(policy.ReadLimit, policy.WriteLimit) // dry runs of changes are reads
+	if op != nil {
+		if op.Reply.Mark == ops.List {
+			most = max(most, policy.ListLimit)
+		}
+		most = max(most, op.Timeout)
 	}
-	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter
-	return failed
+	return most + policy.SettleLimit + s.MaxWait
 }
+
+// HopHandler returns the server as a handler of the calls that other gateways forward, for
+// [hop.Receiver].
+func (s *Server) HopHandler() http.Handler { return s.web.Forwarded() }
 
 // gateways returns how many gateways serve the same clients.
 func (s *Server) gateways() int {
@@ -104,7 +102,8 @@ func (s *Server) usableLanes() []string {
 // showCluster answers with what this gateway knows of its cluster.
 func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, error) {
 	if s.Member == nil {
-		return call.Answer{}, problem.New(schema.NotSupported, "This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
+		return call.Answer{}, problem.New(schema.NotSupported,
+			"This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
 	}
 	state := s.standing()
 	return a.Answer(state.Sentence(), state), nil

@@ -1,10 +1,12 @@
-package gateway
+// Package meters has the metrics that the parts of a gateway share: of changes, jobs, plans, keys,
+// reveals, event streams and calls that are forwarded. Those of HTTP are in package transport. No
+// label contains anything that a caller sent.
+package meters
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -20,29 +22,29 @@ import (
 	"adgateway/ps"
 )
 
-// meters are the metrics of calls. No label contains anything that a caller sent.
-type meters struct {
-	forwarded    *prometheus.CounterVec
-	incomplete   *prometheus.CounterVec
-	jobsEnded    *prometheus.CounterVec
-	jobItems     *prometheus.CounterVec
-	unremembered prometheus.Counter
-	reveals      *prometheus.CounterVec
-	manyReveals  prometheus.Counter
+// Meters count what happens to calls. They are safe for concurrent use.
+type Meters struct {
+	forwarded   *prometheus.CounterVec
+	incomplete  *prometheus.CounterVec
+	jobsEnded   *prometheus.CounterVec
+	jobItems    *prometheus.CounterVec
+	unrecorded  prometheus.Counter
+	reveals     *prometheus.CounterVec
+	manyReveals prometheus.Counter
 }
 
-// sandboxEngine is the engine whose secrets are made up.
-const sandboxEngine = "sandbox"
-
-func newMeters() *meters {
-	m := &meters{
+// New returns meters that have counted nothing. [Meters.Register] shows them.
+func New() *Meters {
+	m := &Meters{
 		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_forwarded_total",
-			Help: "Calls that were sent to the gateway that leads, by what became of them: forwarded, not_leader or unknown; and tries that were retried.",
+			Help: "Calls that were sent to the gateway that leads, by outcome: forwarded, not_leader or unknown; " +
+				"and tries that were retried.",
 		}, []string{"outcome"}),
 		incomplete: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_changes_incomplete_total",
-			Help: "Changes of which only a part was made, or of which it is unknown whether they were made, by outcome; the audit names them.",
+			Help: "Changes of which only a part was made, or of which it is unknown whether they were made, " +
+				"by outcome; the audit names them.",
 		}, []string{"outcome"}),
 		jobsEnded: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_jobs_ended_total",
@@ -50,9 +52,9 @@ func newMeters() *meters {
 		}, []string{"state"}),
 		jobItems: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "adgateway_job_items_total",
-			Help: "Items of jobs that were called, by what became of them; held ones are called again.",
+			Help: "Items of jobs that were called, by outcome; held ones are called again.",
 		}, []string{"state"}),
-		unremembered: prometheus.NewCounter(prometheus.CounterOpts{
+		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "adgateway_changes_unrecorded_total",
 			Help: "Changes that could not be recorded in the history; the audit has them.",
 		}),
@@ -85,13 +87,14 @@ func newMeters() *meters {
 // incompleteOutcomes are the outcomes of changes that an administrator must look at.
 var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
-func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
+// Register adds the meters and the number of open streams to a registry.
+func (m *Meters) Register(with *prometheus.Registry, of *call.Streams) error {
 	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adgateway_event_streams",
 		Help: "Streams of events that are open.",
 	}, func() float64 { return float64(of.Open()) })
 	for _, collector := range []prometheus.Collector{
-		streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unremembered, m.reveals, m.manyReveals,
+		streams, m.forwarded, m.incomplete, m.jobsEnded, m.jobItems, m.unrecorded, m.reveals, m.manyReveals,
 	} {
 		if err := with.Register(collector); err != nil {
 			return fmt.Errorf("gateway: metrics: %w", err)
@@ -100,8 +103,8 @@ func (m *meters) register(with *prometheus.Registry, of *call.Streams) error {
 	return nil
 }
 
-// registerPlans adds what has happened to plans.
-func registerPlans(with *prometheus.Registry, plans *plan.Plans) error {
+// RegisterPlans adds what has happened to plans.
+func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	for event, number := range map[string]func(plan.Stats) int64{
 		"made":    func(s plan.Stats) int64 { return s.Made },
 		"applied": func(s plan.Stats) int64 { return s.Applied },
@@ -120,8 +123,8 @@ func registerPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	return nil
 }
 
-// registerKeys adds what is known of keys at the moment.
-func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
+// RegisterKeys adds what is known of keys at the moment.
+func RegisterKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "adgateway_idempotency_refusals_total",
 		Help: "Calls that were refused because their credential has as many keys as it may.",
@@ -142,13 +145,19 @@ func registerKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	return nil
 }
 
-// registerJobs adds what is known of jobs at the moment.
-func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
-	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_jobs_open", Help: "Jobs that have not ended: ready, held, running and paused ones."}, func() float64 {
+// RegisterJobs adds what is known of jobs at the moment.
+func RegisterJobs(with *prometheus.Registry, of *jobs.Manager) error {
+	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_jobs_open",
+		Help: "Jobs that have not ended: ready, held, running and paused ones.",
+	}, func() float64 {
 		n, _ := of.Open()
 		return float64(n)
 	})
-	items := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "adgateway_job_items_open", Help: "Items of these jobs that have not ended."}, func() float64 {
+	items := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "adgateway_job_items_open",
+		Help: "Items of these jobs that have not ended.",
+	}, func() float64 {
 		_, n := of.Open()
 		return float64(n)
 	})
@@ -158,18 +167,31 @@ func registerJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	return nil
 }
 
-// revealed counts a run of a row that reveals.
-func (m *meters) revealed(outcome string, many bool) {
+// Revealed counts a run of a row that reveals. many says that its caller has seen half of what it
+// may see in an hour, or all.
+func (m *Meters) Revealed(outcome string, many bool) {
 	m.reveals.WithLabelValues(outcome).Inc()
 	if many {
 		m.manyReveals.Inc()
 	}
 }
 
-// answered counts an answered request for an operation.
-func (s *Server) answered(op *ops.Operation, status int, err error) {
-	s.hour.Add(time.Now(), status)
+// Answered counts a change that was made in part, or whose outcome is unknown. err is what it was
+// answered with; nil: it succeeded.
+func (m *Meters) Answered(op *ops.Operation, err error) {
 	if f := problem.Of(err); f != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
-		s.meters.incomplete.WithLabelValues(string(f.Outcome)).Inc()
+		m.incomplete.WithLabelValues(string(f.Outcome)).Inc()
 	}
 }
+
+// Forwarded counts a call that was sent to the gateway that leads.
+func (m *Meters) Forwarded(outcome hop.Outcome) { m.forwarded.WithLabelValues(string(outcome)).Inc() }
+
+// JobEnded counts a job that has ended.
+func (m *Meters) JobEnded(state jobstate.Job) { m.jobsEnded.WithLabelValues(string(state)).Inc() }
+
+// JobItem counts an item that was called, by its state after that.
+func (m *Meters) JobItem(state string) { m.jobItems.WithLabelValues(state).Inc() }
+
+// Unrecorded counts a change that the history does not have.
+func (m *Meters) Unrecorded() { m.unrecorded.Inc() }

@@ -1,0 +1,70 @@
+// Package accesslog writes the log lines of calls. A [Line] takes the fields of one call without a
+// map, and a [Formatter] writes it as the formatters of logrus would write an entry with these fields.
+package accesslog
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+)
+
+// A Line holds the fields of one call. It travels to the formatter as the context of its entry,
+// because logrus copies the fields of an entry several times. It must not be changed after [Line.Log].
+type Line struct {
+	context.Context
+	fields []field
+	space  [most]field
+}
+
+// most is the number of fields that a call usually has at most.
+const most = 18
+
+// field is a name and its value, of which kind tells the type.
+type field struct {
+	name string
+	kind kind
+	text string
+	n    int64 // whole, truth: 0 or 1, milliseconds: microseconds
+}
+
+type kind uint8
+
+const (
+	text kind = iota
+	whole
+	truth
+	milliseconds
+)
+
+// New returns a line without fields.
+func New() *Line {
+	l := &Line{Context: context.Background()}
+	l.fields = l.space[:0]
+	return l
+}
+
+// Text adds a text. No name is added twice, and none is "time", "level" or "msg".
+func (l *Line) Text(name, value string) { l.fields = append(l.fields, field{name: name, text: value}) }
+
+// Whole adds a whole number.
+func (l *Line) Whole(name string, n int) {
+	l.fields = append(l.fields, field{name: name, kind: whole, n: int64(n)})
+}
+
+// True adds a truth.
+func (l *Line) True(name string) { l.fields = append(l.fields, field{name: name, kind: truth, n: 1}) }
+
+// Milliseconds adds a time in milliseconds, to three digits after the point.
+func (l *Line) Milliseconds(name string, took time.Duration) {
+	l.fields = append(l.fields, field{name: name, kind: milliseconds, n: took.Microseconds()})
+}
+
+// Log writes the line with a message.
+func (l *Line) Log(log *logrus.Logger, level logrus.Level, message string) {
+	slices.SortFunc(l.fields, func(a, b field) int { return strings.Compare(a.name, b.name) })
+	entry := logrus.Entry{Logger: log, Context: l}
+	entry.Log(level, message)
+}

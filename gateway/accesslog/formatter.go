@@ -1,0 +1,152 @@
+package accesslog
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Formatter writes a [Line] itself and all other entries by one of the formatters of logrus. It is safe
+// for concurrent use.
+type Formatter struct {
+	others logrus.Formatter
+	line   func(b []byte, entry *logrus.Entry, fields []field) []byte
+}
+
+// JSON returns a formatter of one JSON object a line.
+func JSON() *Formatter {
+	return &Formatter{&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano}, appendJSON}
+}
+
+// Text returns a formatter of names and values.
+func Text() *Formatter {
+	others := &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}
+	return &Formatter{others, appendText}
+}
+
+// Format returns an entry as it is written to the log.
+func (f *Formatter) Format(entry *logrus.Entry) ([]byte, error) {
+	l, ok := entry.Context.(*Line)
+	if !ok || len(entry.Data) > 0 {
+		return f.others.Format(entry)
+	}
+	if entry.Buffer == nil {
+		return f.line(nil, entry, l.fields), nil
+	}
+	entry.Buffer.Write(f.line(entry.Buffer.AvailableBuffer(), entry, l.fields))
+	return entry.Buffer.Bytes(), nil
+}
+
+// appendText appends a line of text: time, level, message, then the fields by name.
+func appendText(b []byte, entry *logrus.Entry, fields []field) []byte {
+	b = append(b, `time="`...)
+	b = entry.Time.AppendFormat(b, time.RFC3339)
+	b = append(b, `" level=`...)
+	b = append(b, entry.Level.String()...)
+	if entry.Message != "" {
+		b = append(b, " msg="...)
+		b = appendWord(b, entry.Message)
+	}
+	for i := range fields {
+		f := &fields[i]
+		b = append(b, ' ')
+		b = append(b, f.name...)
+		b = append(b, '=')
+		switch f.kind {
+		case whole:
+			b = strconv.AppendInt(b, f.n, 10)
+		case truth:
+			b = strconv.AppendBool(b, f.n != 0)
+		case milliseconds:
+			b = strconv.AppendFloat(b, float64(f.n)/1000, 'g', -1, 64)
+		default:
+			b = appendWord(b, f.text)
+		}
+	}
+	return append(b, '\n')
+}
+
+// appendWord appends a value, in quotes unless all its characters are safe without them.
+func appendWord(b []byte, s string) []byte {
+	for i := range len(s) {
+		if !bare[s[i]] {
+			return strconv.AppendQuote(b, s)
+		}
+	}
+	return append(b, s...)
+}
+
+// bare tells which octets of a text need no quotes, and plain which ones JSON takes as they are.
+var bare, plain = tables()
+
+func tables() (bare, plain [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/@^+" {
+		bare[c] = true
+	}
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return bare, plain
+}
+
+// appendJSON appends a JSON object: level, message, time and the fields, all by name.
+func appendJSON(b []byte, entry *logrus.Entry, fields []field) []byte {
+	b = append(b, '{')
+	level, message, stamp := false, false, false
+	own := func(before string) {
+		if !level && before > "level" {
+			level = true
+			b = appendString(appendName(b, "level"), entry.Level.String())
+		}
+		if !message && before > "msg" {
+			message = true
+			b = appendString(appendName(b, "msg"), entry.Message)
+		}
+		if !stamp && before > "time" {
+			stamp = true
+			b = append(appendName(b, "time"), '"')
+			b = append(entry.Time.AppendFormat(b, time.RFC3339Nano), '"')
+		}
+	}
+	for i := range fields {
+		f := &fields[i]
+		own(f.name)
+		b = appendName(b, f.name)
+		switch f.kind {
+		case whole:
+			b = strconv.AppendInt(b, f.n, 10)
+		case truth:
+			b = strconv.AppendBool(b, f.n != 0)
+		case milliseconds:
+			b = strconv.AppendFloat(b, float64(f.n)/1000, 'f', -1, 64)
+		default:
+			b = appendString(b, f.text)
+		}
+	}
+	own("\xff")
+	return append(b, "}\n"...)
+}
+
+// appendName appends the name of a field, behind a comma if it is not the first one.
+func appendName(b []byte, name string) []byte {
+	if b[len(b)-1] != '{' {
+		b = append(b, ',')
+	}
+	return append(appendString(b, name), ':')
+}
+
+// appendString appends a text as JSON.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if !plain[s[i]] {
+			quoted, _ := json.Marshal(s) // a text has no error
+			return append(b, quoted...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}

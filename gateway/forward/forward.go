@@ -1,0 +1,183 @@
+// Package forward sends calls from a gateway of a cluster to the one that leads, which makes all
+// changes and answers what is asked of what the gateways keep themselves. It forwards a call before
+// anything of it is read: credential, meters, audit and metrics are the leader's.
+package forward
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/hop"
+	"adgateway/gateway/cluster/standing"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/transport"
+	"adgateway/ps"
+)
+
+// Options configure a [Forwarder]. All are required but EndPoint.
+type Options struct {
+	Member *cluster.Member
+	Hop    hop.Options // Observe is set here
+	Count  func(hop.Outcome)
+	Log    *logrus.Logger
+
+	// Limit returns how long a call may take until its answer begins. The operation is nil for a page.
+	Limit       func(op *ops.Operation) time.Duration
+	SendTimeout time.Duration // for a piece of the answer to be taken by the client
+	Pages       bool          // there are pages for people
+	// EndPoint returns the bindings of connections to this gateway; nil: nobody needs them.
+	EndPoint func() []byte
+}
+
+// Forwarder sends calls to the leader. It is safe for concurrent use.
+type Forwarder struct {
+	Options
+	calls *hop.Forwarder
+}
+
+// New returns a forwarder. [Forwarder.Close] ends its connections.
+func New(o Options) *Forwarder {
+	f := &Forwarder{Options: o}
+	o.Hop.Observe = f.observe
+	f.calls = hop.NewForwarder(o.Hop)
+	return f
+}
+
+// Close ends the connections to other gateways that no call uses.
+func (f *Forwarder) Close() { f.calls.Close() }
+
+// Hop returns how calls pass between this gateway and the others. requestID returns the id of a
+// request, and leads reports whether this gateway leads.
+func (f *Forwarder) Hop(requestID func(*http.Request) string, leads func() bool) *transport.Hop {
+	return &transport.Hop{
+		Gateway: f.Options.Hop.Gateway, Clean: hop.Clean, Leads: leads,
+		Forward: func(next http.Handler) http.Handler { return f.forward(next, requestID) },
+		From: func(ctx context.Context) (gateway, requestID string, came bool) {
+			origin, came := hop.From(ctx)
+			return origin.Gateway, origin.RequestID, came
+		},
+	}
+}
+
+// forward sends the calls to the leader that run there, and passes the others on. Those that
+// another gateway has forwarded run here.
+func (f *Forwarder) forward(next http.Handler, requestID func(*http.Request) string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		op := transport.OperationOf(r)
+		if _, came := hop.From(r.Context()); came || !f.forLeader(r, op) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		leaderless := f.Member.Status().Leaderless >= standing.LeaderlessFor
+		if op != nil && hasCopy(op) && leaderless {
+			next.ServeHTTP(w, transport.Unled(r, nil))
+			return
+		}
+		r.Header.Set(transport.RequestIDHeader, requestID(r))
+		to := transport.LimitSends(w, f.SendTimeout)
+		here, lost := f.calls.Forward(to, r, originOf(r, f.EndPoint), f.Limit(op))
+		switch {
+		case here:
+			next.ServeHTTP(w, r)
+		case lost != nil:
+			next.ServeHTTP(w, unanswered(r, lost))
+		}
+	})
+}
+
+// forLeader reports whether a call runs on the leader. op is nil if it is of no operation.
+func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
+	if op == nil {
+		return f.Pages && isPage(r.URL.Path)
+	}
+	return op.Where(r.URL.RawQuery) == ops.Leader
+}
+
+// isPage reports whether a path leads to a page for people, whose session the leader knows. The
+// files that pages are drawn with are the same at every gateway.
+func isPage(path string) bool {
+	return strings.HasPrefix(path, transport.PagesPath) && !strings.HasPrefix(path, transport.PagesPath+"assets/")
+}
+
+// hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
+// copy. How far a job has come is in the memory of the leader.
+func hasCopy(op *ops.Operation) bool {
+	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
+}
+
+// unanswered returns the request of a call that the leader has not answered. A read of what the
+// gateways keep is answered from the copy here, unless the leader may have begun it.
+func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
+	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
+		return transport.Unled(r, nil)
+	}
+	return transport.Unled(r, unledFailure(lost))
+}
+
+// unledFailure returns the answer to a call that the leader has not answered.
+func unledFailure(lost *hop.Failure) error {
+	failed := problem.New(schema.NotLeader, "No gateway of the cluster leads at the moment, and nothing was "+
+		"begun. That lasts some seconds when the one that leads is lost: repeat the call. "+
+		"GET /api/Cluster shows the gateways.")
+	if lost.Outcome == hop.Unknown {
+		failed = problem.New(schema.Timeout, "The gateway that leads took the call and did not "+
+			"answer it, so nobody knows whether it was done. Look in the history for the request id. "+
+			"A call with an %s can be repeated safely.", ops.KeyHeader)
+		failed.Outcome = ps.OutcomeUnknown
+	}
+	failed.Cause, failed.RetryAfter = lost.Err, lost.RetryAfter
+	return failed
+}
+
+// originOf returns what only this gateway knows of a call.
+func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
+	origin := hop.Origin{
+		Client: transport.ClientOf(r), Scheme: "http", RequestID: r.Header.Get(transport.RequestIDHeader),
+	}
+	if r.TLS != nil {
+		origin.Scheme, origin.Chains = "https", r.TLS.VerifiedChains
+		origin.EndPoint = EndPointOf(r, endPoint)
+	}
+	return origin
+}
+
+// EndPointOf returns the bindings of the TLS connection of a client, which may end at another
+// gateway; nil: it has none. own returns the bindings of this gateway; nil: they are not known.
+func EndPointOf(r *http.Request, own func() []byte) []byte {
+	if origin, came := hop.From(r.Context()); came {
+		return origin.EndPoint
+	}
+	if r.TLS == nil || own == nil {
+		return nil
+	}
+	return own()
+}
+
+// observe counts and logs the outcome of a call that is forwarded. The line of a call that the
+// leader has not answered is written with the answer of this gateway.
+func (f *Forwarder) observe(r *http.Request, outcome hop.Outcome, gateway string) {
+	f.Count(outcome)
+	level := logrus.InfoLevel
+	switch outcome {
+	case hop.Retried:
+		level = logrus.DebugLevel
+	case hop.NotLeader, hop.Unknown:
+		return
+	}
+	fields := logrus.Fields{
+		"request_id": r.Header.Get(transport.RequestIDHeader), "method": r.Method,
+		"client": transport.ClientOf(r).String(), "route": transport.PagesPath,
+		"answered_by": gateway, "hop": string(outcome),
+	}
+	if op := transport.OperationOf(r); op != nil {
+		fields["route"], fields["operation"] = op.Path, op.ID
+	}
+	f.Log.WithFields(fields).Log(level, "request forwarded")
+}
