@@ -125,10 +125,11 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 	return failed
 }
 
-// requireReason requires the reason of changes that must have one. A part of a call needs none: the whole
+// requireReason requires the reason of changes that must have one, and of their dry runs, whose plans show
+// it. A part of a call needs none: the whole
 // call was asked for it.
 func requireReason(a Accepted, required []string) error {
-	if a.For != nil || !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
+	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
 	matches := func(pattern string) bool { return ops.Matches(pattern, a.Op.ID) }

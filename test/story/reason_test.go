@@ -36,6 +36,7 @@ func TestChangesSayWhy(t *testing.T) {
 		s.Rejects(disable("Reason", wrong), http.StatusBadRequest, "invalid_request")
 	}
 
+	s.Rejects(disable("DryRun", "true"), http.StatusBadRequest, "invalid_request")
 	planned := s.Do(disable("DryRun", "true", "Reason", why))
 	require.Equal(t, http.StatusOK, planned.Status, "%s", planned.Body)
 	var answer struct{ Plan struct{ ID, Reason string } }
