@@ -94,6 +94,11 @@ func (p *Policy) check() error {
 			}
 		}
 	}
+	for _, pattern := range p.RequireReason {
+		if !ops.MatchesAny(pattern) {
+			faults = append(faults, fmt.Errorf("reason.required: no operation that takes a reason is called %q", pattern))
+		}
+	}
 	return errors.Join(faults...)
 }
 

@@ -165,6 +165,8 @@ type Policy struct {
 
 	RequireGuard []identity.Scope // whose changes must have a guard
 	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
+	// RequireReason are operations, or patterns such as user.*, that must have a reason.
+	RequireReason []string
 
 	ReadLimit   time.Duration // for one run of a read
 	ListLimit   time.Duration // for one run of a list
@@ -193,7 +195,7 @@ type policyInForce struct {
 // inForce returns the policy as it is used.
 func (p Policy) inForce() *policyInForce {
 	return &policyInForce{p, call.Policy{
-		RequireGuard: p.RequireGuard, RequireKey: p.RequireKey,
+		RequireGuard: p.RequireGuard, RequireKey: p.RequireKey, RequireReason: p.RequireReason,
 		ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
 		SettleLimit: p.SettleLimit, SettlePause: p.SettlePause,
 		PlanLife: p.PlanLife, PlansOfOthers: p.PlansOfOthers,

@@ -147,7 +147,7 @@ var fixed = strings.Fields(`
 	initials isprotected jobtitle l lastlogonapprox lastname limit lockedout mail manager memberofnested
 	mobile mobilephone modified neverloggedon newpassword newusername nogroups office officephone oupath
 	parent password passwordexpired passwordexpires passwordlastset passwordneverexpired
-	physicaldeliveryofficename planid pobox postalcode postofficebox profilelogonscript profilepath
+	physicaldeliveryofficename planid pobox postalcode postofficebox profilelogonscript profilepath reason
 	rdsallowlogon rdsconnectdrive rdshomefolderdrive rdshomefolderpath rdsprofilepath recursive samusername
 	scriptpath showfields sid smartcardrequired sn st state street streetaddress streetpobox telephonenumber
 	text title userguid username withetag zipcode`)

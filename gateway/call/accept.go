@@ -53,6 +53,9 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 	if err = s.recordable(a); err != nil {
 		return a, err
 	}
+	if err = requireReason(a, p.RequireReason); err != nil {
+		return a, err
+	}
 	if err = requireGuard(a, p.RequireGuard); err != nil {
 		return a, err
 	}

@@ -9,6 +9,7 @@ import (
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/names"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
 	"adgateway/gateway/quota"
 	"adgateway/gateway/write"
@@ -23,6 +24,9 @@ func changeOf(r *request) write.Change {
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.Texts()
+	if why := r.whole().Bound.Text(ops.ReasonName); why != "" { // of the whole call, for each of its parts
+		record.Parameters[ops.ReasonName] = why
+	}
 	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()
 	var named *names.Part
 	if r.service.Names != nil && r.Op.Lane == ps.Directory {

@@ -125,6 +125,22 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 	return failed
 }
 
+// requireReason requires the reason of changes that must have one, and of their dry runs, whose plans show
+// it. A part of a call needs none: the whole
+// call was asked for it.
+func requireReason(a Accepted, required []string) error {
+	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
+		return nil
+	}
+	matches := func(pattern string) bool { return ops.Matches(pattern, a.Op.ID) }
+	if !slices.ContainsFunc(required, matches) || a.Op.Param(ops.ReasonName) == nil {
+		return nil
+	}
+	failed := problem.New(schema.InvalidRequest, "%s is required here: it says why this is changed.", ops.ReasonName)
+	failed.Details = []problem.Detail{{Field: ops.ReasonName, Message: "is missing"}}
+	return failed
+}
+
 // Demands returns the scope of a change that is among those that demand something; empty if none
 // is, for reads, dry runs and protocols of others, which have no such header.
 func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {

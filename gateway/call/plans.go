@@ -16,6 +16,7 @@ func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
 	of := r.whole() // which is applied
 	made := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
 	made.Parameters, _ = of.Texts()
+	shown.Reason = schema.OrNull(made.Parameters[ops.ReasonName])
 	if i != nil && i.Changes() {
 		made.Row, made.Announced, made.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
 	}

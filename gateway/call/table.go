@@ -49,6 +49,8 @@ func (t Table) takes(script, name string) bool {
 type Policy struct {
 	RequireGuard []identity.Scope // whose changes must have a guard
 	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
+	// RequireReason are operations, or patterns such as user.*, that must have a reason.
+	RequireReason []string
 
 	ReadLimit  time.Duration // for one run of a read
 	ListLimit  time.Duration // for one run of a list

@@ -18,6 +18,7 @@ type Plan struct {
 	Made      time.Time        `json:"made"`
 	Expires   *time.Time       `json:"expires"` // nil: it is not kept
 	State     string           `json:"state"`
+	Reason    *string          `json:"reason"` // nil: none was given
 	Undo      schema.Undoable  `json:"undo"`
 	Objects   []ShownObject    `json:"objects"`
 	Checks    []Check          `json:"checks"`

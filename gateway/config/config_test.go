@@ -264,3 +264,16 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestZonesAreThoseOfTheDatabase refuses what is no zone and what differs between machines.
+func TestZonesAreThoseOfTheDatabase(t *testing.T) {
+	for _, name := range []string{"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"} {
+		s, err := configtest.Load("zone.yaml", []byte("time:\n  zone: "+name+"\n"), nil)
+		require.NoError(t, err, name)
+		assert.Equal(t, name, s.Time.Location().String())
+	}
+	for _, wrong := range []string{"Local", `""`, "Berlin", "+02:00", "../UTC", "/etc/localtime"} {
+		_, err := configtest.Load("zone.yaml", []byte("time:\n  zone: "+wrong+"\n"), nil)
+		assert.ErrorContains(t, err, "time.zone", wrong)
+	}
+}

@@ -69,6 +69,14 @@ func scopes(field func(*Settings) *[]string) value {
 
 var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
 
+// operations are ids of operations or patterns of them. Which there are, the gateway checks.
+func operations(field func(*Settings) *[]string) value {
+	matches := operationPattern.MatchString
+	return list{field, matches, "a list of operations, such as user.delete, user.* or *"}
+}
+
+var operationPattern = regexp.MustCompile(`^(?:\*|[a-zA-Z]+\.(?:\*|[a-zA-Z]+\*?))$`)
+
 // networks are addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
 func networks(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {

@@ -335,6 +335,11 @@ func ownRows() []Row {
 		{"memory.limit", "2048", "Memory in MiB near which the gateway tidies more often than that; not a limit on what it uses. 0: none. The environment variable GOMEMLIMIT takes precedence.",
 			number(func(s *Settings) *int { return &s.Memory.Limit }, 0, 1<<20)},
 
+		{"reason.required", "[]", "Operations whose calls must say why, in the parameter Reason: ids such as user.delete, or user.* for all that begin so, or *.",
+			live{operations(func(s *Settings) *[]string { return &s.Reason.Required })}},
+		{"time.zone", "UTC", "Zone in which days end, such as that of an account's last day, and in which the pages show times to a person who chose no other: a name such as Europe/Berlin.",
+			timeZone(func(s *Settings) *string { return &s.Time.Zone })},
+
 		{"docs.enabled", "true", "Serve the manual at /manual, the description of the API at /openapi.json and the page /docs, to everyone who can connect.",
 			boolean(func(s *Settings) *bool { return &s.Docs.Enabled })},
 

@@ -35,6 +35,8 @@ type Settings struct {
 	Events      Events
 	Idempotency Idempotency
 	Names       Names
+	Reason      Reason
+	Time        Time
 	Plans       Plans
 	Jobs        Jobs
 	Memory      Memory
@@ -206,6 +208,24 @@ func (s Store) ClusterFolder() string {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(s.File), "cluster")
+}
+
+// Reason configures which changes must say why they are made.
+type Reason struct {
+	Required []string // ids of operations, or patterns
+}
+
+// Time configures in which zone days begin and end.
+type Time struct {
+	Zone string // by its name in the IANA database
+}
+
+// Location returns the zone.
+func (t Time) Location() *time.Location {
+	if zone, err := time.LoadLocation(t.Zone); err == nil && t.Zone != "UTC" {
+		return zone
+	}
+	return time.UTC // a zone that does not exist is refused with the settings
 }
 
 // Names configures the names of objects in a cluster.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	_ "time/tzdata" // of a machine without a database of zones, such as one with Windows
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -103,6 +104,17 @@ func choice(field func(*Settings) *string, words ...string) value {
 		}
 		return t, nil
 	}, "one of " + strings.Join(words, ", ")}
+}
+
+// timeZone is the name of a zone. The database of zones is part of the program, as Windows has none.
+func timeZone(field func(*Settings) *string) value {
+	return scalar[string]{field, func(t string) (string, error) {
+		if t == "" || t == "Local" {
+			return "", errNotAllowed
+		}
+		_, err := time.LoadLocation(t)
+		return t, err
+	}, "the name of a time zone, such as Europe/Berlin"}
 }
 
 func address(field func(*Settings) *string) value {

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -13,50 +14,200 @@ const (
 	MaxText = 64
 )
 
+// What a text must have to be looked for inside of words or among phone numbers. Both
+// read every object of the class.
+const (
+	minInside = 3 // characters
+	minDigits = 5
+	maxDigits = 8 // the last ones of a number, which all spellings of it share
+)
+
 // Text is what somebody types to find objects.
-type Text struct{ text string } // its words, with one blank between them
+type Text struct {
+	text      string   // its words, with one blank between them
+	account   string   // the text behind the domain of a logon name; otherwise the text
+	spellings []string // other ways to write account
+}
 
 // ParseText checks a text. The error is a clause that continues a sentence about it.
 func ParseText(s string) (*Text, error) {
-	t := &Text{strings.Join(strings.Fields(s), " ")}
+	t := &Text{text: strings.Join(strings.Fields(s), " ")}
 	switch n := utf8.RuneCountInString(t.text); {
 	case n < MinText || n > MaxText:
 		return nil, fmt.Errorf("must have %d to %d characters", MinText, MaxText)
 	case t.text[0] == '=' || t.text[0] == '*':
 		return nil, fmt.Errorf("must not begin with %c: what begins with the text is found anyway", t.text[0])
 	}
+	t.account = t.text
+	if domain, account, has := strings.Cut(t.text, `\`); has && domain != "" && account != "" && !strings.Contains(domain, " ") {
+		t.account = account
+	}
+	t.spellings = respelled(t.account)
 	return t, nil
 }
 
 func (t *Text) String() string { return t.text }
 
+// Spellings returns the text without the domain of a logon name, and behind it other
+// ways to write it.
+func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
+
+// The directory ignores accents, so Müller is Muller to it, but not Mueller. Each of
+// these replaces letters by others that people write for them.
+var (
+	umlauts   = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe")
+	digraphs  = strings.NewReplacer("ae", "ä", "oe", "ö", "ue", "ü", "Ae", "Ä", "Oe", "Ö", "Ue", "Ü", "AE", "Ä", "OE", "Ö", "UE", "Ü")
+	quotes    = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "´", "'", "`", "'")
+	unquoted  = strings.NewReplacer("'", "")
+	typeset   = strings.NewReplacer("'", "’")
+	composing = strings.NewReplacer("a\u0308", "ä", "o\u0308", "ö", "u\u0308", "ü", "A\u0308", "Ä", "O\u0308", "Ö", "U\u0308", "Ü")
+)
+
+// respelled returns the other ways to write a text, at most four.
+func respelled(text string) (all []string) {
+	add := func(s string) {
+		if s != text && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	plain := composing.Replace(text)
+	add(umlauts.Replace(plain))
+	add(digraphs.Replace(plain))
+	plain = quotes.Replace(plain)
+	if strings.Contains(plain, "'") {
+		add(plain)
+		add(unquoted.Replace(plain))
+		add(typeset.Replace(plain))
+	} else {
+		add(elided(plain))
+	}
+	return all[:min(len(all), 4)]
+}
+
+// elided returns a text with the apostrophe that people leave out of names such as
+// O'Brien and D'Angelo in the first word that may have one.
+func elided(text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		if len(word) < 5 || word[1] >= utf8.RuneSelf {
+			continue
+		}
+		vowel := strings.IndexByte("aeiouAEIOU", word[1]) >= 0
+		if first := word[0] | 0x20; first == 'o' && !vowel || first == 'd' && vowel {
+			words[i] = word[:1] + "'" + word[1:]
+			break
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // Clause returns an LDAP filter for the objects of a class that begin with the text in
 // one of the attributes that people are searched by. It says more than anr does, and
 // what switches of the forest may take from anr (facts S2, S5, S6).
 func (t *Text) Clause(class *Class) string {
-	begins := func(attr, s string) *clause { return compare(attr, "=", s, "") }
 	any := join('|', compare("anr", "=", t.text))
-	switch class {
-	case Computers:
-		if host, _, dotted := strings.Cut(t.text, "."); dotted && host != "" {
-			any.subs = append(any.subs, begins("name", host)) // dNSHostName has no index
-		}
-	case Groups:
-		any.subs = append(any.subs, begins("mail", t.text))
-	default:
-		any.subs = append(any.subs, begins("mail", t.text), begins("userPrincipalName", t.text))
-		if strings.ContainsFunc(t.text, unicode.IsDigit) && !strings.Contains(t.text, " ") {
-			any.subs = append(any.subs, compare("employeeID", "=", t.text))
-		}
-		first, last := strings.Index(t.text, " "), strings.LastIndex(t.text, " ")
-		for i, at := range []int{first, last} {
-			if at < 0 || i == 1 && first == last {
-				continue
-			}
-			a, b := t.text[:at], t.text[at+1:]
-			any.subs = append(any.subs,
-				join('&', begins("givenName", a), begins("sn", b)), join('&', begins("givenName", b), begins("sn", a)))
+	t.addBeginnings(any, class, t.text)
+	if t.account != t.text {
+		any.subs = append(any.subs, compare("anr", "=", t.account))
+		t.addBeginnings(any, class, t.account)
+	}
+	for _, spelling := range t.spellings {
+		any.subs = append(any.subs, compare("anr", "=", spelling))
+		if class == Users {
+			any.subs = append(any.subs, namedClauses(spelling)...)
 		}
 	}
 	return strings.Join(any.segments(), "")
+}
+
+func begins(attr, s string) *clause { return compare(attr, "=", s, "") }
+
+// addBeginnings adds clauses for attributes of a class that anr lacks.
+func (t *Text) addBeginnings(any *clause, class *Class, text string) {
+	switch class {
+	case Computers:
+		if host, _, dotted := strings.Cut(text, "."); dotted && host != "" {
+			any.subs = append(any.subs, begins("name", host)) // dNSHostName has no index
+		}
+	case Groups:
+		any.subs = append(any.subs, begins("mail", text))
+	default:
+		any.subs = append(any.subs, begins("mail", text), begins("userPrincipalName", text))
+		if strings.ContainsFunc(text, unicode.IsDigit) && !strings.Contains(text, " ") {
+			any.subs = append(any.subs, compare("employeeID", "=", text))
+		}
+		any.subs = append(any.subs, namedClauses(text)...)
+	}
+}
+
+// namedClauses returns clauses for a first and a last name in either order.
+func namedClauses(text string) (all []*clause) {
+	first, last := strings.Index(text, " "), strings.LastIndex(text, " ")
+	for i, at := range []int{first, last} {
+		if at < 0 || i == 1 && first == last {
+			continue
+		}
+		a, b := text[:at], text[at+1:]
+		all = append(all,
+			join('&', begins("givenName", a), begins("sn", b)), join('&', begins("givenName", b), begins("sn", a)))
+	}
+	return all
+}
+
+// The attributes in which a text is looked for inside of words.
+var insideAttributes = map[*Class][]string{
+	Users: {
+		"name", "displayName", "sAMAccountName", "givenName", "sn", "mail", "userPrincipalName",
+		"physicalDeliveryOfficeName", "department", "title", "description",
+	},
+	Groups:    {"name", "displayName", "sAMAccountName", "mail", "description"},
+	Computers: {"name", "dNSHostName", "description"},
+}
+
+// Inside returns an LDAP filter for the objects of a class that have the text anywhere in
+// an attribute that people know, or a phone number with its digits; empty if the text is
+// too short for that. The directory reads every object of the class for it.
+func (t *Text) Inside(class *Class) string {
+	any := join('|')
+	if utf8.RuneCountInString(t.account) >= minInside {
+		for _, attr := range insideAttributes[class] {
+			for _, spelling := range t.Spellings() {
+				any.subs = append(any.subs, compare(attr, "=", "", spelling, ""))
+			}
+		}
+	}
+	if digits := t.Digits(); digits != "" && class == Users {
+		parts := append(strings.Split(digits, ""), "")
+		for _, attr := range []string{"telephoneNumber", "mobile"} {
+			any.subs = append(any.subs, compare(attr, "=", append([]string{""}, parts...)...))
+		}
+	}
+	if len(any.subs) == 0 {
+		return ""
+	}
+	return strings.Join(any.segments(), "")
+}
+
+// Digits returns the last digits of a phone number, by which a number is known however it
+// is written: with a code of the country or without, with blanks, dashes, slashes or
+// parentheses. It is empty if the text is no phone number. The filter of [Text.Inside]
+// allows anything between the digits and matches more than the number, so its hits must
+// be compared with the digits.
+func (t *Text) Digits() string {
+	text := strings.ReplaceAll(t.text, "(0)", "")
+	var digits []byte
+	for i, r := range text {
+		switch {
+		case '0' <= r && r <= '9':
+			digits = append(digits, byte(r))
+		case r == '+' && i == 0, strings.ContainsRune(" -/().\u00a0\u2010\u2011\u2013", r):
+		default:
+			return ""
+		}
+	}
+	found := strings.TrimLeft(string(digits), "0")
+	if len(found) < minDigits {
+		return ""
+	}
+	return found[max(0, len(found)-maxDigits):]
 }

@@ -222,7 +222,7 @@ var patternOrOU = Rule{
 	},
 }
 
-// ReasonName is the parameter that says why a caller wants to see a secret.
+// ReasonName is the parameter that says why a caller changes something or wants to see a secret.
 const ReasonName = "Reason"
 
 var reason = Param{

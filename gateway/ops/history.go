@@ -75,7 +75,7 @@ var historyRows = []*Operation{
 			changeID,
 			{Name: UndoFields, Kind: schema.Names, Narrows: true, Audited: true, Unsent: true, Example: "department", Doc: "Take back these fields only."},
 			{Name: AcceptDrift, Kind: schema.Names, Audited: true, Unsent: true, Example: "department", Doc: "Fields that may be overwritten although they have been changed since."},
-			dryRunParam, planIDParam,
+			dryRunParam, planIDParam, noteParam,
 		},
 		Rules:   []Rule{shownOrMade},
 		Lane:    ps.Directory,

@@ -3,6 +3,7 @@ package ops
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -14,13 +15,13 @@ const (
 	PlanID = "PlanId"
 )
 
-// previewable adds these parameters to the operations that change something.
+// previewable adds these parameters, and the reason, to the operations that change something.
 func previewable(table []*Operation) []*Operation {
 	for _, op := range table {
 		if !op.Effect.Writes() {
 			continue
 		}
-		op.Params = append(slices.Clip(op.Params), dryRunParam, planIDParam)
+		op.Params = append(slices.Clip(op.Params), dryRunParam, planIDParam, noteParam)
 		op.Rules = append(slices.Clip(op.Rules), shownOrMade)
 	}
 	return table
@@ -31,11 +32,28 @@ var (
 		Name: DryRun, Kind: schema.Flag, Implied: "false", Audited: true, Narrows: true,
 		Doc: "Change nothing, and answer with the plan of what would be changed.",
 	}
+	noteParam = Param{
+		Name: ReasonName, Kind: schema.Note, Unsent: true, Audited: true,
+		Doc: "Why, for the plan, the history and the audit log.",
+	}
 	planIDParam = Param{
 		Name: PlanID, Kind: schema.PlanID, Unsent: true, Audited: true, Narrows: true,
 		Doc: "Make the change as a dry run has shown it, or not at all.",
 	}
 )
+
+// Matches reports whether a pattern is the id of an operation, or its beginning and an asterisk.
+func Matches(pattern, id string) bool {
+	begin, open := strings.CutSuffix(pattern, "*")
+	return pattern == id || open && strings.HasPrefix(id, begin)
+}
+
+// MatchesAny reports whether a pattern matches an operation that changes something and takes a reason.
+func MatchesAny(pattern string) bool {
+	return slices.ContainsFunc(table, func(op *Operation) bool {
+		return Matches(pattern, op.ID) && op.Effect.Writes() && op.Param(ReasonName) != nil
+	})
+}
 
 var shownOrMade = Rule{
 	Doc: DryRun + " and " + PlanID + " exclude each other",

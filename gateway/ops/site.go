@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"time"
 
 	"adgateway/gateway/attributes"
 	"adgateway/gateway/schema"
@@ -9,9 +10,9 @@ import (
 
 // Extended returns the table of a gateway whose settings add attributes of users: fields of their records,
 // inputs of their creation and changes, fields of their filters. [Check] finds what is in the table twice
-// then.
-func Extended(sites []attributes.Site) []*Operation {
-	if len(sites) == 0 {
+// then. Dates without a time are days of the zone.
+func Extended(sites []attributes.Site, zone *time.Location) []*Operation {
+	if len(sites) == 0 && zone == time.UTC {
 		return table
 	}
 	added := make([]*attributes.Attribute, len(sites))
@@ -25,7 +26,7 @@ func Extended(sites []attributes.Site) []*Operation {
 		copied.Reply.Shape = users.Of(op.Reply.Shape)
 		copied.Params = slices.Clone(op.Params)
 		for j := range copied.Params {
-			copied.Params[j].Kind = users.Kind(op.Params[j].Kind)
+			copied.Params[j].Kind = schema.InZone(users.Kind(op.Params[j].Kind), zone)
 		}
 		if slices.ContainsFunc(op.Params, func(p Param) bool { return p.Name == attributes.Users[0].Input }) {
 			copied.Params = append(copied.Params, inputs...)

@@ -20,6 +20,7 @@ var taskRows = []*Operation{
 			{Name: TypeName, Kind: schema.WordList("Types, separated by commas: user, group, computer.", schema.HitTypes...), Unsent: true, Audited: true, Doc: "Only these types; without it all that the credential may read."},
 			{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 			{Name: LimitName, Kind: schema.Number("The most hits.", 1, 50), Default: "20"},
+			{Name: "Anywhere", Kind: schema.Bool, Default: "false", Doc: "Finds parts of words and phone numbers even where something begins with the text. The directory reads every object for it."},
 		},
 		Script:  "Search-GatewayDirectory",
 		Lane:    ps.Directory,

@@ -158,6 +158,7 @@ var Change = &Shape{Name: "Change", Fields: []Field{
 	{Name: "undoes", Null: true, Doc: "the change that it took back"},
 	{Name: "undoneBy", Type: TextListField, Doc: "the changes that took it back"},
 	{Name: "plan", Null: true, Doc: "that it was made by"},
+	{Name: "reason", Null: true, Doc: "why it was made, as its caller has said"},
 	{Name: "batch", Null: true, Doc: "the first of the changes that one request made"},
 	{Name: "degraded", Type: BoolField, Doc: "whether an earlier version made it without the store that the gateways shared"},
 }}

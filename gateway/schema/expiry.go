@@ -7,25 +7,40 @@ import (
 	"adgateway/ps"
 )
 
-// Expiry is when an account expires: a date, of which the end in UTC is meant, or a date
-// with a time and an offset; empty for never. The script receives it in UTC and as a file
-// time.
-var Expiry Kind = expiryKind{base{"string"}}
+// Expiry is when an account expires: a date, of which the end in the zone of the gateway
+// is meant, or a date with a time and an offset; empty for never. The script receives it
+// in UTC and as a file time. The zone is UTC, see [InZone].
+var Expiry Kind = expiryKind{base{"string"}, time.UTC}
 
-type expiryKind struct{ base }
+type expiryKind struct {
+	base
+	zone *time.Location
+}
+
+// InZone returns a kind whose dates without a time are days of a zone; a kind without
+// such dates is returned as it is.
+func InZone(k Kind, zone *time.Location) Kind {
+	switch k.(type) {
+	case expiryKind:
+		return expiryKind{base{"string"}, zone}
+	case expiresAtKind:
+		return expiresAtKind{expiryKind{base{"string"}, zone}}
+	}
+	return k
+}
 
 // neverTicks is the file time for never.
 const neverTicks = "9223372036854775807"
 
-func (expiryKind) Decode(raw any) (*Decoded, *FieldError) {
+func (k expiryKind) Decode(raw any) (*Decoded, *FieldError) {
 	s, problem := text(raw, 0, false)
 	if problem != nil {
 		return nil, problem
 	}
 	at, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		if at, err = time.Parse(time.DateOnly, s); err != nil {
-			return nil, invalid("must be a date such as 2026-06-30, of which the end in UTC is meant, a date and time with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
+		if at, err = time.ParseInLocation(time.DateOnly, s, k.zone); err != nil {
+			return nil, invalid("must be a date such as 2026-06-30, of which the end is meant, a date and time with an offset such as 2026-06-30T18:00:00+02:00, or empty for never")
 		}
 		at = at.AddDate(0, 0, 1)
 	}
@@ -44,5 +59,5 @@ func (expiryKind) Parts() []Part {
 func (expiryKind) Clear() []ps.Value { return []ps.Value{ps.Text(""), ps.Text(neverTicks)} }
 
 func (expiryKind) Doc() Doc {
-	return Doc{Type: "string", Text: "A date, of which the end in UTC is meant; a date and time with an offset; empty: never.", Example: "2030-06-30"}
+	return Doc{Type: "string", Text: "A date, of which the end in `time.zone` is meant; a date and time with an offset; empty: never.", Example: "2030-06-30"}
 }

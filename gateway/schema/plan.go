@@ -42,6 +42,7 @@ var Plan = &Shape{Name: "Plan", Fields: []Field{
 	{Name: "made", Type: TimeField},
 	{Name: "expires", Type: TimeField, Null: true, Doc: "when it can no longer be applied"},
 	{Name: "state", Enum: []string{"open", "used", "expired", "drifted"}, Doc: "drifted: it did not hold when it was last applied"},
+	{Name: "reason", Null: true, Doc: "why, as its caller has said"},
 	{Name: "undo", Enum: Undoables, Doc: "how much can be undone once it is made"},
 	{Name: "objects", Type: ObjectListField, Of: ObjectChanges, Doc: "what would be changed, in order"},
 	{Name: "checks", Type: ObjectListField, Doc: "what may still keep it from being made", Of: []Field{

@@ -13,6 +13,29 @@ import (
 	"adgateway/ps"
 )
 
+// Note is why a caller changes something.
+var Note Kind = noteKind{base{"string"}}
+
+type noteKind struct{ base }
+
+func (noteKind) Decode(raw any) (*Decoded, *FieldError) {
+	s, problem := text(raw, reasonLongest, false)
+	switch {
+	case problem != nil:
+		return nil, problem
+	case strings.TrimSpace(s) == "":
+		return nil, invalid("must not be blank")
+	}
+	return textValue(s), nil
+}
+
+func (noteKind) Doc() Doc {
+	return Doc{
+		Type: "string", MaxLength: reasonLongest, Example: "INC-4711",
+		Text: fmt.Sprintf("Why, in at most %d characters.", reasonLongest),
+	}
+}
+
 // Reason is why a caller wants to see a secret.
 var Reason Kind = reasonKind{base{"string"}}
 
@@ -48,14 +71,14 @@ var RecoveryKeyID Kind = patternKind{
 }
 
 // ExpiresAt is when a password expires: as [Expiry], but never empty.
-var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}}}
+var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}, time.UTC}}
 
 type expiresAtKind struct{ expiryKind }
 
 func (expiresAtKind) Clear() []ps.Value { return nil }
 
 func (expiresAtKind) Doc() Doc {
-	const text = "A date, of which the end in UTC is meant, or a date and time with an offset."
+	const text = "A date, of which the end in `time.zone` is meant, or a date and time with an offset."
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
 }
 

@@ -79,7 +79,8 @@ func (k searchTextKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (searchTextKind) Doc() Doc {
-	return Doc{Type: "string", Text: fmt.Sprintf("%d to %d characters, with which a name, account name, mail address or office begins; or a first and a last name, in either order.",
+	return Doc{Type: "string", Text: fmt.Sprintf("%d to %d characters, with which a name, account name, mail address or office begins; "+
+		"or a first and a last name, in either order. `DOMAIN\\name` is the account name; ä, ö and ü are ae, oe and ue, too.",
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 
@@ -112,23 +113,41 @@ func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Sta
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
 
 // AnyText is the kind of texts that objects of all types are searched by. The script
-// receives the text, and an LDAP filter for each type.
+// receives the text, a filter for the beginnings of names and one for all that has the
+// text inside for each type, the ways to write the text, and the digits of a phone number.
 var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }
+
+// anyTypes are the types of hits, as the parameters of the script name them.
+var anyTypes = []struct {
+	suffix string
+	class  *filter.Class
+}{{"User", filter.Users}, {"Group", filter.Groups}, {"Computer", filter.Computers}}
 
 func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 	parsed, problem := decodeSearch(raw)
 	if problem != nil {
 		return nil, problem
 	}
-	values := []ps.Value{ps.Text(parsed.String())}
-	for _, class := range []*filter.Class{filter.Users, filter.Groups, filter.Computers} {
-		values = append(values, ps.Text(parsed.Clause(class)))
+	spellings := parsed.Spellings()
+	values := []ps.Value{ps.Text(spellings[0]), ps.List(spellings), ps.Text(parsed.Digits())}
+	for _, t := range anyTypes {
+		values = append(values, ps.Text(parsed.Clause(t.class)), ps.Text(parsed.Inside(t.class)))
 	}
 	return &Decoded{Values: values, Text: parsed.String()}, nil
 }
 
 func (anyTextKind) Parts() []Part {
-	return []Part{{Type: "string"}, {Suffix: "User", Type: "string"}, {Suffix: "Group", Type: "string"}, {Suffix: "Computer", Type: "string"}}
+	parts := []Part{{Type: "string"}, {Suffix: "Spelling", Type: "string[]"}, {Suffix: "Digit", Type: "string"}}
+	for _, t := range anyTypes {
+		parts = append(parts, Part{Suffix: t.suffix, Type: "string"}, Part{Suffix: "Inside" + t.suffix, Type: "string"})
+	}
+	return parts
+}
+
+func (k anyTextKind) Doc() Doc {
+	d := k.searchTextKind.Doc()
+	d.Text += " If nothing begins with it, parts of words and phone numbers are found, too: 3 characters, or 5 digits in any spelling."
+	return d
 }

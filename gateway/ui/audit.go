@@ -1,79 +1,210 @@
 package ui
 
 import (
+	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
 
-// mostLines limits the lines on a page.
-const mostLines = 200
+// mostLines limits the lines on a page, and mostSkipped those before it.
+const (
+	mostLines   = 100
+	mostSkipped = 100_000
+)
 
+// auditPage is what was done in some hours: changes, or for experts all calls.
 type auditPage struct {
-	All              bool // lines of others, too
-	Day, Who, Target string
-	Lines            []auditRow
-	Full             bool // there are more
+	Tabs          []frame.Choice // changes and calls
+	View          string         // calls, or empty
+	All           bool           // lines of others, too
+	Day, From, To string
+	Who, Target   string
+	Zone          string
+	Made          []madeRow
+	Lines         []auditRow
+	Turns         []frame.Link // to newer and older ones
+	skip          int
+	since, until  time.Time
+	after         string
 }
 
 // auditRow is a line as a page shows it.
 type auditRow struct {
 	frame.LogLine
-	Objects []string // some of the targets
+	What    texts.Text
+	Objects []auditObject // some of the targets
 }
 
-// showAudit shows calls of a day: those of the person, or with ops:read of everybody, about what the
-// person may read.
-func showAudit(c *frame.Visit) {
+// auditObject is a target of a call.
+type auditObject struct{ Name, Link string }
+
+const auditCalls = "calls"
+
+// askedAudit reads what an address asks the audit for. Without changes that the person may read, it asks
+// for calls.
+func askedAudit(c *frame.Visit) (body auditPage, ok bool) {
 	query := c.R.URL.Query()
-	body := auditPage{
-		All: c.May(identity.OpsRead), Day: query.Get("day"),
+	body = auditPage{
+		All: c.May(identity.OpsRead), Day: query.Get("day"), From: query.Get("from"), To: query.Get("to"),
 		Who: strings.TrimSpace(query.Get("who")), Target: strings.TrimSpace(query.Get("target")),
+		View: query.Get("view"), after: query.Get("after"), Zone: c.Now().Location().String(),
 	}
+	if !c.May(identity.ChangeRead) || body.View != auditCalls {
+		body.View = map[bool]string{true: "", false: auditCalls}[c.May(identity.ChangeRead)]
+	}
+	if body.Day == "" {
+		body.Day = c.Now().Format(time.DateOnly)
+	}
+	day, err := time.ParseInLocation(time.DateOnly, body.Day, c.Now().Location())
+	if err != nil {
+		return body, false
+	}
+	body.since, body.until = day, day.AddDate(0, 0, 1)
+	for _, hour := range []struct {
+		text string
+		into *time.Time
+	}{{body.From, &body.since}, {body.To, &body.until}} {
+		if hour.text == "" {
+			continue
+		}
+		at, err := time.Parse("15:04", hour.text)
+		if err != nil {
+			return body, false
+		}
+		*hour.into = time.Date(day.Year(), day.Month(), day.Day(), at.Hour(), at.Minute(), 0, 0, day.Location())
+	}
+	body.skip, _ = strconv.Atoi(query.Get("skip"))
+	body.skip = min(max(body.skip, 0), mostSkipped)
+	return body, true
+}
+
+// address returns the address of the page with other values.
+func (p auditPage) address(pairs ...string) string {
+	values := url.Values{}
+	all := []string{
+		"view", p.View, "day", p.Day, "from", p.From, "to", p.To, "who", p.Who, "target", p.Target,
+	}
+	for all = append(all, pairs...); len(all) > 1; all = all[2:] {
+		values.Set(all[0], all[1])
+		if all[1] == "" {
+			values.Del(all[0])
+		}
+	}
+	return say.Address("audit") + "?" + values.Encode()
+}
+
+// turn adds a link to another page.
+func (p *auditPage) turn(to string, pairs ...string) {
+	p.Turns = append(p.Turns, frame.Link{Path: p.address(pairs...), Text: texts.Of("audit." + to)})
+}
+
+// showAudit shows what was changed on a day, or the calls: those of the person, or with ops:read of
+// everybody, about what the person may read.
+func showAudit(c *frame.Visit) {
+	body, ok := askedAudit(c)
 	shown := frame.Page{Title: texts.Of("page.audit"), Section: "audit"}
 	status := http.StatusOK
-	day, err := time.Parse(time.DateOnly, body.Day)
-	if body.Day == "" {
-		day, err = time.Now().UTC().Truncate(24*time.Hour), nil
-		body.Day = day.Format(time.DateOnly)
+	if c.May(identity.ChangeRead) && c.Log != nil {
+		for _, view := range []string{"", auditCalls} {
+			label := texts.Of("audit." + cmp.Or(view, "changes"))
+			body.Tabs = append(body.Tabs, frame.Choice{
+				ID: body.address("view", view), Label: label, Chosen: view == body.View,
+			})
+		}
 	}
-	if err != nil {
+	switch {
+	case !ok:
 		status, shown.Alert = http.StatusBadRequest, &frame.Alert{Text: texts.Of("audit.day.wrong")}
-	} else {
-		filter := frame.LogFilter{Day: day, Who: body.Who, Target: body.Target, Most: mostLines + 1}
-		filter.Reader, filter.Readers = c.Identity(), c.Principals
-		if body.Target != "" {
-			filter.Names = namesFor(c, body.Target)
-		}
-		if !body.All {
-			filter.Only = &filter.Reader
-		}
-		lines, err := c.Log(filter)
-		if err != nil {
-			status, shown.Alert = http.StatusServiceUnavailable, &frame.Alert{Text: texts.Of("audit.unreadable")}
-		}
-		body.Full = len(lines) > mostLines
-		for _, line := range lines[:min(len(lines), mostLines)] {
-			row := auditRow{LogLine: line}
-			row.Who = say.CallerText(line.Who, line.Kind)
-			for _, target := range line.Targets[:min(len(line.Targets), say.MostNamed)] {
-				row.Objects = append(row.Objects, say.Rdn(target))
-			}
-			body.Lines = append(body.Lines, row)
-		}
-		if len(lines) == 0 {
-			shown.Empty = noCalls(body)
-		}
+	case body.View == auditCalls:
+		status = body.readCalls(c, &shown)
+	default:
+		status = body.readChanges(c, &shown)
 	}
 	shown.Body = body
 	c.Page(status, "audit", shown)
+}
+
+// readChanges adds the changes of a page.
+func (p *auditPage) readChanges(c *frame.Visit, shown *frame.Page) (status int) {
+	values := call.Values{"Since": p.since.Format(time.RFC3339), "Until": p.until.Format(time.RFC3339)}
+	for name, text := range map[string]string{"Caller": p.Who, "Object": p.Target, "After": p.after} {
+		if text != "" {
+			values[name] = text
+		}
+	}
+	found := c.Listed(frame.List{
+		Operation: "change.list", Key: "id", Before: frame.Newest, Most: mostLines, Values: values,
+	})
+	if !found.Ok() {
+		shown.Alert = frame.AlertOf(found)
+		return found.Status
+	}
+	p.Made = madeRows(frame.Records[say.Record](found))
+	if p.after != "" {
+		p.turn("newest")
+	}
+	if found.Next != "" {
+		p.turn("older", "after", found.Next)
+	}
+	if len(p.Made) == 0 {
+		shown.Empty = noCalls(*p)
+		if len(p.Tabs) > 0 && p.Who+p.Target != "" {
+			to := frame.Link{Path: p.address("view", auditCalls), Text: texts.Of("audit.try")}
+			shown.Empty.Links = []frame.Link{to}
+		}
+	}
+	return http.StatusOK
+}
+
+// readCalls adds the lines of a page.
+func (p *auditPage) readCalls(c *frame.Visit, shown *frame.Page) (status int) {
+	filter := frame.LogFilter{
+		Since: p.since, Until: p.until, Who: p.Who, Target: p.Target, Skip: p.skip, Most: mostLines + 1,
+		Reader: c.Identity(), Readers: c.Principals,
+	}
+	if p.Target != "" {
+		filter.Names = namesFor(c, p.Target)
+	}
+	if !p.All {
+		filter.Only = &filter.Reader
+	}
+	lines, err := c.Log(filter)
+	if err != nil {
+		shown.Alert = &frame.Alert{Text: texts.Of("audit.unreadable")}
+		return http.StatusServiceUnavailable
+	}
+	if p.skip > 0 {
+		p.turn("newer", "skip", strconv.Itoa(max(p.skip-mostLines, 0)))
+	}
+	if len(lines) > mostLines && p.skip < mostSkipped {
+		p.turn("older", "skip", strconv.Itoa(p.skip+mostLines))
+	}
+	for _, line := range lines[:min(len(lines), mostLines)] {
+		row := auditRow{LogLine: line}
+		if f := form.Of(line.Operation); f != nil {
+			row.What = texts.Each(f.Label)
+		}
+		row.Who = say.CallerText(line.Who, line.Kind)
+		for _, target := range line.Targets[:min(len(line.Targets), say.MostNamed)] {
+			row.Objects = append(row.Objects, auditObject{say.Rdn(target), say.Address("objects", target)})
+		}
+		p.Lines = append(p.Lines, row)
+	}
+	if len(lines) == 0 {
+		shown.Empty = noCalls(*p)
+	}
+	return http.StatusOK
 }
 
 func noCalls(p auditPage) *frame.Empty {

@@ -109,7 +109,7 @@ func showStatus(p *frame.Pages, w http.ResponseWriter, r *http.Request) {
 		body.Roles = p.Gate.Roles()
 	}
 	if c.May(identity.OpsRead) && p.Figures != nil {
-		figures := p.Figures()
+		figures := p.Figures().In(c.Now().Location())
 		body.Figures = &figures
 	}
 	shown.Body = body

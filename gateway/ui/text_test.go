@@ -143,7 +143,7 @@ func oddPages(t *testing.T) map[string]string {
 	}
 	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *frame.Visit) { table.ShowListing(c, listingAt("jobs")) })
 	pages["a job"] = shownAt(t, api, say.Address("jobs", odd), func(c *frame.Visit) { work.ShowJob(c, nil) })
-	log := "/ui/audit?who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
+	log := "/ui/audit?view=calls&who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
 	pages["audit"] = shownAt(t, api, log, func(c *frame.Visit) {
 		c.Log = func(frame.LogFilter) ([]frame.LogLine, error) {
 			line := frame.LogLine{Time: odd, From: odd, Operation: odd, Outcome: odd, Code: odd, Who: odd, Kind: odd}
@@ -164,7 +164,7 @@ func oddPages(t *testing.T) map[string]string {
 
 // queryNames are the names that addresses of pages have in their queries.
 var queryNames = []string{
-	"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object",
+	"q", "after", "f", "sort", "format", "from", "view", "back", "counts", "ChangeId", "object", "day", "who", "target",
 }
 
 var (

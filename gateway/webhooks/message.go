@@ -13,6 +13,7 @@ import (
 
 	"adgateway/gateway/changes"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/store"
 )
 
@@ -51,6 +52,7 @@ type changeData struct {
 	Objects   []string  `json:"objects"` // GUIDs of those that have one
 	More      int       `json:"moreObjects,omitempty"`
 	Undoes    string    `json:"undoes,omitempty"`
+	Reason    string    `json:"reason,omitempty"`
 }
 
 const (
@@ -73,6 +75,7 @@ func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	data := changeData{
 		ChangeID: c.ID, RequestID: c.RequestID, Time: c.Time.UTC(), Caller: c.Caller, Kind: orNull(c.By.Kind), Account: orNull(c.By.ID), Operation: c.Operation, Effect: string(c.Intent.Effect),
 		Outcome: string(c.Outcome), Server: c.Server, Objects: []string{}, Undoes: c.Undoes,
+		Reason: c.Parameters[ops.ReasonName],
 	}
 	for i := range c.Intent.Objects {
 		switch guid := c.Intent.Objects[i].GUID; {

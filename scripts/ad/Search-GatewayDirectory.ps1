@@ -1,11 +1,19 @@
-# Finds users, groups and computers by a text: the best hits first, at most Limit of them. TextUser, TextGroup and
-# TextComputer are the filters that the gateway made of Text.
+# Finds users, groups and computers by a text: the best hits first, at most Limit of them. The gateway made the other
+# parameters of Text: TextUser, TextGroup and TextComputer are filters for the beginnings of names, TextInsideUser and so
+# on for what has the text anywhere. These make the directory read every object of the class, so they are used only
+# where nothing begins with the text, or if Anywhere asks for it.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Text,
+    [Parameter(Mandatory)] [string[]] $TextSpelling,
+    [AllowNull()] [AllowEmptyString()] [string] $TextDigit,
     [Parameter(Mandatory)] [string] $TextUser,
+    [AllowNull()] [AllowEmptyString()] [string] $TextInsideUser,
     [Parameter(Mandatory)] [string] $TextGroup,
+    [AllowNull()] [AllowEmptyString()] [string] $TextInsideGroup,
     [Parameter(Mandatory)] [string] $TextComputer,
+    [AllowNull()] [AllowEmptyString()] [string] $TextInsideComputer,
+    [bool] $Anywhere,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Readable,
     [AllowNull()] [string] $OUPath,
     [int] $Limit = 20,
@@ -22,40 +30,50 @@ $needed = @(
     'sAMAccountName', 'displayName', 'description', 'mail', 'userPrincipalName', 'userAccountControl', 'givenName', 'sn'
     'physicalDeliveryOfficeName', 'employeeID', 'proxyAddresses', 'lockoutTime'
 )
+$scanned = @('department', 'title', 'telephoneNumber', 'mobile', 'dNSHostName')
 # More than are shown, since the directory returns any of them, and the best are to be first.
 $most = $Limit * 10 + 1
+$begins = @{ user = $TextUser; group = $TextGroup; computer = $TextComputer }
+$contains = @{ user = $TextInsideUser; group = $TextInsideGroup; computer = $TextInsideComputer }
 $escaped = Get-GatewayLdapEscaped -Value $Text
 $equal = '(|(sAMAccountName=' + $escaped + ')(sAMAccountName=' + $escaped + '$)(mail=' + $escaped + ')(userPrincipalName=' + $escaped + '))'
 $listing = New-GatewayListing
+$seen = @{}
 $cut = $false
-foreach ($type in @($Readable)) {
-    Set-GatewayStep -Label ('search for ' + $type) -Arg 'Text'
-    $groups = $null
-    $clause = $TextUser
-    if ($type -eq 'computer') { $clause = $TextComputer }
-    if ($type -eq 'group') {
-        $clause = $TextGroup
-        $groups = $AllowedGroup
-    }
-    $limits = @{ AllowedGroup = $groups; AllowedOU = $AllowedOU; Server = $Server }
-    $filter = [string](Resolve-GatewayFilter -Text $clause -GroupsOnly @limits)
-    $search = @{ Class = $type; Property = $needed; Scope = 'Subtree'; Most = $most; Server = $Server }
-    foreach ($spot in (Get-GatewaySearchPlace -Base $base -Scope 'Subtree' @limits)) {
-        $found = @(Get-GatewayObject -Filter $filter -Base $spot @search)
-        if ($found.Length -ge $most) {
-            $cut = $true
-            # What the text identifies is shown, whichever of the others were returned.
-            $others = @(foreach ($item in $found) { if ((Get-GatewayMatch -Item $item -Text $Text -Type $type).rank -ne '0') { $item } })
-            $found = @(Get-GatewayObject -Filter ('(&' + $filter + $equal + ')') -Base $spot @search) + $others
-        }
-        if ($type -eq 'group') { $found = @(Get-GatewayAllowedGroup -Group $found @limits) }
-        $locked = @{}
-        if ($type -eq 'user') { $locked = Get-GatewayLocked -User $found -Base $spot -Server $Server }
-        foreach ($item in $found) {
-            $match = Get-GatewayMatch -Item $item -Text $Text -Type $type
-            $listing['keys'].Add($match.rank + ([string]$item.Name).ToUpperInvariant() + [string][char]0 + [string]$item.DistinguishedName)
-            $hit = ConvertTo-GatewayHit -Item $item -Type $type -Matched $match.field -Locked $locked
-            $listing['texts'].Add((ConvertTo-Json -InputObject $hit -Compress -Depth 4))
+foreach ($inside in @($false, $true)) {
+    if ($inside -and $seen.Count -gt 0 -and -not $Anywhere) { continue }
+    foreach ($type in @($Readable)) {
+        $clause = [string]$begins[$type]
+        if ($inside) { $clause = [string]$contains[$type] }
+        if (-not $clause) { continue }
+        Set-GatewayStep -Label ('search for ' + $type) -Arg 'Text'
+        $groups = $null
+        if ($type -eq 'group') { $groups = $AllowedGroup }
+        $limits = @{ AllowedGroup = $groups; AllowedOU = $AllowedOU; Server = $Server }
+        $filter = [string](Resolve-GatewayFilter -Text $clause -GroupsOnly @limits)
+        $properties = $needed
+        if ($inside) { $properties = $needed + $scanned }
+        $search = @{ Class = $type; Property = $properties; Scope = 'Subtree'; Most = $most; Server = $Server }
+        $match = @{ Text = $TextSpelling; Digit = $TextDigit; Inside = $inside; Type = $type }
+        foreach ($spot in (Get-GatewaySearchPlace -Base $base -Scope 'Subtree' @limits)) {
+            $found = @(Get-GatewayObject -Filter $filter -Base $spot @search)
+            if ($found.Length -ge $most) {
+                $cut = $true
+                # What the text identifies is shown, whichever of the others were returned.
+                $others = @(foreach ($item in $found) { if ((Get-GatewayBestMatch -Item $item @match).rank -ne '0') { $item } })
+                $found = @(Get-GatewayObject -Filter ('(&' + $filter + $equal + ')') -Base $spot @search) + $others
+            }
+            if ($type -eq 'group') { $found = @(Get-GatewayAllowedGroup -Group $found @limits) }
+            $locked = @{}
+            if ($type -eq 'user') { $locked = Get-GatewayLocked -User $found -Base $spot -Server $Server }
+            foreach ($item in $found) {
+                $best = Get-GatewayBestMatch -Item $item @match
+                if ($best.rank -eq '' -or $seen.ContainsKey([string]$item.ObjectGUID)) { continue }
+                $seen[[string]$item.ObjectGUID] = $true
+                $listing['keys'].Add($best.rank + ([string]$item.Name).ToUpperInvariant() + [string][char]0 + [string]$item.DistinguishedName)
+                $hit = ConvertTo-GatewayHit -Item $item -Type $type -Matched $best.field -Locked $locked
+                $listing['texts'].Add((ConvertTo-Json -InputObject $hit -Compress -Depth 4))
+            }
         }
     }
 }

@@ -28,7 +28,43 @@ function Get-GatewayMatch {
     foreach ($address in @($Item.proxyAddresses)) {
         if ($null -ne $address -and ([string]$address).StartsWith($Text, $same)) { return @{ rank = '2'; field = 'proxyAddress' } }
     }
-    @{ rank = '2'; field = 'name' }
+    @{ rank = '2'; field = '' }
+}
+
+# The best match of an object with one of the ways to write a text, or with a text inside of words: rank '3'. The rank
+# is empty where neither is found, nor the digits in a phone number.
+function Get-GatewayBestMatch {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Item,
+        [Parameter(Mandatory)] [string[]] $Text,
+        [AllowEmptyString()] [string] $Digit,
+        [bool] $Inside,
+        [Parameter(Mandatory)] [string] $Type
+    )
+    $best = @{ rank = '9'; field = '' }
+    foreach ($spelling in $Text) {
+        $match = Get-GatewayMatch -Item $Item -Text $spelling -Type $Type
+        if ($match.field -ne '' -and [int]$match.rank -lt [int]$best.rank) { $best = $match }
+    }
+    if ($best.field -ne '') { return $best }
+    # The directory compares names without accents and knows further attributes.
+    if (-not $Inside) { return @{ rank = '2'; field = 'name' } }
+    $places = [ordered]@{
+        name = 'Name'; displayName = 'displayName'; username = 'sAMAccountName'; emailAddress = 'mail'; userPrincipalName = 'userPrincipalName'
+        office = 'physicalDeliveryOfficeName'; department = 'department'; jobTitle = 'title'; dnsHostName = 'dNSHostName'; description = 'description'
+    }
+    foreach ($field in $places.Keys) {
+        $value = ([string]@($Item.PSObject.Properties[$places[$field]].Value)[0]).ToUpperInvariant()
+        foreach ($spelling in $Text) {
+            if ($value.Contains($spelling.ToUpperInvariant())) { return @{ rank = '3'; field = $field } }
+        }
+    }
+    if (-not $Digit) { return @{ rank = '3'; field = 'name' } }
+    foreach ($number in @{ field = 'officePhone'; text = [string]$Item.telephoneNumber }, @{ field = 'mobilePhone'; text = [string]$Item.mobile }) {
+        if (($number.text -replace '[^0-9]', '').Contains($Digit)) { return @{ rank = '3'; field = $number.field } }
+    }
+    @{ rank = ''; field = '' }
 }
 
 # Which of the users are locked out now, by GUID. The time of a lock stays when the lock is over, so the domain controller

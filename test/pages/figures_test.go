@@ -44,7 +44,7 @@ func TestAuditPage(t *testing.T) {
 	none := start(t).browser(t)
 	none.signIn("operator")
 	assert.NotContains(t, none.page, "/ui/audit")
-	assert.Equal(t, 404, none.get("/ui/audit"), "there is no audit log")
+	assert.Equal(t, 404, none.get("/ui/audit?view=calls"), "there is no audit log")
 
 	s := startWith(t, func(p *app.People) {
 		p.Roles = append(p.Roles, signin.Role{Group: "group of plain", Name: "Plain", Scopes: []identity.Scope{identity.UserRead}})
@@ -52,7 +52,7 @@ func TestAuditPage(t *testing.T) {
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
 	b := s.browser(t)
 	b.signIn("operator")
-	require.Equal(t, 200, b.get("/ui/audit"))
+	require.Equal(t, 200, b.get("/ui/audit?view=calls"))
 	for _, text := range []string{"user.disable", "Anna Schmidt", "signin.start", "operator", "Calls of everybody"} {
 		assert.Contains(t, b.page, text)
 	}
@@ -60,30 +60,30 @@ func TestAuditPage(t *testing.T) {
 		"target=schmidt": true, "target=nobody": false, "who=nobody": false, "day=2020-01-01": false, "day=" + time.Now().UTC().Format(time.DateOnly): true,
 		"target=" + url.QueryEscape("<script>alert(1)</script>"): false,
 	} {
-		require.Equal(t, 200, b.get("/ui/audit?"+query), query)
+		require.Equal(t, 200, b.get("/ui/audit?view=calls&"+query), query)
 		assert.Equal(t, shown, regexp.MustCompile("user.disable").MatchString(b.page), query)
 		assert.NotContains(t, b.page, "<script>alert", query)
 	}
-	assert.Equal(t, 400, b.get("/ui/audit?day=yesterday"))
+	assert.Equal(t, 400, b.get("/ui/audit?view=calls&day=yesterday"))
 	assert.Contains(t, b.page, "2026-03-01")
 
 	own := s.browser(t)
 	own.signIn("norights")
-	require.Equal(t, 200, own.get("/ui/audit"))
+	require.Equal(t, 200, own.get("/ui/audit?view=calls"))
 	assert.Contains(t, own.page, "signin.start")
 	assert.NotContains(t, own.page, "user.disable")
-	require.Equal(t, 200, own.get("/ui/audit?who=operator"))
+	require.Equal(t, 200, own.get("/ui/audit?view=calls&who=operator"))
 	assert.NotContains(t, own.page, "operator</td>", "nothing of others")
 	namesake := s.browser(t)
 	require.Equal(t, 303, namesake.submitFrom("/ui/signin", "/ui/signin", "token", systemtest.ReadToken))
 	link := "/ui/link/" + s.Stack.Gate.Link(&signin.Person{SID: "S-1-namesake", Name: "read-token"})
 	require.Equal(t, 303, s.browser(t).submitFrom(link, link))
-	require.Equal(t, 200, namesake.get("/ui/audit"))
+	require.Equal(t, 200, namesake.get("/ui/audit?view=calls"))
 	assert.Contains(t, namesake.page, "signin.start")
 	assert.NotContains(t, namesake.page, "S-1-namesake", "a person with the name of the token is somebody else")
 	require.NoError(t, s.Stack.Gate.End(t.Context(), own.cookie()))
-	assert.Equal(t, 401, own.get("/ui/audit"))
-	require.Equal(t, 200, b.get("/ui/audit?who=norights"))
+	assert.Equal(t, 401, own.get("/ui/audit?view=calls"))
+	require.Equal(t, 200, b.get("/ui/audit?view=calls&who=norights"))
 	assert.Contains(t, b.page, "signin.end")
 }
 
@@ -110,7 +110,7 @@ func TestAuditLinesOfOthers(t *testing.T) {
 			s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Disable"}, 200)
 			b := s.browser(t)
 			b.signIn("berlin")
-			require.Equal(t, 200, b.get("/ui/audit"))
+			require.Equal(t, 200, b.get("/ui/audit?view=calls"))
 			assert.Equal(t, c.shown, strings.Contains(b.page, "user.disable"))
 			assert.Equal(t, c.shown, strings.Contains(b.page, "Anna Schmidt"))
 			assert.Contains(t, b.page, "signin.start", "its own")

@@ -38,7 +38,7 @@ func TestTheAuditOfANamesakeIsNotShown(t *testing.T) {
 	b.signIn(name)
 	b.person(t)
 	b.preview("user.disable")
-	require.Equal(t, http.StatusOK, b.get("/ui/audit?who="+name))
+	require.Equal(t, http.StatusOK, b.get("/ui/audit?view=calls&who="+name))
 	assert.Contains(t, b.page, "signin.start")
 	assert.Contains(t, b.page, "user.disable")
 	assert.NotContains(t, b.page, "user.update")

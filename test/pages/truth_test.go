@@ -319,18 +319,18 @@ func TestAuditIsSearchedByName(t *testing.T) {
 	a := s.Do(systemtest.Call{Method: "PUT", Path: "/api/ADUser/" + url.PathEscape(anna["distinguishedName"].(string)) + "/Disable"})
 	s.OK(systemtest.Call{Method: "PUT", Path: "/api/ADUser/lweber/Disable"}, 200)
 	for _, target := range []string{"aschmidt", "Schmidt, Anna", "Anna Schmidt", "ASCHMIDT@corp.example", guid, anna["distinguishedName"].(string)} {
-		require.Equal(t, 200, b.get("/ui/audit?target="+url.QueryEscape(target)))
+		require.Equal(t, 200, b.get("/ui/audit?view=calls&target="+url.QueryEscape(target)))
 		for _, operation := range []string{"user.resetPassword", "membership.add", "user.disable"} {
 			assert.Contains(t, b.page, "<code>"+operation+"</code>", target)
 		}
 		assert.NotContains(t, b.page, "lweber", target)
 	}
-	require.Equal(t, 200, b.get("/ui/audit?target="+a.Header.Get("X-Request-Id")))
+	require.Equal(t, 200, b.get("/ui/audit?view=calls&target="+a.Header.Get("X-Request-Id")))
 	assert.Equal(t, 1, strings.Count(b.page, "<code>user.disable</code>"))
 	assert.Equal(t, 0, strings.Count(b.page, "<code>membership.add</code>"))
-	require.Equal(t, 200, b.get("/ui/audit?target=Weber"))
+	require.Equal(t, 200, b.get("/ui/audit?view=calls&target=Weber"))
 	assert.Contains(t, b.page, "lweber", "a part of a name")
-	require.Equal(t, 200, b.get("/ui/audit?target=nobody.at.all"))
+	require.Equal(t, 200, b.get("/ui/audit?view=calls&target=nobody.at.all"))
 	assert.Contains(t, b.page, "No calls on this day match.")
 }
 

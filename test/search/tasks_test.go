@@ -136,3 +136,18 @@ func TestAccountsExpire(t *testing.T) {
 	refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/ADUser/Administrator/Expiry", map[string]any{"AccountExpires": "2035-01-01"}))
 	refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, path, map[string]any{"AccountExpires": "2035-01-01"}))
 }
+
+// TestDaysEndInTheZoneOfTheGateway sets expiries by their last day, also around changes of the clocks.
+func TestDaysEndInTheZoneOfTheGateway(t *testing.T) {
+	s := newSystem(t, 0, "time.zone=America/New_York")
+	path := "/api/ADUser/q.recent/Expiry"
+	for given, want := range map[string]any{
+		"2035-12-31":           "2036-01-01T05:00:00Z",
+		"2035-06-30":           "2035-07-01T04:00:00Z",
+		"2035-03-11":           "2035-03-12T04:00:00Z", // 23 hours long
+		"2035-11-04":           "2035-11-05T05:00:00Z", // 25 hours long
+		"2035-06-30T00:00:00Z": "2035-06-30T00:00:00Z",
+	} {
+		assert.Equal(t, want, put(s, path, map[string]any{"AccountExpires": given})["accountExpires"], given)
+	}
+}

@@ -35,7 +35,7 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 	return func(api *gateway.Server) gateway.Pages {
 		gate := options.SignIn(o.Settings.SignIn)
 		gate.Record, gate.Policy = s.recordSignIn(o.Log), accounts{api}.lockoutPolicy
-		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version}
+		pages := frame.Options{API: api, Client: gateway.ClientOf, Sandbox: o.Sandbox, Unencrypted: o.Sandbox && Scheme(o.Settings) == "http", Version: o.Version.Version, Zone: o.Settings.Time.Location()}
 		pages.EndPoint = func(r *http.Request) []byte { return forward.EndPointOf(r, s.certificate.endPoint) }
 		if o.Settings.Docs.Enabled {
 			pages.Manual = site.Path
@@ -129,7 +129,7 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 	}
 	return func(f frame.LogFilter) (lines []frame.LogLine, err error) {
 		filter := audit.Filter{
-			Since: f.Day, Until: f.Day.AddDate(0, 0, 1), Who: f.Who, Target: f.Target, Names: f.Names,
+			Since: f.Since, Until: f.Until, Who: f.Who, Target: f.Target, Names: f.Names,
 		}
 		err = audit.Read(c.File, nil, filter, func(r *audit.Record) error {
 			call := r.Call()
@@ -153,13 +153,13 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 			for _, name := range slices.Sorted(maps.Keys(call.Parameters)) {
 				line.Given = append(line.Given, name+"="+call.Parameters[name])
 			}
-			if lines = append(lines, line); len(lines) > f.Most {
+			if lines = append(lines, line); len(lines) > f.Skip+f.Most {
 				lines = lines[1:]
 			}
 			return nil
 		})
 		slices.Reverse(lines)
-		return lines, err
+		return lines[min(f.Skip, len(lines)):], err
 	}
 }
 

@@ -3,6 +3,7 @@ package figures
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -59,6 +60,15 @@ type quarter struct {
 	Calls, Errors int
 }
 
+// In returns the figures with the times of a zone.
+func (f Figures) In(zone *time.Location) Figures {
+	f.Minutes = slices.Clone(f.Minutes)
+	for i := range f.Minutes {
+		f.Minutes[i].Start = f.Minutes[i].Start.In(zone)
+	}
+	return f
+}
+
 // Quarters returns the hour in four parts.
 func (f Figures) Quarters() []quarter {
 	var all []quarter
@@ -66,8 +76,8 @@ func (f Figures) Quarters() []quarter {
 		part := f.Minutes[from:min(from+15, len(f.Minutes))]
 		sum := Figures{Minutes: part}.Sum()
 		all = append(all, quarter{
-			part[0].Start.UTC().Format("15:04"),
-			part[len(part)-1].Start.Add(time.Minute).UTC().Format("15:04"), sum.Calls, sum.Errors,
+			part[0].Start.Format("15:04"),
+			part[len(part)-1].Start.Add(time.Minute).Format("15:04"), sum.Calls, sum.Errors,
 		})
 	}
 	return all

@@ -2,7 +2,9 @@ package frame
 
 import (
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"adgateway/gateway/ui/say"
@@ -73,7 +75,8 @@ func Initials(name string) string {
 
 // look is how a person wants the pages, which a cookie keeps.
 type look struct {
-	Lang  texts.Lang
+	texts.Reader
+	zone  string // that the person has chosen; empty: that of the gateway
 	theme string // light or dark; empty: as the system has it
 	keys  string // off: the key "/" is not taken
 }
@@ -88,7 +91,7 @@ var themes = []string{"", "light", "dark"}
 
 // LookOf returns how the person wants the pages. Without a choice the browser's language counts.
 func (p *Pages) LookOf(r *http.Request) look {
-	l := look{Lang: texts.Accepted(r.Header.Get("Accept-Language"))}
+	l := look{Reader: texts.Reader{Lang: texts.Accepted(r.Header.Get("Accept-Language")), Zone: p.zone()}}
 	kept, err := r.Cookie(p.CookieName(r) + lookSuffix)
 	if err != nil {
 		return l
@@ -96,6 +99,9 @@ func (p *Pages) LookOf(r *http.Request) look {
 	for part := range strings.SplitSeq(kept.Value, ".") {
 		if lang, known := texts.Named(part); known {
 			l.Lang = lang
+		}
+		if name, is := strings.CutPrefix(part, zonePrefix); is {
+			l.setZone(name)
 		}
 		switch part {
 		case "light", "dark":
@@ -106,6 +112,36 @@ func (p *Pages) LookOf(r *http.Request) look {
 	}
 	return l
 }
+
+// zonePrefix begins the part of the cookie that has the zone.
+const zonePrefix = "zone:"
+
+// zone returns the zone of the gateway.
+func (p *Pages) zone() *time.Location {
+	if p.Zone == nil {
+		return time.UTC
+	}
+	return p.Zone
+}
+
+// setZone sets the zone that the person has chosen, if there is one with the name.
+func (l *look) setZone(name string) {
+	if name == "" || name == "Local" {
+		return
+	}
+	if zone, err := time.LoadLocation(name); err == nil {
+		l.Zone, l.zone = zone, name
+	}
+	if name == "UTC" {
+		l.Zone = time.UTC
+	}
+}
+
+// DayZone returns the zone in which a day ends that a form asks for.
+func (p *Pages) DayZone() *time.Location { return p.zone() }
+
+// Now returns the present time in the zone of the reader.
+func (c *Visit) Now() time.Time { return time.Now().In(c.LookOf(c.R).Zone) }
 
 // setLook keeps how the person wants the pages, and shows the page again.
 func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
@@ -119,11 +155,18 @@ func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	if lang, known := texts.Named(given.Get("lang")); known {
 		l.Lang = lang
 	}
+	if given.Has("zone") {
+		l.zone = ""
+		l.setZone(given.Get("zone"))
+	}
 	parts := []string{l.Lang.Code()}
 	for _, part := range []string{l.theme, l.keys} {
 		if part == "light" || part == "dark" || part == "off" {
 			parts = append(parts, part)
 		}
+	}
+	if l.zone != "" {
+		parts = append(parts, zonePrefix+l.zone)
 	}
 	http.SetCookie(w, &http.Cookie{
 		Name: p.CookieName(r) + lookSuffix, Value: strings.Join(parts, "."), Path: "/", MaxAge: lookSeconds,
@@ -132,11 +175,29 @@ func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Next(given.Get("next")), http.StatusSeeOther)
 }
 
+// zoneNames are the zones that everybody can choose. The script adds that of the computer.
+var zoneNames = []string{
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Bogota", "America/Chicago",
+	"America/Denver", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo",
+	"America/Toronto", "Asia/Dubai", "Asia/Hong_Kong", "Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai",
+	"Asia/Singapore", "Asia/Tokyo", "Australia/Sydney", "Europe/Athens", "Europe/Berlin", "Europe/Dublin",
+	"Europe/Helsinki", "Europe/Istanbul", "Europe/London", "Europe/Madrid", "Europe/Paris", "Europe/Warsaw",
+	"Europe/Zurich", "Pacific/Auckland",
+}
+
 // language is one that the pages can be shown in instead.
 type language struct{ Code, Name string }
 
 // framed adds to a page what its frame shows.
-func (l look) framed(shown *Page, r *http.Request) {
+func (l look) framed(shown *Page, r *http.Request, of *time.Location) {
+	shown.Zones = []Choice{{Label: texts.Of("frame.zone.gateway", "zone", of.String()), Chosen: l.zone == ""}}
+	names := slices.Clone(zoneNames)
+	if l.zone != "" && !slices.Contains(names, l.zone) {
+		names = append(names, l.zone)
+	}
+	for _, name := range names {
+		shown.Zones = append(shown.Zones, Choice{ID: name, Label: texts.Raw(name), Chosen: name == l.zone})
+	}
 	shown.Lang, shown.Theme, shown.Keys = l.Lang, l.theme, l.keys
 	shown.Here = say.Base
 	if r.Method == http.MethodGet {

@@ -8,12 +8,14 @@ import (
 
 // LogFilter selects lines of the audit log. Empty texts match everything.
 type LogFilter struct {
-	Day    time.Time    // from its midnight in UTC to the next one
+	Since  time.Time
+	Until  time.Time
 	Who    string       // part of the caller's name, or what [identity.ParseReference] takes
 	Only   *identity.ID // nil: of everybody
 	Target string       // part of a DN, a GUID or a parameter, or the id of a request
 	Names  []string     // by which the object that Target means is named, too
-	Most   int          // lines, the newest ones
+	Skip   int          // lines, the newest ones
+	Most   int          // lines behind these
 
 	Reader  identity.ID           // the person who reads them
 	Readers []*identity.Principal // what the person may read: a line must be visible to one of them

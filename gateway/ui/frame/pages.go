@@ -14,12 +14,14 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	"adgateway/gateway/authn"
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/packing"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -40,6 +42,9 @@ type Options struct {
 	Version     string
 	Manual      string // address of the manual, such as "/manual/"; empty: it is not served
 	Hint        string // how to sign in to the sandbox; empty: nothing
+
+	// Zone is where days end, and whose times people see who chose no other. Nil: UTC.
+	Zone *time.Location
 
 	// Changes are the operations that a list may have.
 	Changes []Change
@@ -136,7 +141,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case p.sites.Check(r) != nil:
 		p.plain(w, r, http.StatusForbidden, texts.Of("form.foreign"), texts.Of("form.foreign.text"))
 	default:
-		p.Routes.ServeHTTP(w, r)
+		packing.Handler(p.Routes).ServeHTTP(w, r)
 	}
 }
 

@@ -50,15 +50,15 @@ func asset(w http.ResponseWriter, r *http.Request) {
 var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
-		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
+		all[lang] = parse(texts.Reader{Lang: lang, Zone: time.UTC}, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
 			"step", "pick", "job", "sheet", "audit")
 	}
 	return all
 })
 
-func parse(lang texts.Lang, names ...string) map[string]*template.Template {
-	common := template.Must(template.New("layout.html").Funcs(functions(lang)).
+func parse(reader texts.Reader, names ...string) map[string]*template.Template {
+	common := template.Must(template.New("layout.html").Funcs(functions(reader)).
 		ParseFS(Files, "templates/layout.html", "templates/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range names {
@@ -67,29 +67,64 @@ func parse(lang texts.Lang, names ...string) map[string]*template.Template {
 	return all
 }
 
-// functions returns the functions of the templates in a language.
-func functions(lang texts.Lang) template.FuncMap {
+// zoned are pages with the times of other zones than UTC, parsed as they are read.
+var zoned struct {
+	sync.Mutex
+	pages map[string]*template.Template // by zone, language and name
+}
+
+// mostZoned limits the pages that are kept parsed.
+const mostZoned = 128
+
+// template returns a page for a reader.
+func (l look) template(name string) *template.Template {
+	if l.Zone == time.UTC {
+		return Templates()[l.Lang][name]
+	}
+	key := l.Zone.String() + " " + l.Lang.Code() + " " + name
+	zoned.Lock()
+	defer zoned.Unlock()
+	found := zoned.pages[key]
+	if found == nil {
+		if zoned.pages == nil || len(zoned.pages) >= mostZoned {
+			zoned.pages = map[string]*template.Template{}
+		}
+		found = parse(l.Reader, name)[name]
+		zoned.pages[key] = found
+	}
+	return found
+}
+
+// Fragment renders a part of a page, which the script puts into one.
+func (c *Visit) Fragment(name string, body any) {
+	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
+	c.W.WriteHeader(http.StatusOK)
+	_ = c.LookOf(c.R).template(name).ExecuteTemplate(c.W, "content", body) // fails only if the browser has left
+}
+
+// functions returns the functions of the templates for a reader.
+func functions(reader texts.Reader) template.FuncMap {
 	return template.FuncMap{
 		"t":      func(key string, pairs ...any) texts.Text { return texts.Of(key, pairs...) },
-		"inText": func(v any) any { return inText(saidIn(lang, v)) },
+		"inText": func(v any) any { return inText(saidIn(reader, v)) },
 		"inLine": func(v any) any {
-			if text, is := saidIn(lang, v).(string); is {
+			if text, is := saidIn(reader, v).(string); is {
 				return InLine(text)
 			}
 			return v
 		},
-		"ago": say.Ago, "moment": func(text string) string { return say.Moment(lang, text) },
-		"day":   func(text string) texts.Text { return say.Day(text, time.Now()) },
+		"ago": say.Ago, "moment": func(text string) string { return say.Moment(reader, text) },
+		"day":   func(text string) texts.Text { return say.Day(text, time.Now().In(reader.Zone)) },
 		"label": say.Label, "rdn": say.Rdn, "spell": say.Spell, "icon": Icon,
 		"at": say.Address, "asking": say.Asking, "explained": say.Explained, "helpPage": say.HelpPage,
 		"both": func(one, other any) []any { return []any{one, other} },
 	}
 }
 
-// saidIn returns a value in a language if it is a text of the table.
-func saidIn(lang texts.Lang, v any) any {
+// saidIn returns a value for a reader if it is a text of the table.
+func saidIn(reader texts.Reader, v any) any {
 	if text, is := v.(texts.Text); is {
-		return text.In(lang)
+		return text.For(reader)
 	}
 	return v
 }
@@ -109,6 +144,7 @@ type looks struct {
 	Keys      string // off: the key for the search is not taken
 	Themes    []Choice
 	Languages []language // all languages but the page's
+	Zones     []Choice   // of the times on pages
 }
 
 // Page is what every page has.
@@ -188,7 +224,7 @@ func AlertOf(a *Answer) *Alert {
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
 	wanted := p.LookOf(r)
-	wanted.framed(&shown, r)
+	wanted.framed(&shown, r, p.zone())
 	if shown.Alert != nil {
 		shown.Empty = nil
 	}
@@ -196,7 +232,7 @@ func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name s
 		shown.Form = p.Gate.FormToken(p.Cookie(r))
 	}
 	var text bytes.Buffer
-	if err := Templates()[wanted.Lang][name].Execute(&text, shown); err != nil {
+	if err := wanted.template(name).Execute(&text, shown); err != nil {
 		panic(fmt.Errorf("page %s: %w", name, err)) // the server recovers, logs it and answers with 500
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -17,22 +17,27 @@ func Ago(text string) texts.Text {
 }
 
 // Moment shows a time to the minute.
-func Moment(lang texts.Lang, text string) string {
+func Moment(reader texts.Reader, text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return text
 	}
-	return lang.Moment(at.UTC())
+	return texts.At(at.UTC()).For(reader)
 }
 
-// Day shows a time as people say it: today with the hour, else the day.
+// Midnight returns when the day of a time began, in the zone of the time.
+func Midnight(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+}
+
+// Day shows a time as people say it: today with the hour, else the day. The zone is that of now.
 func Day(text string, now time.Time) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return texts.Raw(text)
 	}
-	at, now = at.UTC(), now.UTC()
-	switch today := now.Truncate(24 * time.Hour); {
+	at = at.In(now.Location())
+	switch today := Midnight(now); {
 	case !at.Before(today) && at.Before(today.AddDate(0, 0, 1)):
 		return texts.Of("time.today", "hour", at.Format("15:04"))
 	case !at.Before(today.AddDate(0, 0, -1)) && at.Before(today):

@@ -67,6 +67,7 @@ type Cell struct {
 	Path         []string // of an organizational unit, from the top
 	Last         string   // the end of the path, which is never cut
 	Code         bool
+	Whole        texts.Text // what is cut where there is no room; nil: nothing is
 }
 
 // View is a filter that people often want. Its text has the key "view." and its id.

@@ -130,7 +130,7 @@ func (a Asked) values(c *frame.Visit) call.Values {
 			values["Caller"] = identity.ReferenceTo(c.Identity())
 		}
 		if a.View.Days > 0 {
-			day := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-a.View.Days)
+			day := say.Midnight(c.Now()).AddDate(0, 0, 1-a.View.Days)
 			values["Since"] = day.Format(time.RFC3339)
 		}
 		if a.Object != "" {
@@ -412,6 +412,9 @@ func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 			one.Class = col.Class
 			if i > 0 && col.Class != "ou" && col.Class != "nm" && !strings.Contains(col.Class, "last") {
 				one.Label = "column." + col.Name
+			}
+			if col.Class == "long" {
+				one.Whole = one.Text
 			}
 			if col.Class == "nm" {
 				row.Name = one.Text

@@ -2,14 +2,23 @@ package texts
 
 // gateway are the texts of the status, the audit and the lists of changes.
 var gateway = table{
-	"audit.day": {"Day", "Tag"},
+	"audit.calls":   {"Calls", "Aufrufe"},
+	"audit.changes": {"Changes", "Änderungen"},
+	"audit.changes.lead": {
+		"What was changed, by whom, and what it was before. Open a change to undo it.",
+		"Was geändert wurde, von wem, und wie es vorher war. Öffnen Sie eine Änderung, um sie zurückzunehmen.",
+	},
+	"audit.day":    {"Day", "Tag"},
+	"audit.from":   {"From", "Von"},
+	"audit.to":     {"To", "Bis"},
+	"audit.newest": {"Newest", "Neueste"},
+	"audit.newer":  {"Newer", "Neuere"},
+	"audit.older":  {"Older", "Ältere"},
+	"audit.try":    {"Look among the calls", "Unter den Aufrufen suchen"},
+	"audit.zone":   {"Times are in the zone {zone}.", "Zeiten der Zone {zone}."},
 	"audit.everybody": {
 		"Calls of everybody that changed something, or were refused.",
 		"Aufrufe aller, die etwas geändert haben oder abgelehnt wurden.",
-	},
-	"audit.full": {
-		"There are more: choose a person or an object.",
-		"Es gibt mehr: Wählen Sie eine Person oder ein Objekt.",
 	},
 	"audit.help": {
 		"A name, a logon name, a part of what was given, or a request ID.",
@@ -20,7 +29,6 @@ var gateway = table{
 		"Ihre eigenen Aufrufe, die etwas geändert haben oder abgelehnt wurden.",
 	},
 	"audit.show":       {"Show", "Zeigen"},
-	"audit.utc":        {"Times are UTC.", "Zeiten in UTC."},
 	"audit.who":        {"Person or token", "Person oder Token"},
 	"job.column":       {"Column", "Spalte"},
 	"job.fix":          {"What to change", "Was zu ändern ist"},
@@ -74,6 +82,6 @@ var gateway = table{
 	"status.since":    {"since", "seit"},
 	"status.starting": {"Starting", "Im Start"},
 	"status.sum":      {"{n} requests, {failed} failed", "{n} Anfragen, {failed} fehlgeschlagen"},
-	"status.time":     {"Time (UTC)", "Zeit (UTC)"},
+	"status.time":     {"Time", "Zeit"},
 	"status.waiting":  {"Waiting", "Wartend"},
 }

@@ -120,21 +120,38 @@ func Count(key string, n int, pairs ...any) Text {
 // Empty reports whether there is no text.
 func (t *text) Empty() bool { return t == nil }
 
+// Reader is how somebody reads texts: in a language, with the times of a zone.
+type Reader struct {
+	Lang
+	Zone *time.Location // nil: each time has its own
+}
+
+// here returns a time in the zone of the reader.
+func (r Reader) here(t time.Time) time.Time {
+	if r.Zone == nil {
+		return t
+	}
+	return t.In(r.Zone)
+}
+
 // In returns the text in a language.
-func (t *text) In(l Lang) string {
+func (t *text) In(l Lang) string { return t.For(Reader{Lang: l}) }
+
+// For returns the text for a reader.
+func (t *text) For(l Reader) string {
 	switch {
 	case t == nil:
 		return ""
 	case t.day:
-		return l.Date(t.at)
+		return l.Date(l.here(t.at))
 	case !t.at.IsZero():
-		return l.Moment(t.at)
+		return l.Moment(l.here(t.at))
 	case t.each != nil:
-		return t.each[l]
+		return t.each[l.Lang]
 	case len(t.list) > 0:
 		var said []string
 		for _, one := range t.list {
-			said = append(said, one.In(l))
+			said = append(said, one.For(l))
 		}
 		return strings.Join(said, ", ")
 	case t.key == "":
@@ -145,21 +162,21 @@ func (t *text) In(l Lang) string {
 		return t.key
 	}
 	if len(t.with) == 0 {
-		return said[l]
+		return said[l.Lang]
 	}
 	var pairs []string
 	for i := 0; i+1 < len(t.with); i += 2 {
 		pairs = append(pairs, fmt.Sprintf("{%s}", t.with[i]), l.value(t.with[i+1]))
 	}
-	return strings.NewReplacer(pairs...).Replace(said[l])
+	return strings.NewReplacer(pairs...).Replace(said[l.Lang])
 }
 
-func (l Lang) value(v any) string {
+func (r Reader) value(v any) string {
 	switch v := v.(type) {
 	case Text:
-		return v.In(l)
+		return v.For(r)
 	case int:
-		return l.Number(v)
+		return r.Number(v)
 	}
 	return fmt.Sprint(v)
 }

@@ -133,7 +133,7 @@ func prefill(c *frame.Visit, f *form.Form, typed url.Values) {
 		}
 		text := textOf(value, field)
 		if field.Control == form.Day {
-			text = lastDay(found[0])
+			text = lastDay(c, found[0])
 		}
 		typed.Set(field.Name, text)
 		typed.Set(form.Was+field.Name, text)
@@ -453,12 +453,12 @@ func readImage(c *frame.Visit, f *form.Form, typed url.Values) *form.Problem {
 }
 
 // lastDay returns the last day on which an account can be used, by when it expires.
-func lastDay(r say.Record) string {
+func lastDay(c *frame.Visit, r say.Record) string {
 	at, err := time.Parse(time.RFC3339, r.Text("accountExpires"))
 	if err != nil {
 		return ""
 	}
-	return at.UTC().Add(-time.Second).Format(time.DateOnly)
+	return at.In(c.DayZone()).Add(-time.Second).Format(time.DateOnly)
 }
 
 // doGroup are the actions on one kind of object.

@@ -2,7 +2,6 @@ package work
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -67,15 +66,7 @@ func ShowPick(c *frame.Visit) {
 			add(icon, pickValue(hit), hit.First("displayName", "name"), aboutHit(hit))
 		}
 	}
-	pickFragment(c, "pick", all)
-}
-
-// fragment renders a part of a page, which the script puts into one.
-func pickFragment(c *frame.Visit, name string, body any) {
-	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")
-	c.W.WriteHeader(http.StatusOK)
-	// It fails only if the browser has left.
-	_ = frame.Templates()[c.Lang()][name].ExecuteTemplate(c.W, "content", body)
+	c.Fragment("pick", all)
 }
 
 // pickValue returns what stands in a field for a hit: a name that [visit.resolve] understands.

@@ -16,7 +16,7 @@ import (
 // Gateway returns what the settings say of a server, its policy included.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
-		Operations: ops.Extended(s.Account.Attributes),
+		Operations: ops.Extended(s.Account.Attributes, s.Time.Location()),
 		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
 		HTTP: gateway.HTTP{
 			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
@@ -44,7 +44,8 @@ func Policy(s *config.Settings) gateway.Policy {
 	return gateway.Policy{
 		Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
 		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
-		Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
+		RequireReason: s.Reason.Required,
+		Origins:       h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
 		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
 		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause, Grace: h.ShutdownTimeout,
 		BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, Guarded: guarded(s.Limits),

@@ -35,7 +35,7 @@ var others = map[string]string{
 	"pool.maxWait": "1s", "pool.directorySessions": "1", "pool.dnsSessions": "1",
 	"jobs.maxItems": "1", "jobs.maxBytes": "1", "jobs.running": "1", "jobs.perCaller": "1", "jobs.share": "1", "jobs.rate": "0",
 	"jobs.keep": "1h", "jobs.maxStored": "1", "plans.maxSize": "1", "idempotency.maxSize": "1", "jobs.secrets": config.SecretsSealed,
-	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false",
+	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false", "time.zone": "Europe/Berlin", "reason.required": "[user.delete]",
 }
 
 // elsewhere are the settings that reach what uses them in another way.

@@ -44,6 +44,10 @@ options:
     description:
       - "The OU or container that will hold it; the domain's Computers container when absent."
     type: str
+  reason:
+    description:
+      - "Why, for the plan, the history and the audit log."
+    type: str
   recursive:
     description:
       - "Remove all that is below it, too."
@@ -152,14 +156,14 @@ SPEC = {
     'create': {
         'id': 'computer.register',
         'method': 'POST',
-        'parameters': {'ADComputerDescription': 'description', 'ADComputerName': 'name', 'OUPath': 'ou_path'},
+        'parameters': {'ADComputerDescription': 'description', 'ADComputerName': 'name', 'OUPath': 'ou_path', 'Reason': 'reason'},
         'path': '/api/Computers/{ADComputerName}/Register',
         'places': {'ADComputerName': 'ADComputerName'},
     },
     'delete': {
         'id': 'computer.delete',
         'method': 'DELETE',
-        'parameters': {'ADComputerName': 'name', 'Force': 'force', 'Recursive': 'recursive'},
+        'parameters': {'ADComputerName': 'name', 'Force': 'force', 'Reason': 'reason', 'Recursive': 'recursive'},
         'path': '/api/Computers/{ADComputerName}/Remove',
         'places': {'ADComputerName': 'ADComputerName'},
     },
@@ -170,6 +174,7 @@ SPEC = {
         'force': {'type': 'bool'},
         'name': {'required': True, 'type': 'str'},
         'ou_path': {'type': 'str'},
+        'reason': {'type': 'str'},
         'recursive': {'type': 'bool'},
         'state': {'choices': ['present', 'absent'], 'default': 'present', 'type': 'str'},
     },
@@ -184,14 +189,14 @@ SPEC = {
         'off': {
             'id': 'computer.disable',
             'method': 'PUT',
-            'parameters': {'ADComputerName': 'name'},
+            'parameters': {'ADComputerName': 'name', 'Reason': 'reason'},
             'path': '/api/Computers/{ADComputerName}/Disable',
             'places': {'ADComputerName': 'ADComputerName'},
         },
         'on': {
             'id': 'computer.enable',
             'method': 'PUT',
-            'parameters': {'ADComputerName': 'name'},
+            'parameters': {'ADComputerName': 'name', 'Reason': 'reason'},
             'path': '/api/Computers/{ADComputerName}/Enable',
             'places': {'ADComputerName': 'ADComputerName'},
         },
@@ -201,14 +206,14 @@ SPEC = {
         {
             'id': 'computer.update',
             'method': 'PUT',
-            'parameters': {'ADComputerName': 'name', 'ComputerDescription': 'description'},
+            'parameters': {'ADComputerName': 'name', 'ComputerDescription': 'description', 'Reason': 'reason'},
             'path': '/api/Computers/{ADComputerName}/Update',
             'places': {'ADComputerName': 'ADComputerName'},
         },
         {
             'id': 'computer.move',
             'method': 'PUT',
-            'parameters': {'ADComputerName': 'name', 'OUPath': 'ou_path'},
+            'parameters': {'ADComputerName': 'name', 'OUPath': 'ou_path', 'Reason': 'reason'},
             'path': '/api/Computers/{ADComputerName}/Move',
             'places': {'ADComputerName': 'ADComputerName'},
         },

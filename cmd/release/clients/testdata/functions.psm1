@@ -174,6 +174,9 @@ function New-AdgGroupSecurity {
     # .PARAMETER PlanId
     # Make the change as a dry run has shown it, or not at all.
     #
+    # .PARAMETER Reason
+    # Why, for the plan, the history and the audit log.
+    #
     # .PARAMETER WithETag
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
     #
@@ -221,6 +224,9 @@ function New-AdgGroupSecurity {
         [string] $PlanId,
 
         [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [string] $Reason,
+
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
         [switch] $WithETag,
 
         [string] $IdempotencyKey,
@@ -260,6 +266,9 @@ function Remove-AdgMembership {
     #
     # .PARAMETER PlanId
     # Make the change as a dry run has shown it, or not at all.
+    #
+    # .PARAMETER Reason
+    # Why, for the plan, the history and the audit log.
     #
     # .PARAMETER IdempotencyKey
     # With the same key the call runs once.
@@ -313,6 +322,9 @@ function Remove-AdgMembership {
         [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
 
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [string] $Reason,
+
         [string] $IdempotencyKey,
 
         [Parameter(ValueFromPipelineByPropertyName = $true)]
@@ -357,6 +369,9 @@ function Reset-AdgUserPassword {
     #
     # .PARAMETER PlanId
     # Make the change as a dry run has shown it, or not at all.
+    #
+    # .PARAMETER Reason
+    # Why, for the plan, the history and the audit log.
     #
     # .PARAMETER WithETag
     # Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.
@@ -405,6 +420,9 @@ function Reset-AdgUserPassword {
 
         [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
+
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [string] $Reason,
 
         [Parameter(ValueFromPipelineByPropertyName = $true)]
         [switch] $WithETag,
@@ -483,6 +501,9 @@ function Undo-AdgChange {
     # .PARAMETER PlanId
     # Make the change as a dry run has shown it, or not at all.
     #
+    # .PARAMETER Reason
+    # Why, for the plan, the history and the audit log.
+    #
     # .PARAMETER IdempotencyKey
     # With the same key the call runs once.
     #
@@ -518,6 +539,9 @@ function Undo-AdgChange {
 
         [Parameter(ValueFromPipelineByPropertyName = $true)]
         [string] $PlanId,
+
+        [Parameter(ValueFromPipelineByPropertyName = $true)]
+        [string] $Reason,
 
         [string] $IdempotencyKey,
 

@@ -134,6 +134,13 @@
     told();
   }
 
+  // The zone of this computer can be chosen, too.
+  for (const s of all("[data-zone]")) {
+    const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (here && ![...s.options].some(o => o.value === here)) s.add(new Option(here, here));
+    for (const o of s.options) if (o.value === here) o.text += ` (${text("here")})`;
+  }
+
   for (const b of all("[data-copy]")) b.onclick = () => navigator.clipboard.writeText(b.dataset.copy).then(() => say(text("copied")), () => say(text("notCopied")));
   for (const b of all("[data-print]")) b.onclick = () => print();
 
