@@ -49,10 +49,23 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 		all = append(all, seen.passwordPolicy(t))
 	}
 	if takesName(t.Announced) {
-		all = append(all, notChecked("forest_uniqueness",
-			"Names that other domains of the forest use are not looked up."))
+		all = append(all, seen.forest())
 	}
 	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
+}
+
+// forest reports whether the script has looked for the names in the other domains of the
+// forest. It has refused those that are taken.
+func (f forecast) forest() change.Check {
+	const name = "forest_uniqueness"
+	states := f.about("forest")
+	switch {
+	case len(states) == 1 && states[0].Name == "known":
+		return checkPassed(name, "No other domain of the forest has the names.")
+	case len(states) == 1 && states[0].Name == "no catalog":
+		return notChecked(name, "The domain controller has no global catalog, so names in other domains are not known.")
+	}
+	return notChecked(name, "The domains of the forest could not be read.")
 }
 
 // takesName reports whether a change gives an object a name that is unique in the forest.
@@ -70,7 +83,7 @@ func takesName(i *ps.Intent) bool {
 }
 
 // fact is a record of the script: the rights to an object or in a container, the
-// Recycle Bin, or the policy for a password.
+// Recycle Bin, the forest, or the policy for a password.
 type fact struct {
 	About   string   `json:"about"`
 	Name    string   `json:"name"`
@@ -91,6 +104,7 @@ func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal boo
 	args := ps.Args{
 		"Written": ps.List(needs.written), "Container": ps.List(needs.containers), "Listed": ps.List(needs.listed),
 		"Removal":  ps.Bool(removal),
+		"Forest":   ps.Bool(takesName(t.Announced)),
 		"Password": ps.Bool(t.call.SetsSecret()), "Guid": ps.Text(t.Announced.Objects[0].GUID),
 	}
 	for _, server := range ops.ServerArgs {

@@ -46,8 +46,10 @@ var forwarderRows = []*Operation{
 			{Name: "MasterServers", Kind: schema.Addresses, Required: true, Doc: "The servers that are asked for these names."},
 			{Name: "ForwarderTimeout", Kind: forwarderTimeout, Default: "5", Doc: "For how long one of them is waited for."},
 			{Name: "UseRecursion", Kind: schema.Bool, Default: "false", Doc: "Whether the server asks others if they do not answer."},
-			{Name: "ReplicationScope", Kind: forwarderScope, Default: "Domain", Doc: "Which servers forward."},
+			{Name: "ReplicationScope", Kind: newForwarderScope, Default: "Domain", Doc: "Which servers forward."},
+			inPartition,
 		},
+		Rules:   []Rule{customPartition},
 		Script:  "New-GatewayForwarder",
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.ConditionalForwarder, Single},
@@ -101,8 +103,9 @@ var forwarderRows = []*Operation{
 }
 
 var (
-	forwarderTimeout = schema.Number("Seconds.", 0, 15)
-	forwarderScope   = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Server")
+	forwarderTimeout  = schema.Number("Seconds.", 0, 15)
+	newForwarderScope = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Custom", "Server")
+	forwarderScope    = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Server")
 )
 
 // forwarded returns the parameter for the names that are forwarded.

@@ -279,6 +279,9 @@ func zoneCalls(d Done, row string) []Undoing {
 	image := ImageOf(d.object())
 	name := image.Attributes["zoneName"]
 	given := Given{zoneParam: name, "ReplicationScope": image.Attributes["replicationScope"], "DynamicUpdate": image.Attributes["dynamicUpdate"]}
+	if partition := image.Attributes["directoryPartition"]; partition != "" {
+		given["DirectoryPartition"] = partition
+	}
 	if row == "reverseZone.create" {
 		given = Given{"NetworkID": networkOf(name)}
 	}
@@ -352,12 +355,17 @@ func forwarderBack(d Done) Given {
 		ForwarderTimeout int64    `json:"forwarderTimeout"`
 		UseRecursion     bool     `json:"useRecursion"`
 		ReplicationScope string   `json:"replicationScope"`
+		Partition        string   `json:"directoryPartition"`
 	}
 	_ = json.Unmarshal(d.object().Record, &record) // the call is refused without it
-	return Given{
+	given := Given{
 		zoneParam: record.ZoneName, "MasterServers": schema.ListOf(record.MasterServers), "ForwarderTimeout": strconv.FormatInt(record.ForwarderTimeout, 10),
 		"UseRecursion": strconv.FormatBool(record.UseRecursion), "ReplicationScope": record.ReplicationScope,
 	}
+	if record.ReplicationScope == "Custom" {
+		given["DirectoryPartition"] = record.Partition
+	}
+	return given
 }
 
 // delegationBack delegates a name to each of the servers again.

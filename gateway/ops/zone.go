@@ -117,9 +117,10 @@ var zoneRows = []*Operation{
 		Params: []Param{
 			forwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Implied: "Domain", Doc: "Where the zone is stored. Default: File if the server is not a domain controller."},
+			inPartition,
 			{Name: "DynamicUpdate", Kind: dynamicUpdate, Implied: "Secure", Doc: "The updates that the zone accepts. Default: None for a zone in a file. Another than the default asks for the scope `privileged`, too."},
 		},
-		Rules:  []Rule{secureInDirectory},
+		Rules:  []Rule{secureInDirectory, customPartition},
 		Script: "New-GatewayZone", Fixed: inForm("Zone"),
 		Lane:    ps.DNS,
 		Reply:   Reply{schema.DNSZone, Single},
@@ -137,9 +138,10 @@ var zoneRows = []*Operation{
 		Params: []Param{
 			existingForwardZone,
 			{Name: "ReplicationScope", Kind: zoneScope, Doc: "Where the zone is stored. It cannot be moved between the directory and a file."},
+			inPartition,
 			{Name: "DynamicUpdate", Kind: dynamicUpdate, Example: "None", Doc: "The updates that the zone accepts."},
 		},
-		Rules:     []Rule{secureInDirectory},
+		Rules:     []Rule{secureInDirectory, customPartition},
 		Script:    "Set-GatewayZone",
 		Lane:      ps.DNS,
 		Reply:     Reply{schema.DNSZone, Single},
@@ -180,7 +182,7 @@ var (
 	// The example is a zone that the sandbox has.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 
-	zoneScope     = schema.OneOf("Domain, Forest and Legacy are in the directory; in any case.", "Domain", "Forest", "Legacy", "File")
+	zoneScope     = schema.OneOf("Domain, Forest, Legacy and Custom are in the directory; in any case.", "Domain", "Forest", "Legacy", "Custom", "File")
 	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)
 	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
 )
@@ -193,6 +195,25 @@ var secureInDirectory = Rule{
 			return nil
 		}
 		return []schema.FieldError{{Field: "DynamicUpdate", Code: schema.Unprocessable, Message: "must not be Secure for a zone in a file: secure updates need a zone in the directory"}}
+	},
+}
+
+// inPartition is the partition of a zone whose scope is Custom.
+var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone, Example: "dnspart.corp.example",
+	Doc: "With the replication scope Custom: the DNS name of the application directory partition, which must exist."}
+
+// customPartition rejects a partition that is missing or has no use.
+var customPartition = Rule{
+	Doc: "DirectoryPartition goes with the replication scope Custom",
+	Apply: func(b *Bound) []schema.FieldError {
+		custom, named := b.Text("ReplicationScope") == "Custom", b.Text("DirectoryPartition") != ""
+		switch {
+		case custom && !named:
+			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: "is required with ReplicationScope=Custom"}}
+		case named && !custom:
+			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: "is for ReplicationScope=Custom only: the other scopes have partitions of their own"}}
+		}
+		return nil
 	},
 }
 

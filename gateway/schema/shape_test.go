@@ -174,10 +174,10 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 		ReverseZone:                    "distinguishedName zoneName zoneType type",
 		Existence:                      "exists guid distinguishedName",
 		LastLogon:                      "username lastLogon source complete unreached",
-		DNSZone:                        "distinguishedName zoneName zoneType type lookup replicationScope dynamicUpdate readOnly paused signed autoCreated zoneFile masterServers",
+		DNSZone:                        "distinguishedName zoneName zoneType type lookup replicationScope directoryPartition dynamicUpdate readOnly paused signed autoCreated zoneFile masterServers",
 		ZoneAging:                      "zoneName enabled refreshHours noRefreshHours scavengeServers availableAt serverScavengingHours",
 		ZoneStatistics:                 "zoneName since queries updates transfers",
-		ConditionalForwarder:           "zoneName masterServers forwarderTimeout useRecursion replicationScope",
+		ConditionalForwarder:           "zoneName masterServers forwarderTimeout useRecursion replicationScope directoryPartition",
 		Delegation:                     "zoneName childName nameServer ipAddresses",
 	} {
 		assert.Equal(t, want, strings.Join(shape.All().Names(), " "), shape.Name)

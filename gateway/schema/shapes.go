@@ -116,7 +116,7 @@ var (
 		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
 	}}
 
-	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{Kind: "y1", Beside: []string{"serial"}, Alone: true}, Fields: []Field{
+	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{Kind: "y1", Except: []string{"directoryPartition"}, Beside: []string{"serial"}, Alone: true}, Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone that is not in the directory"},
 		{Name: "zoneName"},
 		{Name: "zoneType", Enum: ZoneTypes, Words: &Words{From: "zoneType", Word: map[string]string{"Stub": "Stub Zone"}}},
@@ -126,6 +126,7 @@ var (
 		},
 		{Name: "lookup", Enum: []string{"Forward", "Reverse"}},
 		{Name: "replicationScope", Doc: "Domain, Forest, Legacy or Custom; File for a zone that is not in the directory"},
+		{Name: "directoryPartition", Null: true, Input: "DirectoryPartition", Doc: "DNS name of the directory partition that has the zone"},
 		{Name: "dynamicUpdate", Null: true, Doc: "None, Secure or NonsecureAndSecure"},
 		{Name: "readOnly", Type: BoolField},
 		{Name: "paused", Type: BoolField},
@@ -159,12 +160,13 @@ var (
 		}},
 	}}
 
-	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Tag: &Tagging{Kind: "f1"}, Fields: []Field{
+	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Tag: &Tagging{Kind: "f1", Except: []string{"directoryPartition"}}, Fields: []Field{
 		{Name: "zoneName"},
 		{Name: "masterServers", Type: TextListField, Input: "MasterServers"},
 		{Name: "forwarderTimeout", Type: NumberField, Input: "ForwarderTimeout", Doc: "seconds"},
 		{Name: "useRecursion", Type: BoolField, Input: "UseRecursion"},
 		{Name: "replicationScope", Input: "ReplicationScope", Doc: "Server for one of this server only"},
+		{Name: "directoryPartition", Null: true, Input: "DirectoryPartition", Doc: "DNS name of the directory partition that has it"},
 	}}
 
 	Delegation = &Shape{Name: "Delegation", Fields: []Field{

@@ -26,6 +26,9 @@ Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $Gu
 Set-GatewayStep -Label 'read membership' -Arg 'GroupName'
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 $absent = -not $kind.member
+# Add-ADGroupMember looks for members in the domain of the group only.
+$foreign = Test-GatewayForeign -Dn $memberDn -Server $Server
+if ($absent -and $foreign) { Assert-GatewayNesting -Group $group -Member @($member) -Server $Server }
 if ($absent -and $MemberClass -eq 'group') {
     if ($groupGuid -eq $memberGuid) {
         Stop-Gateway -Code 'unprocessable' -Arg 'MemberName' -Message "The group '$memberDn' cannot be a member of itself."
@@ -46,7 +49,11 @@ Write-GatewayIntent -Effect 'created'
 if ($absent) {
     Set-GatewayStep -Label 'add member' -Arg 'GroupName'
     try {
-        Add-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        if ($foreign) {
+            Set-ADGroup -Identity $groupGuid -Add @{ member = $memberDn } -Server $Server -Confirm:$false
+        } else {
+            Add-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        }
         Complete-GatewayStep -Label 'add member' -Guid $groupGuid -Dn $groupDn
     } catch {
         # A member already: another writer was faster (facts D18).

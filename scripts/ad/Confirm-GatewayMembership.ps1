@@ -10,7 +10,7 @@ param(
 
 Set-GatewayStep -Label 'read membership'
 $group = Find-GatewayAccount -Class 'group' -Identity $Guids[0] -Property $GatewayGroupProperties -Server $Server -Arg 'Guids' -Write
-$member = Find-GatewayAccount -Class $MemberClass -Identity $Guids[1] -Property @('primaryGroupID') -Server $Server -Arg 'Guids' -Write
+$member = Find-GatewayMember -Class $MemberClass -Identity $Guids[1] -Server $Server -Write
 $kind = Get-GatewayMembershipKind -Member $member -Group $group -Server $Server
 $record = ConvertTo-GatewayMembership -Group $group -Member $member -Kind $kind -AllowedOU $AllowedOU -Server $Server
 [ordered]@{

@@ -1,11 +1,13 @@
 # Reads what the announcement of a change does not tell: which attributes of objects the gateway's account may write
-# and what it may create in containers, for how long what is removed can be restored, and the policy for a password.
+# and what it may create in containers, for how long what is removed can be restored, whether names in other domains of
+# the forest are known, and the policy for a password.
 [CmdletBinding()]
 param(
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Written, # GUIDs
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Container, # distinguished names
     [AllowNull()] [AllowEmptyCollection()] [string[]] $Listed, # GUIDs; whose access lists are written
     [bool] $Removal = $false,
+    [bool] $Forest = $false,
     [bool] $Password = $false,
     [AllowNull()] [string] $Guid, # whose password is set; none for a new user
     [Parameter(Mandatory)] [string] $Server
@@ -43,6 +45,15 @@ foreach ($dn in @($Container)) {
 if ($Removal) {
     Set-GatewayStep -Label 'read Recycle Bin'
     [ordered]@{ about = 'bin'; name = ''; days = [int](Get-GatewayLifetime -Server $Server)['deleted'] }
+}
+if ($Forest) {
+    Set-GatewayStep -Label 'read forest'
+    $state = 'unreadable'
+    if ($null -ne (Get-GatewayPartition -Server $Server)) {
+        $state = 'known'
+        if (@(Get-GatewayOtherDomain -Server $Server).Length -gt 0 -and -not (Test-GatewayCatalog -Server $Server)) { $state = 'no catalog' }
+    }
+    [ordered]@{ about = 'forest'; name = [string]$state }
 }
 if ($Password) {
     Set-GatewayStep -Label 'read policy'

@@ -40,7 +40,11 @@ $present = [bool]$kind.member
 if ($present) {
     Set-GatewayStep -Label 'remove member' -Arg 'GroupName'
     try {
-        Remove-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        if (Test-GatewayForeign -Dn $memberDn -Server $Server) { # Remove-ADGroupMember looks for members in the domain only
+            Set-ADGroup -Identity $groupGuid -Remove @{ member = $memberDn } -Server $Server -Confirm:$false
+        } else {
+            Remove-ADGroupMember -Identity $groupGuid -Members $memberGuid -Server $Server -Confirm:$false
+        }
         Complete-GatewayStep -Label 'remove member' -Guid $groupGuid -Dn $groupDn
     } catch {
         # No member any more: another writer was faster (facts D18).

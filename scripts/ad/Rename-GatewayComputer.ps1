@@ -57,6 +57,14 @@ $newSpns = [string[]]@(foreach ($spn in $oldSpns) {
 $sameName = $oldName.Equals($NewName, [System.StringComparison]::Ordinal)
 $changed = -not ($sameName -and $oldSam.Equals($NewName + '$', [System.StringComparison]::Ordinal))
 
+if ($changed) {
+    $had = @{}
+    foreach ($spn in $oldSpns) { $had[$spn.ToUpperInvariant()] = $true }
+    $taken = [string[]]@(foreach ($spn in $newSpns) { if (-not $had.ContainsKey($spn.ToUpperInvariant())) { $spn } })
+    $unique = @{ name = 'servicePrincipalName'; field = 'NewName'; values = $taken; unique = $true }
+    Assert-GatewayAttribute -Attribute @($unique) -Except $guid @limits
+}
+
 # Announce.
 New-GatewayIntent -Guid $guid -Dn $dn -Of $computer
 Add-GatewayIntent -Name 'sAMAccountName' -Before $oldSam -After ($NewName + '$')

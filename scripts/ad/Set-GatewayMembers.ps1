@@ -23,7 +23,7 @@ $named = @(Find-GatewayMembers -Identity $Members @limits)
 Set-GatewayStep -Label 'read members' -Arg 'GroupName'
 $guids = [string[]]@(foreach ($item in $named) { [string]$item.ObjectGUID })
 if ($Mode -eq 'Set') {
-    $all = @(Get-GatewayMember -Group $group -Property $GatewayMemberChecked -Server $Server)
+    $all = @(Get-GatewayMember -Group $group -Property $GatewayMemberChecked -Server $Server -All)
     $stored = @(Select-GatewaySeen -Found $all @limits)
 } else {
     $stored = @(Select-GatewayPresent -Group $group -Guid $guids -Server $Server)
@@ -42,9 +42,9 @@ if ($Mode -eq 'Set') { $removed = @(foreach ($item in $stored) { if (-not $isNam
 Assert-GatewayPrivilege -Object $group -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server -Arg 'GroupName'
 Assert-GatewayMembersPrivilege -Member ($added + $removed) -Privileged $Privileged -GuardedGroup $GuardedGroup -Server $Server
 Assert-GatewayNesting -Group $group -Member $added -Server $Server
-$rid = (Get-GatewaySid -Object $group) -replace '^.*-', ''
+$sid = Get-GatewaySid -Object $group
 $primary = @(foreach ($item in $removed) {
-        if (-not $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal)) { continue }
+        if (-not (Test-GatewayPrimary -Sid $sid -Member $item)) { continue }
         "'$groupDn' is the primary group of '$([string]$item.DistinguishedName)'. Nobody leaves a primary group. Set another one first: $GatewayPrimaryCall."
     })
 Stop-GatewayProblem -Code 'conflict' -Problem $primary

@@ -80,6 +80,8 @@ function Assert-GatewayAttribute {
                 }
                 Stop-Gateway -Code 'conflict' -Arg $one.field -Message "The value '$value' of $($one.name) is taken$by."
             }
+            $what = "The value '$value' of $($one.name)"
+            Assert-GatewayForestFree -Attribute $one.name -Value $value -What $what -AllowedOU $AllowedOU -Server $Server -Arg $one.field
         }
     }
 }
@@ -113,18 +115,10 @@ function Get-GatewaySuffix {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [string] $Server)
     [string](Get-GatewayDomain -Server $Server).dns
-    $partitions = 'CN=Partitions,' + [string](Get-ADRootDSE -Server $Server).configurationNamingContext
-    try {
-        $container = Get-ADObject -Identity $partitions -Properties @('uPNSuffixes') -Server $Server
-    } catch {
-        if ($_.Exception.GetType().Name -ne 'ADIdentityNotFoundException') { throw }
-        return
-    }
+    $container = Get-GatewayPartition -Property @('uPNSuffixes') -Server $Server
+    if ($null -eq $container) { return }
     foreach ($suffix in @($container.uPNSuffixes)) { if ($null -ne $suffix) { [string]$suffix } }
-    $search = @{ Filter = '(nETBIOSName=*)'; Property = @('dnsRoot'); Base = $partitions; Scope = 'OneLevel'; Server = $Server }
-    foreach ($domain in @(Get-GatewayObject -Class 'any' @search)) {
-        foreach ($name in @($domain.dnsRoot)) { if ($null -ne $name) { [string]$name } }
-    }
+    foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) { [string]$domain.dns }
 }
 
 # Refuses a UPN whose suffix the forest lacks, and one that is the implicit UPN of another account: its account name,

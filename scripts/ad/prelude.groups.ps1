@@ -164,7 +164,9 @@ function Find-GatewayMember {
         [switch] $Write
     )
     Set-GatewayStep -Label 'find member' -Arg 'MemberName'
-    $account = Get-GatewayAccountOf -Identity $Identity -Server $Server
+    $foreign = Find-GatewayForeignMember -Class $Class -Identity $Identity -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server
+    if ($null -ne $foreign) { return $foreign }
+    $account = Get-GatewayAccountOf -Identity $Identity -Domain (Get-GatewayDomain -Server $Server) -Server $Server
     if ($account -ne '') { $Identity = $account }
     if ($Class -eq 'group') {
         return (Find-GatewayGroup -Identity $Identity -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server -Arg 'MemberName' -Write:$Write)
@@ -173,11 +175,36 @@ function Find-GatewayMember {
     Find-GatewayAccount -Class 'user' -Write:$Write @search
 }
 
-# The distinguished name of an account's primary group, '' if it has none.
+# Finds a member of another domain within the caller's limits: a user or a group, by all that names it in the forest.
+# $null if it is none.
+function Find-GatewayForeignMember {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [ValidateSet('user', 'group')] [string] $Class,
+        [Parameter(Mandatory)] [string] $Identity,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedGroup,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if (@(Get-GatewayOtherDomain -Server $Server).Length -eq 0) { return $null }
+    $named = Find-GatewayNamed -Identity @($Identity) -Server $Server
+    $foreign = @(foreach ($item in @($named[$Identity])) {
+            $type = [string](Get-GatewayObjectType -Class ([string]$item.ObjectClass))
+            if (-not $type.Equals($Class, [System.StringComparison]::Ordinal)) { continue }
+            if (Test-GatewayForeign -Dn ([string]$item.DistinguishedName) -Server $Server) { $item }
+        })
+    $seen = @(Select-GatewaySeen -Found $foreign -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU -Server $Server)
+    if ($seen.Length -lt $foreign.Length) { $script:GatewayOutside = $true }
+    if ($seen.Length -ne 1) { return $null }
+    $seen[0]
+}
+
+# The distinguished name of an account's primary group, '' if it has none or is of another domain.
 function Get-GatewayPrimaryGroupDn {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
     if ($null -eq $Member.primaryGroupID) { return '' }
+    if (Test-GatewayForeign -Dn ([string]$Member.DistinguishedName) -Server $Server) { return '' }
     $domain = Get-GatewayDomain -Server $Server
     $filter = '(objectSid=' + (Get-GatewayLdapEscaped -Value ($domain.sid + '-' + [string]$Member.primaryGroupID)) + ')'
     [string]@(Get-GatewayObject -Class 'group' -Filter $filter -Base $domain.dn -Server $Server)[0].DistinguishedName
@@ -195,6 +222,10 @@ function Test-GatewayMemberOf {
     )
     $rule = '='
     if ($Chain) { $rule = ':' + $GatewayInChain + ':=' }
+    if (Test-GatewayForeign -Dn $MemberDn -Server $Server) { # the group has the link, the server not the member
+        $filter = '(member' + $rule + (Get-GatewayLdapEscaped -Value $MemberDn) + ')'
+        return @(Get-GatewayObject -Class 'any' -Filter $filter -Base $GroupDn -Scope 'Base' -Server $Server).Length -gt 0
+    }
     $filter = '(memberOf' + $rule + (Get-GatewayLdapEscaped -Value $GroupDn) + ')'
     @(Get-GatewayObject -Class 'any' -Filter $filter -Base $MemberDn -Scope 'Base' -Server $Server).Length -gt 0
 }

@@ -4,13 +4,14 @@
 $GatewayMemberProperties = @('sAMAccountName', 'objectSid', 'userAccountControl', 'primaryGroupID')
 
 # The members of a group, of any class, and the accounts whose primary group it is (facts E18). The directory
-# answers from the link table, in pages, however many there are.
+# answers from the link table, in pages, however many there are. All refuses to leave members out.
 function Get-GatewayMember {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [object] $Group,
         [string[]] $Property = $GatewayMemberProperties,
-        [Parameter(Mandatory)] [string] $Server
+        [Parameter(Mandatory)] [string] $Server,
+        [switch] $All
     )
     $sid = [string]$Group.SID
     if ($sid -eq '') { $sid = [string]$Group.objectSid } # of objects read without their class
@@ -18,6 +19,16 @@ function Get-GatewayMember {
     $filter = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
     $search = @{ Class = 'any'; Property = $Property; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
     Get-GatewayObject -Filter $filter @search
+    Get-GatewayForeignMember -Group $Group -Property $Property -Server $Server -All:$All
+}
+
+# Returns whether a group, by its SID, is the primary group of an object.
+function Test-GatewayPrimary {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Sid, [Parameter(Mandatory)] [object] $Member)
+    if ($null -eq $Member.primaryGroupID) { return $false }
+    $domain = (Get-GatewaySid -Object $Member) -replace '-[0-9]+$', ''
+    $Sid.Equals($domain + '-' + [string]$Member.primaryGroupID, [System.StringComparison]::OrdinalIgnoreCase)
 }
 
 # Those of the objects that the caller may see: groups by the limits for groups, other objects by those for OUs.
@@ -61,9 +72,9 @@ function ConvertTo-GatewayMember {
         [Parameter(Mandatory)] [bool] $Direct,
         [Parameter(Mandatory)] [AllowEmptyString()] [string] $Via
     )
-    $sid = [string]$Group.SID
-    if ($sid -eq '') { $sid = [string]$Group.objectSid }
+    $sid = Get-GatewaySid -Object $Group
     $rid = $sid -replace '^.*-', ''
+    $domain = $sid -replace '[0-9]+$', '' # with its dash: members of other domains have primary groups of the same RIDs
     foreach ($item in $Member) {
         $enabled = $null
         if ($null -ne $item.userAccountControl) { $enabled = ([long]$item.userAccountControl -band 2) -eq 0 }
@@ -80,7 +91,8 @@ function ConvertTo-GatewayMember {
             domain            = [string](Get-GatewayDomainOf -Object $item)
             direct            = [bool]$Direct
             via               = [string]$Via
-            primary           = [bool]($Direct -and $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal))
+            primary           = [bool]($Direct -and $rid.Equals([string]$item.primaryGroupID, [System.StringComparison]::Ordinal) -and
+                ([string]$item.objectSid).StartsWith($domain, [System.StringComparison]::Ordinal))
         }
     }
 }

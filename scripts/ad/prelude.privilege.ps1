@@ -223,6 +223,12 @@ function Test-GatewayAmong {
         [Parameter(Mandatory)] [string] $Server
     )
     if ($Group.Length -eq 0) { return $false }
+    if (Test-GatewayForeign -Dn $Dn -Server $Server) { # the groups have the link, the server not the member
+        $names = @(foreach ($name in $Group) { '(distinguishedName=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
+        $filter = '(&(|' + $names + ')(member:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $Dn) + '))'
+        $search = @{ Class = 'group'; Filter = $filter; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
+        return @(Get-GatewayObject @search).Length -gt 0
+    }
     $chains = @(foreach ($name in $Group) { '(memberOf:' + $GatewayInChain + ':=' + (Get-GatewayLdapEscaped -Value $name) + ')' }) -join ''
     @(Get-GatewayObject -Class 'any' -Filter ('(|' + $chains + ')') -Base $Dn -Scope 'Base' -Server $Server).Length -gt 0
 }
@@ -307,7 +313,7 @@ function Get-GatewayGuardReason {
     }
     # memberOf omits the primary group (facts E18). It is common to many accounts, so the answer is kept.
     $primary = [string]$Object.primaryGroupID
-    if ($primary -eq '') { return '' }
+    if ($primary -eq '' -or (Test-GatewayForeign -Dn $dn -Server $Server)) { return '' }
     if (-not $guard.primary.ContainsKey($primary)) {
         $reason = ''
         $groupDn = Get-GatewayPrimaryGroupDn -Member $Object -Server $Server

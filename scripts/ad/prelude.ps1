@@ -379,7 +379,7 @@ function Test-GatewayChild {
     @(Get-ADObject -LDAPFilter '(objectClass=*)' -SearchBase $Dn -SearchScope OneLevel -ResultSetSize 1 -Server $Server).Length -gt 0
 }
 
-# Refuses names that another object already has: the account name and the UPN in the domain,
+# Refuses names that another object already has: the account name in the domain, the UPN in the forest,
 # the name in the container, whatever the class of its holder (facts C32).
 # Except is the GUID of an object that may have them. By what a name is taken outside the caller's limits is
 # not said.
@@ -415,6 +415,10 @@ function Assert-GatewayNameFree {
                 Stop-Gateway -Code 'conflict' -Arg $Arg -Message "The name '$($check.text)' is taken$by."
             }
         }
+    }
+    if ($Principal) {
+        $forest = @{ Attribute = 'userPrincipalName'; Value = $Principal; What = "The name '$Principal'" }
+        Assert-GatewayForestFree -AllowedOU $AllowedOU -Server $Server -Arg $Arg @forest
     }
 }
 

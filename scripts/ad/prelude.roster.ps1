@@ -3,84 +3,47 @@
 # The properties by which members are checked and shown.
 $GatewayMemberChecked = $GatewayGuardProperties + @('objectSid', 'userAccountControl', 'groupType', 'userPrincipalName')
 
-# Finds objects by names of members: GUID, SID, distinguished name, account name with or without the $ of computers,
-# or DOMAIN\name. Returns a table with the objects of each name.
+# Finds objects by names of members, in the domain, and those that it lacks in the other domains of the forest. Returns
+# a table with the objects of each name.
 function Find-GatewayNamed {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Identity,
         [Parameter(Mandatory)] [string] $Server
     )
-    $search = @{ Class = 'any'; Property = $GatewayMemberChecked; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
-    $found = @{}
-    $names = [System.Collections.Generic.List[string]]::new()
-    $terms = [System.Collections.Generic.List[string]]::new()
-    $left = $Identity.Length
-    foreach ($name in $Identity) {
-        $left--
-        $names.Add($name)
-        $escaped = Get-GatewayLdapEscaped -Value $name
-        if (($name -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
-            $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$name)) + ')')
-        } elseif (Test-GatewaySid -Text $name) {
-            $terms.Add('(objectSid=' + $escaped + ')')
-        } elseif ($name.Contains('=')) {
-            $terms.Add('(distinguishedName=' + $escaped + ')')
-        } else {
-            $account = Get-GatewayLdapEscaped -Value (Get-GatewayAccountOf -Identity $name -Server $Server)
-            if ($account -ne '') { $terms.Add('(sAMAccountName=' + $account + ')(sAMAccountName=' + $account + '$)') }
-        }
-        if ($names.Count -lt 50 -and $left -gt 0) { continue }
-        $objects = @()
-        if ($terms.Count -gt 0) { $objects = @(Get-GatewayObject -Filter ('(|' + ($terms -join '') + ')') @search) }
-        foreach ($one in $names) { $found[$one] = @(Select-GatewayNamed -Object $objects -Identity $one -Server $Server) }
-        $names.Clear()
-        $terms.Clear()
-    }
+    $search = @{ Property = $GatewayMemberChecked; Server = $Server }
+    $found = Find-GatewayInDomain -Identity $Identity -Domain (Get-GatewayDomain -Server $Server) @search
+    if (@(Get-GatewayOtherDomain -Server $Server).Length -eq 0) { return $found }
+    $absent = [string[]]@(foreach ($one in $Identity) { if (@($found[$one]).Length -eq 0) { $one } })
+    if ($absent.Length -eq 0 -or -not (Test-GatewayCatalog -Server $Server)) { return $found }
+    $foreign = Find-GatewayForeign -Identity $absent @search
+    foreach ($one in @($foreign.Keys)) { $found[$one] = @($foreign[$one]) }
     $found
 }
 
-# The account name that a name of a member gives; '' if it is that of another domain.
-function Get-GatewayAccountOf {
-    [CmdletBinding()]
-    param([Parameter(Mandatory)] [string] $Identity, [Parameter(Mandatory)] [string] $Server)
-    if (-not $Identity.Contains('\')) { return $Identity }
-    $domain = Get-GatewayDomain -Server $Server
-    $prefix = $Identity -replace '\\.*$', ''
-    foreach ($name in @($domain.netBios, $domain.dns)) {
-        if ($prefix.Equals($name, [System.StringComparison]::OrdinalIgnoreCase)) { return $Identity.Substring($prefix.Length + 1) }
-    }
-    ''
-}
-
-# Those of some objects that have a name. The directory ignores diacritics (KB 938447), so an account is named
+# Those of some objects that have a name, with Account as the account name in it. The directory ignores diacritics (KB 938447), so an account is named
 # exactly, except for case; one that has the name itself goes before one that has it with a $.
 function Select-GatewayNamed {
     [CmdletBinding()]
     param(
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Object,
         [Parameter(Mandatory)] [string] $Identity,
-        [Parameter(Mandatory)] [string] $Server
+        [Parameter(Mandatory)] [AllowEmptyString()] [string] $Account
     )
     $any = [System.StringComparison]::OrdinalIgnoreCase
     $bare = $Identity -replace '^\{(.*)\}$', '$1'
-    $account = Get-GatewayAccountOf -Identity $Identity -Server $Server
     $short = @()
     $exact = @()
     foreach ($item in $Object) {
         $sam = [string]$item.sAMAccountName
         if ($bare.Equals([string]$item.ObjectGUID, $any) -or $Identity.Equals([string]$item.objectSid, $any)) { return $item }
         if ($Identity.Equals([string]$item.DistinguishedName, $any)) { return $item }
-        if ($sam -eq '' -or $account -eq '') { continue }
-        if ($sam.Equals($account, $any)) { $exact += $item }
-        if ($sam.Equals($account + '$', $any)) { $short += $item }
+        if ($sam -eq '' -or $Account -eq '') { continue }
+        if ($sam.Equals($Account, $any)) { $exact += $item }
+        if ($sam.Equals($Account + '$', $any)) { $short += $item }
     }
     if ($exact.Length -gt 0) { return $exact }
-    if ($short.Length -gt 0) { return $short }
-    if (-not $Identity.Contains('=')) { return }
-    # There are several ways to write a distinguished name (facts C22).
-    $search = @{ Class = 'any'; Property = $GatewayMemberChecked; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
-    Get-GatewayObject -Filter ('(distinguishedName=' + (Get-GatewayLdapEscaped -Value $Identity) + ')') @search
+    $short
 }
 
 # Finds the members that a request names, each once, within the caller's limits. Ends the request with all names that
@@ -96,6 +59,10 @@ function Find-GatewayMembers {
     Set-GatewayStep -Label 'find members' -Arg 'Members'
     $limits = @{ AllowedGroup = $AllowedGroup; AllowedOU = $AllowedOU; Server = $Server }
     $within = Get-GatewayScopeText -AllowedGroup $AllowedGroup -AllowedOU $AllowedOU
+    $catalog = ''
+    if (@(Get-GatewayOtherDomain -Server $Server).Length -gt 0 -and -not (Test-GatewayCatalog -Server $Server)) {
+        $catalog = " Members of other domains cannot be found, because $Server has no global catalog."
+    }
     $problems = [System.Collections.Generic.List[string]]::new()
     $known = @{}
     $named = Find-GatewayNamed -Identity $Identity -Server $Server
@@ -105,7 +72,7 @@ function Find-GatewayMembers {
         $seen = @(Select-GatewaySeen -Found $all @limits)
         if ($seen.Length -lt $all.Length) { $script:GatewayOutside = $true }
         if ($seen.Length -eq 0) {
-            $problems.Add("The member '$name' was not found" + $within + '.')
+            $problems.Add("The member '$name' was not found" + $within + '.' + $catalog)
             continue
         }
         if ($seen.Length -gt 1) {
@@ -149,14 +116,19 @@ function Select-GatewayPresent {
     $rid = [long]((Get-GatewaySid -Object $Group) -replace '^.*-', '')
     $belongs = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
     $terms = [System.Collections.Generic.List[string]]::new()
+    $wanted = @{}
     $left = $Guid.Length
     foreach ($one in $Guid) {
+        $wanted[$one] = $true
         $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$one)) + ')')
         $left--
         if ($terms.Count -lt 100 -and $left -gt 0) { continue }
         $search = @{ Filter = ('(&' + $belongs + '(|' + ($terms -join '') + '))'); Property = $GatewayMemberChecked; Server = $Server }
         Get-GatewayObject -Class 'any' -Base (Get-GatewayDomain -Server $Server).dn @search
         $terms.Clear()
+    }
+    foreach ($item in @(Get-GatewayForeignMember -Group $Group -Property $GatewayMemberChecked -Server $Server)) {
+        if ($wanted.ContainsKey([string]$item.ObjectGUID)) { $item }
     }
 }
 
@@ -168,9 +140,11 @@ $GatewayGroupBuiltIn = 1
 # Returns which rule of scopes keeps an object out of a group (facts E.2); '' if none does.
 function Get-GatewayNestingBar {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [object] $Member)
+    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [object] $Member, [Parameter(Mandatory)] [string] $Server)
     $scope = [string]$Group.GroupScope
     $class = [string]$Member.ObjectClass
+    $foreign = Test-GatewayForeign -Dn ([string]$Member.DistinguishedName) -Server $Server
+    if ($foreign -and $scope -eq 'Global') { return 'A global group cannot have a member of another domain.' }
     if ($class -eq 'foreignSecurityPrincipal') {
         if ($scope -eq 'Global') { return 'A global group cannot have a member of another domain.' }
         if ($scope -eq 'Universal') { return 'A universal group cannot have a foreign security principal as a member.' }
@@ -179,6 +153,7 @@ function Get-GatewayNestingBar {
     if ($class -ne 'group') { return '' }
     $type = [long]$Member.groupType
     $local = ($type -band $GatewayGroupLocal) -ne 0
+    if ($foreign -and $local -and $scope -eq 'DomainLocal') { return 'A domain local group is a member in its own domain only.' }
     if ($scope -eq 'Global' -and $local) { return 'A global group cannot have a domain local group as a member.' }
     if ($scope -eq 'Global' -and ($type -band $GatewayGroupUniversal) -ne 0) { return 'A global group cannot have a universal group as a member.' }
     if ($scope -eq 'Universal' -and $local) { return 'A universal group cannot have a domain local group as a member.' }
@@ -200,7 +175,7 @@ function Assert-GatewayNesting {
     $problems = [System.Collections.Generic.List[string]]::new()
     foreach ($item in $Member) {
         $dn = [string]$item.DistinguishedName
-        $bar = Get-GatewayNestingBar -Group $Group -Member $item
+        $bar = Get-GatewayNestingBar -Group $Group -Member $item -Server $Server
         if ($bar -ne '') {
             $problems.Add("'$dn' cannot be a member of '$groupDn': " + $bar)
             continue
@@ -239,7 +214,7 @@ function Get-GatewayDomainOf {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Object)
     if ([string]$Object.ObjectClass -eq 'foreignSecurityPrincipal') { return '' }
-    (([string]$Object.DistinguishedName) -replace '^.*?[^\\],DC=', '') -replace ',DC=', '.'
+    (([string]$Object.DistinguishedName) -replace '^(?:(?:[^,\\]|\\.)+,)*?DC=', '') -replace ',DC=', '.'
 }
 
 # Writes the records of members that were added or removed.

@@ -15,6 +15,7 @@ if ($null -ne $zone) {
     $state['dynamicUpdate'] = [string]$zone.DynamicUpdate
     $state['replicationScope'] = [string](Get-GatewayZoneScope -Zone $zone)
     if ($Form -eq 'Forwarder') { $state['replicationScope'] = [string]$forwarder['replicationScope'] }
+    $state['directoryPartition'] = [string](Get-GatewayCustomPartition -Zone $zone)
     $state['masterServers'] = [string]($forwarder['masterServers'] -join ',')
     $state['forwarderTimeout'] = [string]$forwarder['forwarderTimeout']
     $state['useRecursion'] = [string]$forwarder['useRecursion']

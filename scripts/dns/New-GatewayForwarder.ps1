@@ -6,6 +6,7 @@ param(
     [Parameter(Mandatory)] [int] $ForwarderTimeout,
     [Parameter(Mandatory)] [bool] $UseRecursion,
     [Parameter(Mandatory)] [string] $ReplicationScope,
+    [AllowNull()] [string] $DirectoryPartition,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $KnownController,
@@ -22,6 +23,7 @@ if ($ReplicationScope -ne 'Server') {
         Stop-Gateway -Code 'unprocessable' -Arg 'ReplicationScope' -Message $message
     }
 }
+Assert-GatewayPartition -Partition $DirectoryPartition -ComputerName $ComputerName
 $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
 Assert-GatewayZoneFree -ZoneName $ZoneName -Zone $zones
 Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones -KnownController (@($KnownController) + @($ComputerName))
@@ -32,7 +34,8 @@ $also = @{
     masterServers = [string]($MasterServers -join ','); forwarderTimeout = [string]$ForwarderTimeout
     useRecursion = [string]$UseRecursion; replicationScope = $ReplicationScope
 }
-$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
+if ($DirectoryPartition) { $also['directoryPartition'] = $DirectoryPartition }
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Partition $DirectoryPartition -Zone $zones
 New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also $also
 Write-GatewayIntent -Effect 'created'
 
@@ -43,6 +46,7 @@ $create = @{
     ComputerName = $ComputerName; Confirm = $false
 }
 if ($ReplicationScope -ne 'Server') { $create['ReplicationScope'] = $ReplicationScope }
+if ($DirectoryPartition) { $create['DirectoryPartitionName'] = $DirectoryPartition }
 Add-DnsServerConditionalForwarderZone @create
 $remove = { param($Name, $ComputerName) Remove-DnsServerZone -Name $Name -ComputerName $ComputerName -Force -Confirm:$false }
 Complete-GatewayStep -Label 'create forwarder' -Dn $ZoneName -Undo $remove -Arguments @{ Name = $ZoneName; ComputerName = $ComputerName }

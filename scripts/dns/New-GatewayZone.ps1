@@ -5,6 +5,7 @@ param(
     [Parameter(Mandatory)] [string] $ZoneName,
     [Parameter(Mandatory)] [string] $Form,
     [AllowNull()] [string] $ReplicationScope,
+    [AllowNull()] [string] $DirectoryPartition,
     [AllowNull()] [string] $DynamicUpdate,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
@@ -33,6 +34,7 @@ if ($ReplicationScope -eq 'File' -and $DynamicUpdate -eq 'Secure') {
 if (-not $DynamicUpdate.Equals($default, [System.StringComparison]::Ordinal)) {
     Assert-GatewayPrivileged -Target $ZoneName -Guard 'update' -Privileged $Privileged -Arg 'DynamicUpdate'
 }
+Assert-GatewayPartition -Partition $DirectoryPartition -ComputerName $ComputerName
 $zones = @(Get-GatewayServerZone -ComputerName $ComputerName)
 Assert-GatewayZoneFree -ZoneName $ZoneName -Zone $zones
 Assert-GatewayZoneName -ZoneName $ZoneName -Zone $zones
@@ -40,8 +42,10 @@ Assert-GatewayOwnZone -ZoneName $ZoneName -Zone $zones -KnownController $control
 Assert-GatewayNothingHidden -ZoneName $ZoneName -Zone $zones -AllowedZone $AllowedZone -ComputerName $ComputerName
 
 # Announce.
-$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Zone $zones
-New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
+$dn = Get-GatewayNewZoneDn -ZoneName $ZoneName -Scope $ReplicationScope -Partition $DirectoryPartition -Zone $zones
+$also = @{ replicationScope = $ReplicationScope; dynamicUpdate = $DynamicUpdate }
+if ($DirectoryPartition) { $also['directoryPartition'] = $DirectoryPartition }
+New-GatewayIntent -Creates -Dn $dn -Parent $ZoneName -Also $also
 Write-GatewayIntent -Effect 'created'
 
 # Act.
@@ -51,6 +55,7 @@ if ($ReplicationScope -eq 'File') {
     $create['ZoneFile'] = $ZoneName.Replace('/', '-') + '.dns'
 } else {
     $create['ReplicationScope'] = $ReplicationScope
+    if ($DirectoryPartition) { $create['DirectoryPartitionName'] = $DirectoryPartition }
 }
 Add-DnsServerPrimaryZone @create
 $remove = { param($Name, $ComputerName) Remove-DnsServerZone -Name $Name -ComputerName $ComputerName -Force -Confirm:$false }

@@ -4,6 +4,7 @@
 param(
     [Parameter(Mandatory)] [string] $ZoneName,
     [AllowNull()] [string] $ReplicationScope,
+    [AllowNull()] [string] $DirectoryPartition,
     [AllowNull()] [string] $DynamicUpdate,
     [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedZone,
     [bool] $Privileged = $false,
@@ -20,20 +21,25 @@ $oldScope = [string](Get-GatewayZoneScope -Zone $zone)
 $oldUpdate = [string]$zone.DynamicUpdate
 $newScope = [string]$(if ($ReplicationScope) { $ReplicationScope } else { $oldScope })
 $newUpdate = [string]$(if ($DynamicUpdate) { $DynamicUpdate } else { $oldUpdate })
-$moves = -not $newScope.Equals($oldScope, [System.StringComparison]::Ordinal)
-if ($moves -and ($newScope -eq 'File' -or @('Domain', 'Forest', 'Legacy') -notcontains $oldScope)) {
+$oldPartition = [string](Get-GatewayCustomPartition -Zone $zone)
+$newPartition = [string]$(if ($ReplicationScope) { $DirectoryPartition } else { $oldPartition })
+$moves = -not ($newScope.Equals($oldScope, [System.StringComparison]::Ordinal) -and
+    $newPartition.Equals($oldPartition, [System.StringComparison]::OrdinalIgnoreCase))
+if ($moves -and ($newScope -eq 'File' -or @('Domain', 'Forest', 'Legacy', 'Custom') -notcontains $oldScope)) {
     $message = "A zone with the replication scope $oldScope cannot be changed to $newScope. Create it again."
     Stop-Gateway -Code 'unprocessable' -Arg 'ReplicationScope' -Message $message
 }
 if ($newScope -eq 'File' -and $newUpdate -eq 'Secure') {
     Stop-Gateway -Code 'unprocessable' -Arg 'DynamicUpdate' -Message 'Secure updates need a zone in the directory.'
 }
+if ($moves) { Assert-GatewayPartition -Partition $newPartition -ComputerName $ComputerName }
 $before = ConvertTo-GatewayZone -Zone @($zone) -Form 'Zone'
 
 # Announce.
 New-GatewayIntent -Dn $dn
 Add-GatewayIntent -Name 'dynamicUpdate' -Before $oldUpdate -After $newUpdate
 Add-GatewayIntent -Name 'replicationScope' -Before $oldScope -After $newScope
+Add-GatewayIntent -Name 'directoryPartition' -Before $oldPartition -After $newPartition
 Write-GatewayIntent -Effect 'changed'
 
 # Act.
@@ -47,9 +53,17 @@ if (-not $newUpdate.Equals($oldUpdate, [System.StringComparison]::Ordinal)) {
 }
 if ($moves) {
     Set-GatewayStep -Label 'set replication scope' -Arg 'ReplicationScope'
-    Set-DnsServerPrimaryZone -Name $ZoneName -ReplicationScope $newScope -ComputerName $ComputerName -Confirm:$false
-    $back = { param($Name, $Scope, $ComputerName) Set-DnsServerPrimaryZone -Name $Name -ReplicationScope $Scope -ComputerName $ComputerName -Confirm:$false }
-    Complete-GatewayStep -Label 'set replication scope' -Dn $dn -Undo $back -Arguments @{ Name = $ZoneName; Scope = $oldScope; ComputerName = $ComputerName }
+    $move = @{ Name = $ZoneName; ReplicationScope = $newScope; ComputerName = $ComputerName; Confirm = $false }
+    if ($newPartition) { $move['DirectoryPartitionName'] = $newPartition }
+    Set-DnsServerPrimaryZone @move
+    $back = {
+        param($Name, $Scope, $Partition, $ComputerName)
+        $move = @{ Name = $Name; ReplicationScope = $Scope; ComputerName = $ComputerName; Confirm = $false }
+        if ($Partition) { $move['DirectoryPartitionName'] = $Partition }
+        Set-DnsServerPrimaryZone @move
+    }
+    $old = @{ Name = $ZoneName; Scope = $oldScope; Partition = $oldPartition; ComputerName = $ComputerName }
+    Complete-GatewayStep -Label 'set replication scope' -Dn $dn -Undo $back -Arguments $old
     $changed = $true
 }
 if ($changed) { Complete-GatewayChange -Effect 'changed' }

@@ -207,13 +207,20 @@ function Assert-GatewayWritten {
     Stop-GatewayOtherName -Named $Owner -Changed $there -ZoneName $ZoneName -Arg $Arg
 }
 
+# A copy of a record, which can be changed without the record (facts NA19).
+function Copy-GatewayInstance {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Instance)
+    [ciminstance]::new($Instance)
+}
+
 # A record as the cmdlets get it that take one: its name can be read in one way only.
 function Get-GatewayClearRecord {
     [CmdletBinding()]
     param([Parameter(Mandatory)] [object] $Record, [Parameter(Mandatory)] [string] $ZoneName)
     $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
     if (-not (Test-GatewayNested -Owner $owner -ZoneName $ZoneName)) { return $Record }
-    $clear = [ciminstance]::new($Record)
+    $clear = Copy-GatewayInstance -Instance $Record
     $clear.HostName = (Get-GatewayClearName -Owner $owner -ZoneName $ZoneName)
     $clear
 }
@@ -391,7 +398,7 @@ function Set-GatewayRecordValue {
     $owner = Get-GatewayRecordOwner -Record $Record -ZoneName $ZoneName
     $old = Get-GatewayClearRecord -Record $Record -ZoneName $ZoneName
     $others = @(Get-GatewayOtherNode -Owner $owner -ZoneName $ZoneName -ComputerName $ComputerName)
-    $new = [ciminstance]::new($old)
+    $new = Copy-GatewayInstance -Instance $old
     if ($TimeToLive -ge 0) { $new.TimeToLive = [timespan]::new([long]$TimeToLive * 10000000) }
     if (@($Data).Length -gt 0 -and $null -ne $Data) { Set-GatewayTypedData -Record $new -Data $Data }
     $change = @{ ZoneName = $ZoneName; OldInputObject = $old; NewInputObject = $new; ComputerName = $ComputerName; PassThru = $true; Confirm = $false }

@@ -294,6 +294,7 @@ function Get-GatewayZoneImage {
     $settings = ConvertTo-GatewayZone -Zone @($Zone) -Form 'Zone'
     $attributes = [ordered]@{}
     foreach ($name in @('zoneName', 'zoneType', 'replicationScope', 'dynamicUpdate')) { $attributes[$name] = [string]$settings[$name] }
+    $attributes['directoryPartition'] = [string](Get-GatewayCustomPartition -Zone $Zone)
     $attributes['masterServers'] = [string]($settings['masterServers'] -join ',')
     if ([string]$settings['zoneType'] -eq 'Forwarder') {
         $attributes['forwarderTimeout'] = [string][int]$Zone.ForwarderTimeout
@@ -415,8 +416,10 @@ function Get-GatewayNewZoneDn {
     param(
         [Parameter(Mandatory)] [string] $ZoneName,
         [Parameter(Mandatory)] [string] $Scope,
+        [AllowNull()] [string] $Partition,
         [Parameter(Mandatory)] [AllowEmptyCollection()] [object[]] $Zone
     )
+    if ($Partition) { return 'DC=' + $ZoneName + ',cn=MicrosoftDNS,DC=' + $Partition.ToLowerInvariant().Replace('.', ',DC=') }
     foreach ($item in $Zone) {
         $dn = [string]$item.DistinguishedName
         if ($dn -ne '' -and $Scope.Equals((Get-GatewayZoneScope -Zone $item), [System.StringComparison]::Ordinal)) {
@@ -424,6 +427,31 @@ function Get-GatewayNewZoneDn {
         }
     }
     $ZoneName
+}
+
+# The directory partition of a zone whose scope is Custom; '' of others, whose scope names it.
+function Get-GatewayCustomPartition {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Zone)
+    if ((Get-GatewayZoneScope -Zone $Zone) -ne 'Custom') { return '' }
+    [string]$Zone.DirectoryPartitionName
+}
+
+# Refuses a directory partition that does not exist, or that the server does not know.
+function Assert-GatewayPartition {
+    [CmdletBinding()]
+    param([AllowNull()] [string] $Partition, [Parameter(Mandatory)] [string] $ComputerName)
+    if (-not $Partition) { return }
+    Set-GatewayStep -Label 'find directory partition' -Arg 'DirectoryPartition'
+    try {
+        $found = @(Get-DnsServerDirectoryPartition -Name $Partition -ComputerName $ComputerName)
+        if ($found.Length -gt 0) { return }
+    } catch {
+        if ((Get-GatewayErrorCode -Record $_) -ne '9901') { throw }
+    }
+    $message = "The DNS server has no directory partition '$Partition'. An administrator of the forest creates one with " +
+        'Add-DnsServerDirectoryPartition, and enlists the server in it.'
+    Stop-Gateway -Code 'unprocessable' -Arg 'DirectoryPartition' -Message $message
 }
 
 # A time as records show it; '' if there is none.
@@ -461,6 +489,7 @@ function ConvertTo-GatewayZone {
                 forwarderTimeout = [int]$item.ForwarderTimeout
                 useRecursion     = [bool]$item.UseRecursion
                 replicationScope = [string]$scope
+                directoryPartition = [string]$item.DirectoryPartitionName
             }
             continue
         }
@@ -474,6 +503,7 @@ function ConvertTo-GatewayZone {
         if ($Form -ne 'Reverse') {
             $record['lookup'] = [string]$(if ([bool]$item.IsReverseLookupZone) { 'Reverse' } else { 'Forward' })
             $record['replicationScope'] = [string]$scope
+            $record['directoryPartition'] = [string]$item.DirectoryPartitionName
             $record['dynamicUpdate'] = [string]$item.DynamicUpdate
             $record['readOnly'] = [bool]([bool]$item.IsReadOnly -or @('Secondary', 'Stub') -contains $type)
             $record['paused'] = [bool]$item.IsPaused

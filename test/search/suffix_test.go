@@ -14,14 +14,9 @@ import (
 // TestSuffixesThatAnAdministratorAdded: they are as good for a UPN as the names of the domains, in any case
 // of letters, and no longer once they are gone; a UPN that was there before comes back all the same.
 func TestSuffixesThatAnAdministratorAdded(t *testing.T) {
-	s := systemtest.New(t, sandbox.Options{Seed: 1})
-	const configuration = "CN=Configuration,DC=corp,DC=example"
-	const partitions = "CN=Partitions," + configuration
-	s.AddObject(configuration, "configuration")
-	s.AddObject(partitions, "crossRefContainer")
+	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"../story/testdata/forest.ldif"}})
+	const partitions = "CN=Partitions,CN=Configuration,DC=corp,DC=example"
 	s.SetAttribute(partitions, "uPNSuffixes", "mail.example", "Kunden.example")
-	s.AddObject("CN=EMEA,"+partitions, "crossRef", "nETBIOSName", "EMEA", "dnsRoot", "emea.corp.example",
-		"nCName", "DC=corp,DC=example")
 	path := "/api/ADUser/" + systemtest.SampleUser
 	was := systemtest.Text(s.Record(s.Get(path + "/Details"))["userPrincipalName"])
 	for _, upn := range []string{"anna@mail.example", "anna@KUNDEN.example", "anna@emea.corp.example", was} {

@@ -159,7 +159,9 @@ type call struct {
 	class  *class
 	free   func() // returns the connection of the command; may be called again
 	writes bool
-	target any // what the command acts on, for error records
+	// catalog is set if -Server names a global catalog.
+	catalog bool
+	target  any // what the command acts on, for error records
 }
 
 func (c *call) ctx() context.Context { return c.Context() }

@@ -2,6 +2,7 @@ package adcmd
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"adgateway/ps/sandbox/directory"
@@ -61,7 +62,10 @@ func getDomain(c *call) error {
 	}
 	d := c.h.Domain
 	dn := d.RootDN()
-	var writable, readOnly []string
+	var writable, readOnly, children []string
+	for _, child := range d.Children() {
+		children = append(children, child.DNSName)
+	}
 	for _, dc := range d.DCs() {
 		if dc.Writable() {
 			writable = append(writable, dc.HostName())
@@ -72,7 +76,7 @@ func getDomain(c *call) error {
 	master := d.DCs()[0].HostName()
 	inst := dotnet.NewInstance(tDomain,
 		"AllowedDNSSuffixes", textCollection(root.Strings("msDS-AllowedDNSSuffixes")...),
-		"ChildDomains", textCollection(),
+		"ChildDomains", textCollection(children...),
 		"ComputersContainer", d.ComputersContainer(),
 		"DeletedObjectsContainer", "CN=Deleted Objects,"+dn,
 		"DistinguishedName", dn,
@@ -134,7 +138,7 @@ func getRootDSE(c *call) error {
 		"domainFunctionality", level(tMode, root),
 		"dsServiceName", ntdsSettings(c.dc),
 		"forestFunctionality", level(tFMode, root),
-		"isGlobalCatalogReady", textCollection("TRUE"),
+		"isGlobalCatalogReady", textCollection(strings.ToUpper(strconv.FormatBool(c.dc.HasCatalog()))),
 		"isSynchronized", textCollection("TRUE"),
 		"ldapServiceName", d.DNSName()+":"+strings.ToLower(c.dc.Name())+"$@"+strings.ToUpper(d.DNSName()),
 		"namingContexts", textCollection(dn, configuration, "CN=Schema,"+configuration),
@@ -235,7 +239,7 @@ func (c *call) controller(dc *directory.DC) *dotnet.Instance {
 		"HostName", dc.HostName(),
 		"IPv4Address", nil,
 		"IPv6Address", nil,
-		"IsGlobalCatalog", true,
+		"IsGlobalCatalog", dc.HasCatalog(),
 		"IsReadOnly", !dc.Writable(),
 		"LdapPort", int32(389),
 		"Name", strings.ToUpper(dc.Name()),

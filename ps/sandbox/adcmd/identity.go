@@ -19,7 +19,11 @@ func (c *call) connect() (err error) {
 	} else if c.dc, err = c.h.Domain.DC(c.String("Server")); err != nil {
 		return c.fail(err)
 	}
-	if c.writes && isCatalog(c.String("Server")) {
+	c.catalog = isCatalog(c.String("Server"))
+	if c.catalog && !c.dc.HasCatalog() {
+		return c.throw(c.serverDown(c.String("Server")))
+	}
+	if c.writes && c.catalog {
 		return c.fail(&directory.Error{Code: directory.CodeUnwilling, Kind: directory.KindUnwilling, Op: "connect"})
 	}
 	if err := c.authenticate(); err != nil {
@@ -133,7 +137,15 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 	if err != nil {
 		return nil, nil, err
 	}
-	found, err := c.dc.Search(c.ctx(), directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted()})
+	req := directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted(), Catalog: c.catalog}
+	// A distinguished name selects its naming context.
+	configuration := "CN=Configuration," + c.h.Domain.RootDN()
+	if dn, err := directory.ParseDN(given); err == nil && strings.HasSuffix(strings.ToLower(dn.String()), strings.ToLower(","+configuration)) {
+		if _, err := c.dc.Get(c.ctx(), configuration); err == nil {
+			req.Base = configuration
+		}
+	}
+	found, err := c.dc.Search(c.ctx(), req)
 	if err == nil && len(found) == 0 && cl.name == "ADObject" && strings.EqualFold(given, services+c.h.Domain.RootDN()) {
 		return c.h.Domain.Service(want), nil, nil
 	}

@@ -83,6 +83,7 @@ type Domain struct {
 	configNC string // CN=Configuration,..., which is not simulated
 	rootGUID GUID
 	sid      SID
+	children []Child
 
 	mu      sync.Mutex // held during every write; guards the fields below
 	guids   uint64     // number of generated GUIDs

@@ -29,6 +29,9 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 		e.Value = member.dn()
 		return e
 	}
+	if code, why := r.crossesDomain(scope, member); code != 0 {
+		return bad(code, why)
+	}
 	switch {
 	case member.is("foreignSecurityPrincipal"):
 		switch scope {
@@ -93,7 +96,7 @@ func (t *tx) addMember(group *node, v linkVal, permissive bool) *Error {
 // inPrimary reports whether group is the primary group of member.
 func (t *tx) inPrimary(group, member *node) bool {
 	rid := member.int(t.rep.sch.primaryGroup, 0)
-	return rid != 0 && !group.sid.IsZero() && group.sid == t.rep.dom.sid.WithRID(uint32(rid))
+	return rid != 0 && !group.sid.IsZero() && group.sid == member.sid.Domain().WithRID(uint32(rid))
 }
 
 // removeMember removes a member from a group (facts E25, E28).

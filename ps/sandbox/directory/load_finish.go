@@ -56,7 +56,7 @@ func (l *loader) identities() {
 		case n == r.root:
 			n.sid = l.d.sid
 			l.d.rootGUID = n.guid
-		case n.sid.IsZero() && n.isPrincipal():
+		case n.sid.IsZero() && n.isPrincipal() && !r.abroad(n):
 			n.sid, _ = l.d.freshSID()
 		}
 		r.byGUID[n.guid] = n
@@ -142,12 +142,12 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
-// resolve is resolve of the replica. Most references are written as the entry itself is.
+// resolve is resolveForest of the replica. Most references are written as the entry itself is.
 func (l *loader) resolve(text string) (*node, *Error) {
 	if e := l.byText[text]; e != nil && e.node != nil && !e.node.deleted {
 		return e.node, nil
 	}
-	return l.t.rep.resolve(text)
+	return l.t.rep.resolveForest(text)
 }
 
 // resolveRefs links the objects. References to missing objects are kept as text.
@@ -159,6 +159,7 @@ func (l *loader) resolveRefs() {
 			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
 				l.warn(p.e, "%s refers to %s, which does not exist", p.def.other.Name, p.text)
 			}
+		case p.back && l.catalogLacks(target, p.def), !p.back && l.catalogLacks(p.e.node, p.def):
 		case p.back:
 			l.t.link(target, p.def, linkVal{n: p.e.node})
 		case err == nil:
@@ -199,7 +200,7 @@ func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts, registered []*node
 	for _, e := range l.entries {
-		if n := e.node; n != nil && n.is("computer") && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
+		if n := e.node; n != nil && n.is("computer") && !r.abroad(n) && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
 			hosts = append(hosts, n)
 			if len(e.rec.Get("serverReferenceBL")) > 0 {
 				registered = append(registered, n)

@@ -97,7 +97,7 @@ func (l *loader) name(e *entry) {
 		}
 		n.put(k.sam, []string{name})
 	}
-	if other := l.sams[fold(n.first(k.sam))]; other != nil {
+	if other := l.sams[l.domainOf(e)+"/"+fold(n.first(k.sam))]; other != nil {
 		l.skip(e, "the same sAMAccountName %q as %s", n.first(k.sam), other.rec.DN)
 	}
 }

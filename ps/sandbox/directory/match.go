@@ -157,7 +157,10 @@ func (v *view) categoryKey(value string) string {
 }
 
 func (v *view) bindDN(m *matcher, value string) {
-	n, err := v.rep.resolveFor(value, v.deleted)
+	n, err := v.rep.resolveForest(value)
+	if err != nil {
+		n, err = v.rep.resolveFor(value, v.deleted)
+	}
 	if err == nil {
 		m.node = n
 		m.value = ""
@@ -177,25 +180,37 @@ func (v *view) bindRule(m *matcher, c *clause) {
 			m.num = int64(uint32(n))
 		}
 	case ruleInChain:
-		n, err := v.rep.resolve(c.value)
-		if err != nil || m.def.other == nil {
+		n, err := v.rep.resolveForest(c.value)
+		if err != nil || m.def.other == nil || v.catalog && !m.def.Catalog {
 			m.never = true
 			return
 		}
-		m.chain = reach(n, m.def.other)
+		m.chain = v.reach(n, m.def.other)
 	}
+}
+
+// reach is reach within what the view sees: a rule stays in its naming context (facts E20).
+func (v *view) reach(n *node, back *Attribute) map[*node]bool {
+	if !v.rep.forest || v.catalog {
+		return reach(n, back)
+	}
+	return reachIf(n, back, v.sees)
 }
 
 // reach returns all nodes that refer to n, directly or not, through the attribute
 // whose back link is back. Cycles are allowed.
 func reach(n *node, back *Attribute) map[*node]bool {
+	return reachIf(n, back, func(*node) bool { return true })
+}
+
+func reachIf(n *node, back *Attribute, enter func(*node) bool) map[*node]bool {
 	seen := map[*node]bool{}
 	queue := []*node{n}
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		for _, l := range at.linkVals(back) {
-			if l.n != nil && !seen[l.n] && !l.n.deleted {
+			if l.n != nil && !seen[l.n] && !l.n.deleted && enter(l.n) {
 				seen[l.n] = true
 				queue = append(queue, l.n)
 			}
@@ -332,6 +347,9 @@ func (v *view) matchItem(m *matcher, n *node) bool {
 func (v *view) matchDN(m *matcher, n *node) bool {
 	if m.def.key == "distinguishedname" {
 		return m.node == n
+	}
+	if v.catalog && !m.def.Catalog {
+		return false
 	}
 	if m.def.get == nil {
 		if s := n.linkSet(m.def); s != nil {

@@ -282,7 +282,7 @@ func containsLink(list []linkVal, v linkVal) bool {
 // reference resolves a value. References to the schema and configuration are kept
 // as text; a missing object is 8333, unless the value is being removed.
 func (m *modifier) reference(def *Attribute, raw string, removing bool) (linkVal, *Error) {
-	n, err := m.rep.resolve(raw)
+	n, err := m.rep.resolveForest(raw)
 	if err == nil {
 		return linkVal{n: n}, nil
 	}

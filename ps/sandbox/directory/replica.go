@@ -22,6 +22,7 @@ type replica struct {
 	// partitions is set if the tree has other naming contexts (configuration,
 	// DNS), which searches from outside do not enter.
 	partitions bool
+	forest     bool // the tree has other domains
 	seq        uint64
 	usn        int64
 	stamps     map[stampKey]stamp // latest writes; nil with a single replica
@@ -152,8 +153,13 @@ func (r *replica) unpost(def *Attribute, n *node, val string) {
 	}
 }
 
-// having returns the live nodes with a raw value of an indexed attribute.
+// having returns the live nodes of the domain with a raw value of an indexed attribute.
 func (r *replica) having(def *Attribute, val string) []*node {
+	return r.own(r.havingForest(def, val))
+}
+
+// havingForest is having for all domains of the forest.
+func (r *replica) havingForest(def *Attribute, val string) []*node {
 	return r.index[def][def.matchKey(val)].nodes()
 }
 
@@ -215,9 +221,9 @@ func (r *replica) find(d DN) (n, best *node) {
 	return n, n
 }
 
-// resolve returns the live node of a reference. Errors: 8242 malformed, 8235 another
-// domain, 8240 no such DN, 8333 no such GUID or SID.
-func (r *replica) resolve(ref string) (*node, *Error) {
+// resolveForest returns the live node of a reference, whatever domain it is in. Errors are
+// those of resolve.
+func (r *replica) resolveForest(ref string) (*node, *Error) {
 	switch {
 	case ref == r.dom.rootText: // common base of searches
 		return r.root, nil

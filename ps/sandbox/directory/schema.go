@@ -46,6 +46,7 @@ type Attribute struct {
 	Constructed            bool // computed, never stored, not allowed in filters
 	NotReplicated          bool // each DC has its own value
 	ANR                    bool // part of ambiguous name resolution
+	Catalog                bool // in the partial attribute set of the global catalog
 	Confidential           bool // shown only to principals with the control access right to the object
 	LinkID                 int  // even: forward link, odd: its back link, 0: no link
 	// Unknown marks an attribute of a loaded file that the schema does not
@@ -202,6 +203,8 @@ func parseAttribute(f []string) (*Attribute, error) {
 			a.NotReplicated = true
 		case 'a':
 			a.ANR = true
+		case 'g':
+			a.Catalog = true
 		case 'x':
 			a.Confidential = true
 		default:

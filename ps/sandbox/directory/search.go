@@ -85,10 +85,10 @@ func (c *DC) findHits(ctx context.Context, req SearchRequest, filter *Filter, wa
 		return nil, nil, err
 	}
 	defer release()
-	v.base, v.deleted = req.Scope == ScopeBase, req.Deleted
+	v.base, v.deleted, v.catalog = req.Scope == ScopeBase, req.Deleted, req.Catalog
 	base := v.rep.root
 	if req.Base != "" {
-		n, e := v.rep.resolveFor(req.Base, req.Deleted)
+		n, e := v.resolve(req.Base)
 		if e != nil {
 			e.Op = "search"
 			if e.Kind == KindNotFound {
@@ -124,7 +124,7 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 		return nil, err
 	}
 	defer release()
-	v.base, v.deleted = req.Scope == ScopeBase, req.Deleted
+	v.base, v.deleted, v.catalog = req.Scope == ScopeBase, req.Deleted, req.Catalog
 	out := make([]*Object, 0, len(hits))
 	for _, n := range hits {
 		if v.rep.shown(n, req.Deleted) {
@@ -138,7 +138,7 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *matcher) ([]*node, error) {
 	keep := func(n *node) bool {
 		return v.rep.shown(n, req.Deleted) && (m == nil || v.match(m, n) == yes) &&
-			(!v.rep.partitions || n.partition() == base.partition())
+			(!v.rep.partitions || v.catalog || n.partition() == base.partition())
 	}
 	var out []*node
 	switch req.Scope {

@@ -14,6 +14,7 @@ type view struct {
 	now     time.Time
 	base    bool // the scope is ScopeBase, so tokenGroups is computed
 	deleted bool // deleted objects and hidden links are shown
+	catalog bool // the global catalog is read
 }
 
 // view takes the read lock, after delivering changes that are due.
@@ -35,7 +36,7 @@ func (c *DC) view(op string) (v view, release func(), err error) {
 
 // raw appends the attribute's raw values to buf.
 func (v *view) raw(n *node, def *Attribute, buf []string) []string {
-	if def.Confidential && !n.tellsSecrets() {
+	if def.Confidential && !n.tellsSecrets() || v.catalog && !def.Catalog {
 		return buf
 	}
 	if def.get != nil {
@@ -67,7 +68,7 @@ func (v *view) raw(n *node, def *Attribute, buf []string) []string {
 // has reports whether the attribute has a value.
 func (v *view) has(n *node, def *Attribute) bool {
 	switch {
-	case def.Confidential && !n.tellsSecrets():
+	case def.Confidential && !n.tellsSecrets(), v.catalog && !def.Catalog:
 		return false
 	case def.get != nil:
 		var buf [4]string
@@ -134,12 +135,15 @@ func (v *view) stored(n *node) []objectAttr {
 		def := n.attrs[i].def
 		vals := n.get(def)
 		i += len(vals)
-		if def.get != nil || def.hidden() || def.Confidential && !n.tellsSecrets() {
+		if def.get != nil || def.hidden() || v.catalog && !def.Catalog || def.Confidential && !n.tellsSecrets() {
 			continue
 		}
 		out = append(out, objectAttr{def, v.raw(n, def, make([]string, 0, len(vals)))})
 	}
 	for _, s := range n.links {
+		if v.catalog && !s.def.Catalog {
+			continue
+		}
 		out = append(out, objectAttr{s.def, v.raw(n, s.def, nil)})
 	}
 	for _, s := range n.hidden {
@@ -148,7 +152,7 @@ func (v *view) stored(n *node) []objectAttr {
 		}
 	}
 	for _, def := range v.rep.always {
-		if raw := def.get(v, n, nil); len(raw) > 0 {
+		if raw := v.raw(n, def, nil); len(raw) > 0 {
 			out = append(out, objectAttr{def, raw})
 		}
 	}

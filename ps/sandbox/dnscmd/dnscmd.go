@@ -80,11 +80,11 @@ const commonParams = "ComputerName ThrottleLimit Confirm WhatIf"
 
 var commands = []command{
 	{"Get-DnsServerZone", "PS_DnsServerZone", "Name", getZone},
-	{"Add-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name NetworkId ReplicationScope ZoneFile DynamicUpdate PassThru", addPrimaryZone},
-	{"Set-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name DynamicUpdate ReplicationScope ZoneFile PassThru", setPrimaryZone},
+	{"Add-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name NetworkId ReplicationScope DirectoryPartitionName ZoneFile DynamicUpdate PassThru", addPrimaryZone},
+	{"Set-DnsServerPrimaryZone", "DnsServerPrimaryZone", "Name DynamicUpdate ReplicationScope DirectoryPartitionName ZoneFile PassThru", setPrimaryZone},
 	{"Remove-DnsServerZone", "PS_DnsServerZone", "Name Force PassThru", removeZone},
-	{"Add-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope PassThru", addForwarder},
-	{"Set-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope PassThru", setForwarder},
+	{"Add-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope DirectoryPartitionName PassThru", addForwarder},
+	{"Set-DnsServerConditionalForwarderZone", "DnsServerConditionalForwarderZone", "Name MasterServers ForwarderTimeout UseRecursion ReplicationScope DirectoryPartitionName PassThru", setForwarder},
 	{"Get-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName", getDelegation},
 	{"Add-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName NameServer IPAddress PassThru", addDelegation},
 	{"Remove-DnsServerZoneDelegation", "DnsServerZoneDelegation", "Name ChildZoneName NameServer Force PassThru", removeDelegation},
@@ -99,6 +99,7 @@ var commands = []command{
 	{"Set-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName OldInputObject NewInputObject PassThru", setRecord},
 	{"Add-DnsServerResourceRecordCName", "DnsServerResourceRecordCName", "ZoneName Name HostNameAlias PassThru TimeToLive AgeRecord AllowUpdateAny", addCName},
 	{"Remove-DnsServerResourceRecord", "DnsServerResourceRecord", "ZoneName Name RRType InputObject Force PassThru", removeRecord},
+	{"Get-DnsServerDirectoryPartition", "DnsServerDirectoryPartition", "Name", getPartition},
 	{"Get-DnsServerSetting", "PS_DnsServerSetting", "All", getSetting},
 }
 

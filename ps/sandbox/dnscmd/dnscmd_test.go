@@ -98,7 +98,7 @@ func prop(t testing.TB, v any, path string) any {
 // TestTableFitsTheContract: every row is a cmdlet and has only its parameters.
 func TestTableFitsTheContract(t *testing.T) {
 	m := dnscmd.Module(dnscmd.Options{Store: zones.New(zones.Config{})})
-	require.Len(t, m.Commands, 19)
+	require.Len(t, m.Commands, 20)
 	for _, c := range m.Commands {
 		decl, ok := cmdlets.Lookup(c.Decl.Name)
 		require.True(t, ok)
@@ -359,13 +359,13 @@ func TestNumberedTypes(t *testing.T) {
 // A parameter that is not simulated is rejected by name, and nothing changes.
 func TestUnsupportedParametersAreRejected(t *testing.T) {
 	for script, name := range map[string]string{
-		`Get-DnsServerZone -VirtualizationInstance x`:                                                      "VirtualizationInstance",
-		`Get-DnsServerResourceRecord corp.example -ZoneScope other`:                                        "ZoneScope",
-		`Add-DnsServerResourceRecord -HInfo -ZoneName corp.example -Name x -Cpu a -OperatingSystem b`:      "Cpu",
-		`Add-DnsServerResourceRecord -A -ZoneName corp.example -Name x -IPv4Address 10.0.0.1 -CreatePtr`:   "CreatePtr",
-		`Remove-DnsServerResourceRecord corp.example -Name '@' -RRType Mx -RecordData '10', 'x' -Force`:    "RecordData",
-		`Add-DnsServerPrimaryZone -Name n.example -ZoneFile n.dns -LoadExisting`:                           "LoadExisting",
-		`Add-DnsServerPrimaryZone -Name n.example -ReplicationScope Custom -DirectoryPartitionName p.test`: "DirectoryPartitionName",
+		`Get-DnsServerZone -VirtualizationInstance x`:                                                    "VirtualizationInstance",
+		`Get-DnsServerResourceRecord corp.example -ZoneScope other`:                                      "ZoneScope",
+		`Add-DnsServerResourceRecord -HInfo -ZoneName corp.example -Name x -Cpu a -OperatingSystem b`:    "Cpu",
+		`Add-DnsServerResourceRecord -A -ZoneName corp.example -Name x -IPv4Address 10.0.0.1 -CreatePtr`: "CreatePtr",
+		`Remove-DnsServerResourceRecord corp.example -Name '@' -RRType Mx -RecordData '10', 'x' -Force`:  "RecordData",
+		`Add-DnsServerPrimaryZone -Name n.example -ZoneFile n.dns -LoadExisting`:                         "LoadExisting",
+		`Get-DnsServerDirectoryPartition -Custom`:                                                        "Custom",
 	} {
 		l := newLab(t, "")
 		before := l.store.Snapshot()

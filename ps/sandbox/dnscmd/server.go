@@ -1,6 +1,9 @@
 package dnscmd
 
-import "adgateway/ps/sandbox/engine/dotnet"
+import (
+	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/ps/sandbox/zones"
+)
 
 // getSetting is the body of Get-DnsServerSetting. DsAvailable, which needs -All,
 // reports whether zones can be stored in the directory, that is, whether the
@@ -57,4 +60,18 @@ func getSetting(c *call) error {
 	}
 	o.Props.Set("PSComputerName", nil)
 	return c.Write(o)
+}
+
+// getPartition is the body of Get-DnsServerDirectoryPartition -Name. It knows the
+// partitions that zones can be created in besides those of the domain and the forest.
+func getPartition(c *call) error {
+	name := c.String("Name")
+	exists, err := c.server.HasPartition(name)
+	if err != nil {
+		return c.fail(err)
+	}
+	if !exists {
+		return c.failCode(zones.CodeNoPartition, zones.OpGetZone, name, "")
+	}
+	return c.Write(newCim("DnsServerDirectoryPartition", "DirectoryPartitionName", name, "PSComputerName", nil))
 }

@@ -33,7 +33,7 @@ func init() {
 	for _, name := range []string{
 		"DnsServerZone", "DnsServerPrimaryZone", "DnsServerConditionalForwarderZone", "DnsServerZoneDelegation", "DnsServerZoneAging", "DnsServerScavenging",
 		"DnsServerZoneStatistics", "DnsServerZoneQueryStatistics", "DnsServerZoneTransferStatistics", "DnsServerZoneUpdateStatistics",
-		"DnsServerResourceRecord", "DnsServerSetting",
+		"DnsServerResourceRecord", "DnsServerSetting", "DnsServerDirectoryPartition",
 	} {
 		cimClass(name)
 	}

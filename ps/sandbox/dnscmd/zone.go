@@ -85,7 +85,7 @@ func getZone(c *call) error {
 func addPrimaryZone(c *call) error {
 	n := zones.NewZone{
 		Name: c.String("Name"), Scope: zones.Scope(c.String("ReplicationScope")),
-		File: c.String("ZoneFile"), Update: zones.Update(c.String("DynamicUpdate")),
+		Partition: c.String("DirectoryPartitionName"), File: c.String("ZoneFile"), Update: zones.Update(c.String("DynamicUpdate")),
 	}
 	if network := c.String("NetworkId"); c.Has("NetworkId") {
 		name, code := zones.ReverseZoneName(network)
@@ -109,7 +109,8 @@ func addPrimaryZone(c *call) error {
 func setPrimaryZone(c *call) error {
 	return c.setZone("DnsServerPrimaryZone", func(name string) (zones.Zone, error) {
 		return c.server.SetZone(name, zones.ZoneChange{
-			Update: zones.Update(c.String("DynamicUpdate")), Scope: zones.Scope(c.String("ReplicationScope")), File: c.String("ZoneFile"),
+			Update: zones.Update(c.String("DynamicUpdate")), Scope: zones.Scope(c.String("ReplicationScope")),
+			Partition: c.String("DirectoryPartitionName"), File: c.String("ZoneFile"),
 		})
 	})
 }
@@ -133,7 +134,7 @@ const forwarderClass = "DnsServerConditionalForwarderZone"
 func addForwarder(c *call) error {
 	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
 		f := zones.NewForwarder{
-			Name: name, Scope: zones.Scope(c.String("ReplicationScope")), Masters: addressesOf(c.value("MasterServers")),
+			Name: name, Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers")),
 			Timeout: 5, UseRecursion: c.Bool("UseRecursion"),
 		}
 		if c.Has("ForwarderTimeout") {
@@ -147,7 +148,7 @@ func addForwarder(c *call) error {
 // switch above and a Boolean here (facts NC2).
 func setForwarder(c *call) error {
 	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
-		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")), Masters: addressesOf(c.value("MasterServers"))}
+		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers"))}
 		if c.Has("ForwarderTimeout") {
 			timeout := uint32(number(c.value("ForwarderTimeout")))
 			change.Timeout = &timeout

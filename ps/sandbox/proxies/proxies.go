@@ -108,13 +108,40 @@ func (m Module) Text() string {
 func (m Module) Script() string {
 	return "# The commands of " + m.Name + " for a sandbox of adgateway. Made, not to be changed.\n\n" +
 		"if ($null -eq ('AdGateway.Sandbox.Kit' -as [type])) {\n" +
-		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.Text()
+		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.copies() + m.Text()
+}
+
+// CopyFunction is the function of the scripts that copies a CIM instance. Objects of the
+// sandbox are none, so its module, which is imported after the scripts are there, has one of
+// its own.
+const (
+	CopyFunction = "Copy-GatewayInstance"
+	copyModule   = "DnsServer"
+)
+
+// copies returns the function that copies objects, for the module that has such.
+func (m Module) copies() string {
+	if m.Name != copyModule {
+		return ""
+	}
+	return "# A copy of an object that this module returned, as [ciminstance]::new() makes one of a CIM instance.\n" +
+		"function " + CopyFunction + " {\n    [CmdletBinding()]\n    param([Parameter(Mandatory)] [object] $Instance)\n" +
+		"    [AdGateway.Sandbox.Copy]::new($Instance)\n}\n\n"
+}
+
+// exports returns the names of the functions that importing the module brings.
+func (m Module) exports() []string {
+	names := m.Commands()
+	if m.copies() != "" {
+		names = append(names, CopyFunction)
+	}
+	return names
 }
 
 // Manifest returns the module manifest.
 func (m Module) Manifest() string {
 	return "@{\n    RootModule        = '" + m.Name + ".psm1'\n    ModuleVersion     = '" + m.Version + "'\n" +
-		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(m.Commands(), "', '") + "')\n" +
+		"    PowerShellVersion = '5.1'\n    FunctionsToExport = @('" + strings.Join(m.exports(), "', '") + "')\n" +
 		"    CmdletsToExport   = @()\n    VariablesToExport = @()\n    AliasesToExport   = @()\n}\n"
 }
 

@@ -52,6 +52,19 @@ func TestTextIsForEveryPowerShell(t *testing.T) {
 	}
 }
 
+// The module of DNS brings a copy of a record, under the name of the function that the scripts
+// have for CIM instances; other modules bring none.
+func TestOneModuleCopiesObjects(t *testing.T) {
+	source, err := os.ReadFile("../../../scripts/dns/prelude.recordwrites.ps1")
+	require.NoError(t, err)
+	assert.Contains(t, string(source), "function "+CopyFunction+" {")
+	for _, m := range all(t) {
+		copies := m.Name == "DnsServer"
+		assert.Equal(t, copies, strings.Contains(m.Script(), "function "+CopyFunction+" {"), m.Name)
+		assert.Equal(t, copies, strings.Contains(m.Manifest(), "'"+CopyFunction+"'"), m.Name)
+	}
+}
+
 // The tables of cmdlets are shared: writing functions leaves them as they are.
 func TestFunctionsChangeNoTable(t *testing.T) {
 	first := all(t)[0].Text()

@@ -136,6 +136,41 @@ namespace AdGateway.Sandbox
         }
     }
 
+    // A copy of an object of the sandbox with copies of what it holds, as the constructor of
+    // CimInstance makes one of a CimInstance.
+    public class Copy : Entity
+    {
+        readonly Entity source; // keeps what the sandbox knows of it by the number
+
+        public Copy(PSObject original)
+        {
+            source = (Entity)original.BaseObject;
+            given = source.given;
+            text = source.text;
+            type = source.type;
+            id = source.id;
+            GC.SuppressFinalize(this);
+            PSObject me = PSObject.AsPSObject(this);
+            for (int i = original.TypeNames.Count - 1; i >= 0; i--)
+            {
+                if (!me.TypeNames.Contains(original.TypeNames[i])) { me.TypeNames.Insert(0, original.TypeNames[i]); }
+            }
+            foreach (PSPropertyInfo property in original.Properties)
+            {
+                if (property is PSNoteProperty) { me.Properties.Add(new PSNoteProperty(property.Name, Of(property.Value))); }
+            }
+        }
+
+        // The copy of a value: of an object of the sandbox a Copy, of others the value itself.
+        static object Of(object value)
+        {
+            PSObject wrapped = value as PSObject;
+            if (wrapped == null && value is Entity) { wrapped = PSObject.AsPSObject(value); }
+            if (wrapped == null || !(wrapped.BaseObject is Entity)) { return value; }
+            return PSObject.AsPSObject(new Copy(wrapped));
+        }
+    }
+
     // Where .NET has none.
     public class SecurityIdentifier
     {

@@ -40,6 +40,7 @@ const (
 	CodeNameDoesNotExist     = 9714
 	CodeDsUnavailable        = 9717
 	CodeDsZoneAlreadyExists  = 9718
+	CodeNoPartition          = 9901
 )
 
 // Op is the operation that failed. It selects the message.

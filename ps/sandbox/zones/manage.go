@@ -68,20 +68,34 @@ func (s *Server) acceptZone(name string, n *NewZone) int {
 	if n.Update == "" {
 		n.Update = UpdateSecure
 	}
-	return s.acceptScope(n.Scope)
+	return s.acceptScope(n.Scope, n.Partition)
 }
 
 // acceptScope returns the code of a scope that the server cannot store zones in, or 0.
-func (s *Server) acceptScope(scope Scope) int {
+func (s *Server) acceptScope(scope Scope, partition string) int {
 	switch {
 	case !s.server.DomainController:
 		return CodeDsUnavailable
 	case s.server.ReadOnly:
 		return CodeNotOnRODC
-	case scope == ScopeCustom:
+	case (scope == ScopeCustom) != (partition != ""):
 		return CodeInvalidParameter
+	case scope == ScopeCustom && !s.store.partitions[fold(partition)]:
+		return CodeNoPartition
 	}
 	return 0
+}
+
+// HasPartition reports whether a directory partition of the administrator's own exists:
+// those that the loaded zones are in do.
+func (s *Server) HasPartition(name string) (bool, error) {
+	st := s.store
+	st.mu.RLock()
+	defer st.mu.RUnlock()
+	if err := s.reach(OpListZones); err != nil {
+		return false, err
+	}
+	return st.partitions[fold(name)], nil
 }
 
 // checkZoneName is checkName for a zone, whose name has no wildcard.
@@ -122,7 +136,7 @@ func dcs(name string) string { return "DC=" + strings.ReplaceAll(name, ".", ",DC
 // properties returns the properties of a new primary zone.
 func (s *Server) properties(name string, n NewZone) Zone {
 	z := Zone{Name: name, Type: Primary, Scope: n.Scope, DynamicUpdate: n.Update, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"}
-	s.store.place(&z, s.server.Name, "", n.File)
+	s.store.place(&z, s.server.Name, n.Partition, n.File)
 	if !z.DsIntegrated {
 		z.SecureSecondaries, z.Notify = "TransferToZoneNameServer", "Notify"
 	}
@@ -140,6 +154,10 @@ func (st *Store) place(z *Zone, server, partition, file string) {
 	name, container := st.partition(z.Scope)
 	if z.Scope == ScopeCustom {
 		name, container = partition, "cn=MicrosoftDNS,"+dcs(fold(partition))
+		if st.partitions == nil {
+			st.partitions = map[string]bool{}
+		}
+		st.partitions[fold(partition)] = true
 	}
 	z.Partition = name
 	z.DN = "DC=" + escapeDN(z.Name) + "," + container

@@ -100,6 +100,7 @@ var english = texts{
 		CodeNameDoesNotExist:     "DNS name does not exist.",
 		CodeDsUnavailable:        "The directory service is unavailable.",
 		CodeDsZoneAlreadyExists:  "DNS zone already exists in the directory service.",
+		CodeNoPartition:          "The specified directory partition does not exist.",
 	},
 }
 
@@ -159,5 +160,6 @@ var german = texts{
 		CodeNameDoesNotExist:     "Der DNS-Name ist nicht vorhanden.",
 		CodeDsUnavailable:        "Der Verzeichnisdienst ist nicht verfügbar.",
 		CodeDsZoneAlreadyExists:  "Die DNS-Zone ist bereits im Verzeichnisdienst vorhanden.",
+		CodeNoPartition:          "Die angegebene Verzeichnispartition ist nicht vorhanden.",
 	},
 }

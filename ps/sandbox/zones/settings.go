@@ -26,7 +26,7 @@ func (s *Server) SetZone(name string, c ZoneChange) (Zone, error) {
 		if c.File != "" {
 			z.File = c.File
 		}
-		return s.rescope(z, c.Scope)
+		return s.rescope(z, c.Scope, c.Partition)
 	})
 }
 
@@ -64,15 +64,15 @@ func (s *Server) change(op Op, name string, kind ZoneType, apply func(*zone) int
 }
 
 // rescope moves a zone of the directory to the partition of a scope, if one is given.
-func (s *Server) rescope(z *zone, scope Scope) int {
+func (s *Server) rescope(z *zone, scope Scope, partition string) int {
 	if scope == "" {
 		return 0
 	}
-	if code := s.acceptScope(scope); code != 0 {
+	if code := s.acceptScope(scope, partition); code != 0 {
 		return code
 	}
 	z.Scope = scope
-	s.store.place(&z.Zone, "", "", "")
+	s.store.place(&z.Zone, "", partition, "")
 	for _, n := range z.order {
 		n.records = slices.Clone(n.records)
 		for i := range n.records {
@@ -106,7 +106,7 @@ func (s *Server) CreateForwarder(f NewForwarder) (Zone, error) {
 		code = checkZoneName(name)
 	}
 	if code == 0 && f.Scope != "" && f.Scope != ScopeNone {
-		code = s.acceptScope(f.Scope)
+		code = s.acceptScope(f.Scope, f.Partition)
 	}
 	if code != 0 {
 		return fail(code)
@@ -116,7 +116,7 @@ func (s *Server) CreateForwarder(f NewForwarder) (Zone, error) {
 	}
 	props := Zone{Name: name, Type: Forwarder, Scope: f.Scope, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NoNotify", Masters: slices.Clone(f.Masters)}
 	z := newZone(props)
-	st.place(&z.Zone, s.server.Name, "", "")
+	st.place(&z.Zone, s.server.Name, f.Partition, "")
 	z.ForwarderTimeout, z.UseRecursion = f.Timeout, f.UseRecursion
 	st.zones[z.key()] = z
 	st.note(s, "create zone", z, nil, nil)
@@ -149,7 +149,7 @@ func (s *Server) SetForwarder(name string, c ForwarderChange) (Zone, error) {
 			code = CodeInvalidZoneOperation
 		}
 		if code == 0 {
-			code = s.rescope(z, c.Scope)
+			code = s.rescope(z, c.Scope, c.Partition)
 		}
 		if code != 0 {
 			return code

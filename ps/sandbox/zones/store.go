@@ -22,7 +22,9 @@ type Store struct {
 
 	mu    sync.RWMutex
 	zones map[zoneKey]*zone
-	calls int // calls that have changed something
+	// partitions are those of the administrator's own, by folded name.
+	partitions map[string]bool
+	calls      int // calls that have changed something
 }
 
 // zoneKey identifies a zone; server is empty for directory-integrated zones.

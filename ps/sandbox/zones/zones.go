@@ -114,24 +114,29 @@ type Query struct {
 
 // NewZone describes a zone to be created.
 type NewZone struct {
-	Name   string
-	Scope  Scope // ScopeCustom is not supported; empty means ScopeNone
-	File   string
-	Update Update // default: UpdateSecure in the directory, UpdateNone in a file
+	Name  string
+	Scope Scope // empty means ScopeNone
+	// Partition is the DNS name of the directory partition of ScopeCustom.
+	Partition string
+	File      string
+	Update    Update // default: UpdateSecure in the directory, UpdateNone in a file
 }
 
 // ZoneChange describes a change of the settings of a primary zone. What is nil or
 // empty stays.
 type ZoneChange struct {
 	Update Update
-	Scope  Scope  // not ScopeNone nor ScopeCustom
-	File   string // of a file-backed zone
+	Scope  Scope // not ScopeNone
+	// Partition is that of ScopeCustom.
+	Partition string
+	File      string // of a file-backed zone
 }
 
 // NewForwarder describes a conditional forwarder to be created.
 type NewForwarder struct {
 	Name         string
-	Scope        Scope // ScopeCustom is not supported; empty means ScopeNone, this server only
+	Scope        Scope  // empty means ScopeNone, this server only
+	Partition    string // of ScopeCustom
 	Masters      []netip.Addr
 	Timeout      uint32
 	UseRecursion bool
@@ -140,7 +145,8 @@ type NewForwarder struct {
 // ForwarderChange describes a change of a conditional forwarder. What is nil or empty
 // stays.
 type ForwarderChange struct {
-	Scope        Scope // not ScopeNone nor ScopeCustom
+	Scope        Scope  // not ScopeNone
+	Partition    string // of ScopeCustom
 	Masters      []netip.Addr
 	Timeout      *uint32
 	UseRecursion *bool

@@ -1,24 +1,41 @@
 // The few members of System.Management.Automation that sandbox.cs uses, so that a
 // C# compiler can read it where there is no PowerShell.
 using System.Collections.ObjectModel;
+using System.Runtime.CompilerServices;
 
 namespace System.Management.Automation
 {
-    public class PSNoteProperty
+    public abstract class PSPropertyInfo
     {
-        public readonly string Name;
-        public object Value;
-        public PSNoteProperty(string name, object value) { Name = name; Value = value; }
+        public abstract string Name { get; }
+        public abstract object Value { get; set; }
+    }
+
+    public class PSNoteProperty : PSPropertyInfo
+    {
+        readonly string name;
+        object value;
+        public PSNoteProperty(string name, object value) { this.name = name; this.value = value; }
+        public override string Name { get { return name; } }
+        public override object Value { get { return value; } set { this.value = value; } }
     }
 
     public class PSObject
     {
+        // What was added to an object is found again however it is wrapped, as in PowerShell.
+        class Added
+        {
+            public readonly Collection<PSPropertyInfo> Properties = new Collection<PSPropertyInfo>();
+            public readonly Collection<string> TypeNames = new Collection<string>();
+        }
+
+        static readonly ConditionalWeakTable<object, Added> all = new ConditionalWeakTable<object, Added>();
         readonly object inner;
-        readonly Collection<PSNoteProperty> properties = new Collection<PSNoteProperty>();
-        readonly Collection<string> typeNames = new Collection<string>();
-        public PSObject(object o) { inner = o; }
+        readonly Added added;
+        public PSObject(object o) { inner = o; added = all.GetOrCreateValue(o); }
+        public static PSObject AsPSObject(object o) { return o as PSObject ?? new PSObject(o); }
         public object BaseObject { get { return inner; } }
-        public Collection<PSNoteProperty> Properties { get { return properties; } }
-        public Collection<string> TypeNames { get { return typeNames; } }
+        public Collection<PSPropertyInfo> Properties { get { return added.Properties; } }
+        public Collection<string> TypeNames { get { return added.TypeNames; } }
     }
 }

@@ -27,6 +27,12 @@ static class Talk
         Console.WriteLine(user.BaseObject.GetType().FullName + " " + user.BaseObject + " " + Kit.IdOf(user) + " " + Kit.TypeOf(user) + " " + (user.BaseObject is ADAccount) + " " + user.TypeNames.Count);
         PSObject zone = Kit.Make("Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerZone", "DnsServerZone", 8, new object[0]);
         Console.WriteLine(zone.TypeNames[0] + " " + zone.TypeNames[1] + " " + zone.BaseObject);
+        PSObject data = Kit.Make("Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerResourceRecordA", "", 0, new object[] { "IPv4Address", "10.0.0.1" });
+        PSObject record = Kit.Make("Microsoft.Management.Infrastructure.CimInstance#root/Microsoft/Windows/DNS/DnsServerResourceRecord", "DnsServerResourceRecord", 9, new object[] { "TimeToLive", 60, "RecordData", data });
+        PSObject copy = PSObject.AsPSObject(new Copy(record));
+        copy.Properties[0].Value = 120;
+        ((PSObject)copy.Properties[1].Value).Properties[0].Value = "10.0.0.2";
+        Console.WriteLine("copy: " + Kit.IdOf(copy) + " " + (Kit.TypeOf(copy) == Kit.TypeOf(record)) + " " + Kit.TextOf(copy) + " " + copy.Properties[0].Value + " " + record.Properties[0].Value + " " + data.Properties[0].Value + " " + (copy.TypeNames[0] == record.TypeNames[0]));
         Console.WriteLine(Kit.GivenOf(new ADUser("aschmidt")) + " " + Kit.GivenOf(new ADGroup(Guid.Empty)) + " " + Kit.IsEntity("x"));
         ArrayList values = (ArrayList)Kit.Collection("Microsoft.ActiveDirectory.Management.ADPropertyValueCollection", new object[] { "a", "b" });
         Console.WriteLine(values.Count + " " + ((object[])((ADPropertyValueCollection)values).Value).Length);

@@ -1,0 +1,232 @@
+# Functions about the other domains of the forest. The pinned server knows their objects as a global catalog.
+
+# The container of the names of the forest's domains; $null if the account may not read it.
+function Get-GatewayPartition {
+    [CmdletBinding()]
+    param([string[]] $Property = @(), [Parameter(Mandatory)] [string] $Server)
+    $dn = 'CN=Partitions,' + [string](Get-ADRootDSE -Server $Server).configurationNamingContext
+    try {
+        Get-ADObject -Identity $dn -Properties $Property -Server $Server
+    } catch {
+        if ($_.Exception.GetType().Name -ne 'ADIdentityNotFoundException') { throw }
+    }
+}
+
+# The other domains of the forest, each with its dn, dns and netBios; read once per session, as
+# Get-GatewayDomain is.
+function Get-GatewayOtherDomain {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $own = Get-GatewayDomain -Server $Server
+    if ($null -eq $own.others) {
+        $others = @()
+        $container = Get-GatewayPartition -Server $Server
+        if ($null -ne $container) {
+            $search = @{ Filter = '(nETBIOSName=*)'; Property = @('dnsRoot', 'nCName', 'nETBIOSName'); Scope = 'OneLevel'; Server = $Server }
+            $others = @(foreach ($entry in @(Get-GatewayObject -Class 'any' -Base ([string]$container.DistinguishedName) @search)) {
+                    $dn = [string]$entry.nCName
+                    if ($dn.Equals($own.dn, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+                    @{ dn = $dn; dns = [string]@($entry.dnsRoot)[0]; netBios = [string]$entry.nETBIOSName }
+                })
+        }
+        $own['others'] = $others
+    }
+    $own.others
+}
+
+# The domain of the forest that a distinguished name lies in: the one with the longest name, as domains lie below others.
+function Get-GatewayDomainAround {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
+    $around = Get-GatewayDomain -Server $Server
+    $length = 0
+    if ($Dn.EndsWith(',' + $around.dn, [System.StringComparison]::OrdinalIgnoreCase)) { $length = $around.dn.Length }
+    foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) {
+        if ($domain.dn.Length -le $length) { continue }
+        if (-not $Dn.EndsWith(',' + $domain.dn, [System.StringComparison]::OrdinalIgnoreCase)) { continue }
+        $around = $domain
+        $length = $domain.dn.Length
+    }
+    $around
+}
+
+# Returns whether an object is of another domain of the forest.
+function Test-GatewayForeign {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Dn, [Parameter(Mandatory)] [string] $Server)
+    $around = Get-GatewayDomainAround -Dn $Dn -Server $Server
+    -not $around.dn.Equals((Get-GatewayDomain -Server $Server).dn, [System.StringComparison]::OrdinalIgnoreCase)
+}
+
+# Objects of one domain of the forest that match an LDAP filter: those of another one as the global catalog has them
+# (facts G14). Below a domain there may be others; what lies in those is left out.
+function Get-GatewayDomainObject {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [hashtable] $Domain,
+        [Parameter(Mandatory)] [string] $Filter,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{ Class = 'any'; Filter = $Filter; Property = $Property; Base = $Domain.dn; Server = $Server }
+    $own = Get-GatewayDomain -Server $Server
+    if ($own.dn.Equals($Domain.dn, [System.StringComparison]::OrdinalIgnoreCase)) { return (Get-GatewayObject @search) }
+    $search['Server'] = $Server + ':3268'
+    $found = @()
+    try {
+        $found = @(Get-GatewayObject @search)
+    } catch {
+        # The catalog does not have the domain yet.
+        if ($_.Exception.GetType().Name -ne 'ADIdentityNotFoundException') { throw }
+    }
+    foreach ($item in $found) {
+        $around = Get-GatewayDomainAround -Dn ([string]$item.DistinguishedName) -Server $Server
+        if ($around.dn.Equals($Domain.dn, [System.StringComparison]::OrdinalIgnoreCase)) { $item }
+    }
+}
+
+# Returns whether the server has a global catalog, which is asked only where the forest has other domains.
+function Test-GatewayCatalog {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    [bool](Get-ADDomainController -Identity $Server -Server $Server).IsGlobalCatalog
+}
+
+# Finds objects of one domain by names of members: GUID, SID, distinguished name, account name with or without the $ of
+# computers, or DOMAIN\name. Returns a table with the objects of each name.
+function Find-GatewayInDomain {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Identity,
+        [Parameter(Mandatory)] [hashtable] $Domain,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $search = @{ Domain = $Domain; Property = $Property; Server = $Server }
+    $found = @{}
+    $names = [System.Collections.Generic.List[string]]::new()
+    $terms = [System.Collections.Generic.List[string]]::new()
+    $left = $Identity.Length
+    foreach ($name in $Identity) {
+        $left--
+        $names.Add($name)
+        $escaped = Get-GatewayLdapEscaped -Value $name
+        if (($name -replace '^\{(.*)\}$', '$1') -match '^[0-9A-Fa-f]{8}-([0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}$') {
+            $terms.Add('(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$name)) + ')')
+        } elseif (Test-GatewaySid -Text $name) {
+            $terms.Add('(objectSid=' + $escaped + ')')
+        } elseif ($name.Contains('=')) {
+            $terms.Add('(distinguishedName=' + $escaped + ')')
+        } else {
+            $account = Get-GatewayLdapEscaped -Value (Get-GatewayAccountOf -Identity $name -Domain $Domain -Server $Server)
+            if ($account -ne '') { $terms.Add('(sAMAccountName=' + $account + ')(sAMAccountName=' + $account + '$)') }
+        }
+        if ($names.Count -lt 50 -and $left -gt 0) { continue }
+        $objects = @()
+        if ($terms.Count -gt 0) { $objects = @(Get-GatewayDomainObject -Filter ('(|' + ($terms -join '') + ')') @search) }
+        foreach ($one in $names) {
+            $plain = Get-GatewayAccountOf -Identity $one -Domain $Domain -Server $Server
+            $found[$one] = @(Select-GatewayNamed -Object $objects -Identity $one -Account $plain)
+            if ($found[$one].Length -gt 0 -or -not $one.Contains('=')) { continue }
+            # There are several ways to write a distinguished name (facts C22).
+            $found[$one] = @(Get-GatewayDomainObject -Filter ('(distinguishedName=' + (Get-GatewayLdapEscaped -Value $one) + ')') @search)
+        }
+        $names.Clear()
+        $terms.Clear()
+    }
+    $found
+}
+
+# Finds objects of other domains by such names; a name without a domain means none. Returns a table of those that were
+# found.
+function Find-GatewayForeign {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $Identity,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server
+    )
+    $found = @{}
+    foreach ($domain in @(Get-GatewayOtherDomain -Server $Server)) {
+        $here = Find-GatewayInDomain -Identity $Identity -Domain $domain -Property $Property -Server $Server
+        foreach ($name in $Identity) {
+            $objects = @($here[$name])
+            if ($objects.Length -eq 0) { continue }
+            if ($found.ContainsKey($name)) { $objects = @($found[$name]) + $objects }
+            $found[$name] = $objects
+        }
+    }
+    $found
+}
+
+# The account name that a name of a member gives in a domain; '' if the name is of another domain.
+function Get-GatewayAccountOf {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Identity,
+        [Parameter(Mandatory)] [hashtable] $Domain,
+        [Parameter(Mandatory)] [string] $Server
+    )
+    if (-not $Identity.Contains('\')) {
+        if ($Domain.dn.Equals((Get-GatewayDomain -Server $Server).dn, [System.StringComparison]::OrdinalIgnoreCase)) { return $Identity }
+        return ''
+    }
+    $prefix = $Identity -replace '\\.*$', ''
+    foreach ($name in @($Domain.netBios, $Domain.dns)) {
+        if ($prefix.Equals($name, [System.StringComparison]::OrdinalIgnoreCase)) { return $Identity.Substring($prefix.Length + 1) }
+    }
+    ''
+}
+
+# The members of a group that are of other domains. The link table of the domain has their names; the catalog has the
+# objects. Without a catalog it warns, and with All ends the request.
+function Get-GatewayForeignMember {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [object] $Group,
+        [string[]] $Property = @(),
+        [Parameter(Mandatory)] [string] $Server,
+        [switch] $All
+    )
+    if (@(Get-GatewayOtherDomain -Server $Server).Length -eq 0) { return }
+    $read = Get-ADGroup -Identity ([string]$Group.ObjectGUID) -Properties @('member') -Server $Server
+    $names = [string[]]@(foreach ($dn in @($read.member)) {
+            if ($null -ne $dn -and (Test-GatewayForeign -Dn ([string]$dn) -Server $Server)) { [string]$dn }
+        })
+    if ($names.Length -eq 0) { return }
+    if (-not (Test-GatewayCatalog -Server $Server)) {
+        $message = "$($names.Length) members of the group are of other domains. They are not known, because $Server has no global catalog."
+        if ($All) { Stop-Gateway -Code 'conflict' -Arg 'Members' -Message ($message + ' Nothing was changed.') }
+        Add-GatewayWarning -Code 'no_catalog' -Target ([string]$Group.DistinguishedName) -Message $message
+        return
+    }
+    $found = Find-GatewayForeign -Identity $names -Property $Property -Server $Server
+    foreach ($name in $names) { if ($found.ContainsKey($name)) { $found[$name] } }
+}
+
+# Refuses a value that an object of another domain has and only one in the forest may have.
+function Assert-GatewayForestFree {
+    [CmdletBinding()]
+    param(
+        [Parameter(Mandatory)] [string] $Attribute,
+        [Parameter(Mandatory)] [string] $Value,
+        [AllowNull()] [AllowEmptyCollection()] [string[]] $AllowedOU,
+        [Parameter(Mandatory)] [string] $Server,
+        [Parameter(Mandatory)] [string] $Arg,
+        [Parameter(Mandatory)] [string] $What
+    )
+    $others = @(Get-GatewayOtherDomain -Server $Server)
+    if ($others.Length -eq 0 -or -not (Test-GatewayCatalog -Server $Server)) { return }
+    $filter = '(' + (Get-GatewayLdapEscaped -Value $Attribute) + '=' + (Get-GatewayLdapEscaped -Value $Value) + ')'
+    foreach ($domain in $others) {
+        foreach ($holder in @(Get-GatewayDomainObject -Domain $domain -Filter $filter -Server $Server)) {
+            $dn = [string]$holder.DistinguishedName
+            $by = " by '$dn', in another domain of the forest"
+            if (-not (Test-GatewayAllowed -Dn $dn -AllowedOU $AllowedOU -Server $Server)) {
+                $script:GatewayOutside = $true
+                $by = ''
+            }
+            Stop-Gateway -Code 'conflict' -Arg $Arg -Message "$What is taken$by."
+        }
+    }
+}
