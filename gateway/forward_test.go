@@ -126,7 +126,7 @@ func lineOf(t *testing.T, log *logtest.Hook, message string) logrus.Fields {
 	return nil
 }
 
-func TestADirectoryReadStaysWhereItCame(t *testing.T) {
+func TestADirectoryReadIsNotForwarded(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()

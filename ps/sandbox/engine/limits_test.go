@@ -203,8 +203,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	goleak.VerifyNone(t, known)
 }
 
-// TestLimitsStartAnewWithEachLine: each line of input has the full limits.
-func TestLimitsStartAnewWithEachLine(t *testing.T) {
+func TestEachLineHasTheFullLimits(t *testing.T) {
 	in := strings.Repeat("x\n", 50)
 	var out bytes.Buffer
 	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in), Stdout: &out})
