@@ -372,8 +372,8 @@ func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	}
 }
 
-// beside completes a record that leaves a member null for another row: with its records, by a run of
-// its own, whose failure is a warning.
+// beside completes records whose member another row supplies: it runs that row and puts the result
+// into the member. If the run fails, that is a warning.
 func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMessage, error) {
 	of := r.call.Op.Beside
 	var records []map[string]json.RawMessage

@@ -70,8 +70,8 @@ type Policy struct {
 // Reveals is about calls that reveal secrets.
 type Reveals struct {
 	Unaudited bool // they are made although nothing records them: the secrets are made up
-	// Ended is told how each has ended, "shown" or "failed", and whether its caller has now seen many.
-	// Nil: nobody wants to know.
+	// Ended is called when a reveal has ended, with "shown" or "failed", and with whether its
+	// caller has now seen many. It may be nil.
 	Ended func(outcome string, many bool)
 }
 

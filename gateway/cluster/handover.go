@@ -8,8 +8,8 @@ import (
 
 const (
 	lanesAfter = 10 * time.Second // as long as another gateway must reach more lanes
-	lanesEvery = time.Minute      // least time in a term before it ends for that
-	drains     = 5 * time.Second  // as long as changes that run may end before
+	lanesEvery = time.Minute      // minimum time in a term before it ends for that
+	drains     = 5 * time.Second  // how long running changes may take to end before
 )
 
 // HandOver lets another gateway lead, if this one does. No more changes begin. When the running

@@ -246,7 +246,7 @@ func (k *kept) answered(e Ended) {
 	}
 }
 
-// Put puts it, unless another call has the key by now.
+// Put stores the end, unless another call has taken the key.
 func (e *End) Put(tx *store.Tx) error {
 	c := e.of
 	own, err := c.owns(tx)

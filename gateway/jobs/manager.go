@@ -57,7 +57,7 @@ type Options struct {
 	Sessions  map[ps.Lane]int // of each lane
 	Share     float64         // of a lane's sessions that items may use at a time; at least one may
 	Running   int             // jobs at a time
-	PerCaller int             // of one caller
+	PerCaller int             // open jobs of one caller
 	Rate      int             // items of a job a second, 0: no limit
 	Keep      time.Duration   // how long jobs are kept
 	MaxStored int64           // bytes that all jobs may take, of which one caller gets a share; 0: no limit

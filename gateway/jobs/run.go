@@ -102,7 +102,7 @@ func (r *run) wakeUp() {
 	}
 }
 
-// abandon ends what a run does with its job, and what watches it.
+// abandon makes the run stop working on its job, and closes its watchers.
 func (r *run) abandon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package names keeps a change from giving a name that another one has given at another controller,
-// which its own controller may not know of yet.
+// Package names reserves the names that changes give. It keeps a change at one controller from
+// using a name that was just given at another, and has not replicated yet.
 package names
 
 import (

@@ -165,8 +165,8 @@ func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
 	return all
 }
 
-// limits returns the limits of the caller's budgets that all gateways share; none for a gateway
-// alone, which counts them itself.
+// limits returns the limits of the caller's budgets that all gateways share. A single gateway has
+// none: it counts them itself.
 func (s *Spending) limits() map[Budget]int {
 	limits := map[Budget]int{}
 	if !s.ledger.shared {

@@ -54,7 +54,7 @@ func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem
 	_ = keep(ending) // another gateway may lead by now, and keeps its own
 }
 
-// restored takes over into a room what is kept, and returns it.
+// restored loads the stored usage into a room, and returns it.
 func restored(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) bounds.Usage {
 	var found usage
 	e, err := db.Get(ctx, usageKind, usageKey)

@@ -7,9 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// Expiry is when an account expires: a date, of which the end in UTC is meant, or a date
-// with a time and an offset; empty for never. The script receives it in UTC and as a file
-// time.
+// Expiry is when an account expires: a date, which means its end in UTC, or a date with a time and
+// an offset; empty for never. The script receives it in UTC and as a file time.
 var Expiry Kind = expiryKind{base{"string"}}
 
 type expiryKind struct{ base }

@@ -321,7 +321,7 @@ func recordTypes() []string {
 	return names
 }
 
-// HowToWrite says how records of a type are written that is not written here.
+// HowToWrite says how to write records of a type that the gateway does not write.
 func HowToWrite(name string) string {
 	if t := RecordTypeNamed(name); t != nil && t.Refused != "" {
 		return t.Refused

@@ -103,8 +103,8 @@ const expelEvery = time.Second
 // originEvery is how often it is looked whether the gateway has noted where the log begins.
 const originEvery = time.Second
 
-// awaitOrigin waits until the gateway of this host, if it has made the cluster, notes with what
-// the log goes on. It returns false when ctx has ended.
+// awaitOrigin waits until the gateway of this host, if it made the cluster, has noted where the log
+// begins. It returns false when ctx has ended.
 func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store.Hash, bool) {
 	for said := false; ctx.Err() == nil; {
 		origin, made, err := m.folder.Origin()

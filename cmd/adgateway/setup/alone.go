@@ -141,7 +141,7 @@ func answers(ctx context.Context, address string) bool {
 	defer func() { _ = raw.Close() }()
 	shown := false
 	conn := tls.Client(raw, &tls.Config{
-		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // nothing is sent: it is asked whether anybody is there
+		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // nothing is sent; this only checks whether somebody listens
 		VerifyConnection: func(tls.ConnectionState) error { shown = true; return nil },
 	})
 	_ = conn.HandshakeContext(ctx)

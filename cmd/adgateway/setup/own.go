@@ -30,10 +30,10 @@ const (
 	streamFile = "log-stream.json"
 )
 
-// OwnLog is what the administrator of a NATS of the user's own has to do for a new cluster.
+// OwnLog tells the administrator of an external NATS what to do for a new cluster.
 type OwnLog struct {
 	Account string // the account of the gateways, as nats-server reads it
-	Command string // that makes the log; empty: it is there
+	Command string // creates the log; empty: the log exists
 	Subject string // to which the user of this gateway would have to publish to make it
 	Warning string // empty: there is none
 }

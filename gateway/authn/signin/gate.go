@@ -279,7 +279,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 		return g.start(ctx, ofPerson(person, a.client), "", t)
 	case errors.Is(err, ErrMustChange), errors.Is(err, ErrExpired):
 		a.right()
-		a.policy.Account = cmp.Or(a.policy.Account, a.name) // there is one
+		a.policy.Account = cmp.Or(a.policy.Account, a.name) // the account exists
 		t.change(ctx, t.forgiven)
 	case !errors.Is(err, ErrRefused):
 		a.shorten()

@@ -40,9 +40,10 @@ type Directory interface {
 	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
 	// typed before it, if anything. It does not keep the password, and the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns whom a ticket of Kerberos is for, with the groups in the ticket; nil: it names none.
-	// The reply proves the gateway to the client; nil: it did not ask. It does not say whether the account
-	// may log on now. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
+	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
+	// Accept does not check whether the account may log on now. The error is a [*negotiate.Refusal]
+	// if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the person as the directory has them now, or ErrRefused if the account may no
 	// longer log on.

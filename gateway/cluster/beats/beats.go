@@ -69,8 +69,8 @@ type letter struct {
 	Message cluster.Message `json:"message"`
 }
 
-// New returns the messages of a process. Nodes that cannot be reached are tried until
-// [Peers.Close].
+// New connects a process to the messages of its cluster. It keeps trying nodes that are out of
+// reach until [Peers.Close].
 func New(o Options) (*Peers, error) {
 	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1), nats.Timeout(2*pingEvery),

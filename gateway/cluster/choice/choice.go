@@ -38,7 +38,7 @@ type Choice struct {
 }
 
 const (
-	moveAfter = 10 * time.Second // for which the leader has not reached the server
+	moveAfter = 10 * time.Second // how long the leader cannot reach the server before it chooses another
 	look      = time.Second
 )
 

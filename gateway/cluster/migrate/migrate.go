@@ -87,8 +87,8 @@ const (
 	takenKey  = "over"
 )
 
-// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster
-// may run. It fails with what to do about it.
+// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster may
+// be running. Its errors say what to do.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.step == nil {
 		o.step = func(string) {}

@@ -86,8 +86,8 @@ func (m *migration) disown(kind store.Kind, value members) (bool, error) {
 	return true, nil
 }
 
-// moveWebhook lets a webhook go on in the new store where it was in the old one. Logs have the
-// same sequences in both.
+// moveWebhook rewrites the positions of a webhook for the new store, so it continues where it was.
+// The logs of both stores have the same sequences.
 func (m *migration) moveWebhook(_ store.Kind, value members) (bool, error) {
 	after := map[string]store.Position{}
 	if err := json.Unmarshal(value["after"], &after); err != nil {

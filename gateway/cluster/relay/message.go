@@ -64,7 +64,7 @@ func (w *writer) time(t time.Time) {
 	w.number(uint64(t.UnixNano()))
 }
 
-// question returns a request with its texts and, if there is a position, that.
+// question returns a request with its texts and, if at is not nil, a position.
 func question(what request, texts []string, at *store.Position) []byte {
 	w := writer{byte(what)}
 	for _, text := range texts {

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// source is the text of a list: without its byte order mark, at most so many bytes, and
-// UTF-8 as far as it was read.
+// source reads the text of a list. It drops the byte order mark, limits the size, and checks that
+// everything read is UTF-8.
 type source struct {
 	r            io.Reader
 	left, limit  int64

@@ -61,8 +61,8 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 	return r.Made(ctx, id)
 }
 
-// unlearned reports whether what an item of the reader's own job tells was found within the limits
-// that the reader has now, or nothing was looked up at all.
+// unlearned reports whether the reader's own item reveals nothing new: it was found within the
+// reader's present limits, or nothing was looked up.
 func (r reader) unlearned(spec *jobs.Spec, result jobs.Result) bool {
 	if spec.Found != nil && spec.Found.Within != r.sight.Digest() {
 		return false
