@@ -55,11 +55,11 @@ func (s *Server) forward(next http.Handler) http.Handler {
 		}
 		r.Header.Set(transport.RequestIDHeader, s.web.RequestID(r))
 		to := transport.LimitSends(w, s.Connections.SendTimeout)
-		own := s.EndPoint
+		endPoint := s.EndPoint
 		if s.pages == nil || s.pages.Tickets() == nil {
-			own = nil // nobody needs it
+			endPoint = nil // nobody needs it
 		}
-		here, lost := s.forwarder.Forward(to, r, originOf(r, own), limit)
+		here, lost := s.forwarder.Forward(to, r, originOf(r, endPoint), limit)
 		switch {
 		case here:
 			next.ServeHTTP(w, r)
@@ -102,15 +102,15 @@ func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
 }
 
 // EndPointOf returns the bindings of the TLS connection of a client, which may end at another gateway; nil:
-// it has none. own returns those of this gateway; nil: they are not known.
-func EndPointOf(r *http.Request, own func() []byte) []byte {
+// it has none. here returns the bindings of this gateway; nil: they are not known.
+func EndPointOf(r *http.Request, here func() []byte) []byte {
 	if origin, came := hop.From(r.Context()); came {
 		return origin.EndPoint
 	}
-	if r.TLS == nil || own == nil {
+	if r.TLS == nil || here == nil {
 		return nil
 	}
-	return own()
+	return here()
 }
 
 // observeHop counts and logs the outcome of a call that is forwarded. The line of a call that the

@@ -32,8 +32,8 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	}
 	fingerprint := r.service.Keys.Fingerprint(r.Op.ID, r.Bound.Canonical(), r.Conditions.String(),
 		r.Given.Document)
-	var kept *idempotency.Answer
-	take := func() { r.key, kept, err = r.service.Keys.Take(r.ctx, *key, r.ID, fingerprint) }
+	var earlierAnswer *idempotency.Answer
+	take := func() { r.key, earlierAnswer, err = r.service.Keys.Take(r.ctx, *key, r.ID, fingerprint) }
 	take()
 	if errors.Is(err, idempotency.ErrRunning) && r.service.Writer.StoreLate(r.ctx) == nil {
 		take()
@@ -41,24 +41,24 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.replay(kept)
+	return r.replay(earlierAnswer)
 }
 
 // replay answers with what is kept of an earlier call as the caller may see it now; nil: there is none.
 // An item is answered for its job, which is shown by the rights of the reader.
-func (r *request) replay(kept *idempotency.Answer) (answer *Answer, err error) {
-	if kept == nil {
+func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error) {
+	if earlier == nil {
 		return nil, nil
 	}
 	if r.Item == nil {
-		if kept, err = kept.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
+		if earlier, err = earlier.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
 			return nil, err
 		}
 	}
-	r.replayed, r.shown = true, kept.Change
+	r.replayed, r.shown = true, earlier.Change
 	return &Answer{
-		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, ChangeID: kept.Change,
-		Warnings: kept.Warnings, Kept: &Kept{Status: kept.Status, Body: kept.Body},
+		Replayed: earlier.RequestID, Server: earlier.Server, Tag: earlier.Tag, ChangeID: earlier.Change,
+		Warnings: earlier.Warnings, Kept: &Kept{Status: earlier.Status, Body: earlier.Body},
 	}, nil
 }
 

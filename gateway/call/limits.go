@@ -134,17 +134,17 @@ func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Erro
 }
 
 // listed enumerates up to ten items.
-func listed(one, many string, items []string) string {
+func listed(singular, plural string, items []string) string {
 	const shown = 10
 	if len(items) == 1 {
-		return fmt.Sprintf("the %s '%s'", one, items[0])
+		return fmt.Sprintf("the %s '%s'", singular, items[0])
 	}
 	more := ""
 	if len(items) > shown {
 		more = fmt.Sprintf(" and %d more", len(items)-shown)
 		items = items[:shown]
 	}
-	return fmt.Sprintf("the %s '%s'%s", many, strings.Join(items, "', '"), more)
+	return fmt.Sprintf("the %s '%s'%s", plural, strings.Join(items, "', '"), more)
 }
 
 // listOrNull returns what a caller is limited to, for a script; null means no limit.

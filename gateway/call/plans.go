@@ -14,12 +14,12 @@ import (
 // keepPlan keeps the plan of a dry run and gives it its id.
 func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
 	of := r.whole() // which is applied
-	made := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
-	made.Parameters, _ = of.Texts()
+	dryRun := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
+	dryRun.Parameters, _ = of.Texts()
 	if i != nil && i.Changes() {
-		made.Row, made.Announced, made.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
+		dryRun.Row, dryRun.Announced, dryRun.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
 	}
-	return r.service.Plans.Keep(r.ctx, made, r.policy.PlanLife, shown)
+	return r.service.Plans.Keep(r.ctx, dryRun, r.policy.PlanLife, shown)
 }
 
 // findPlan finds the plan that a request applies, if it names one, and prepares one that it makes.

@@ -125,11 +125,11 @@ func later(a, b time.Time) time.Time {
 
 // keep notes that the store has a call under the key.
 func (c *Claim) keep(now kept) {
-	more := 0
+	added := 0
 	if !c.present {
-		more = 1
+		added = 1
 	}
-	c.keys.count.add(c.key.byID, more, c.size-c.counted)
+	c.keys.count.add(c.key.byID, added, c.size-c.counted)
 	c.counted = c.size
 	c.call, c.present = now, true
 }
@@ -145,11 +145,11 @@ func (c *Claim) forget() {
 // Begin implements [write.Participant]. It keeps what the script is about to change, and the
 // identity of the change in the history. It refuses a call that another gateway has taken over.
 func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
-	own, err := c.owns(tx)
+	owns, err := c.owns(tx)
 	if err != nil {
 		return err
 	}
-	if c.lost = !own; c.lost {
+	if c.lost = !owns; c.lost {
 		return write.TakenOver()
 	}
 	c.next = c.call
@@ -249,9 +249,9 @@ func (k *kept) answered(e Ended) {
 // Put stores the end, unless another call has taken the key.
 func (e *End) Put(tx *store.Tx) error {
 	c := e.of
-	own, err := c.owns(tx)
+	owns, err := c.owns(tx)
 	switch {
-	case err != nil || !own:
+	case err != nil || !owns:
 		return err
 	case e.next != nil:
 		return c.put(tx, *e.next)

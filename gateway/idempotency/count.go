@@ -53,11 +53,11 @@ func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
 
 // add counts keys that were kept for a caller, or -1 for one that was given up, and the bytes by
 // which what is kept has grown.
-func (k *keyCount) add(caller string, more int, bytes int64) {
+func (k *keyCount) add(caller string, keys int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if of := k.kept[caller]; of != nil {
-		of.number += more
+		of.number += keys
 		of.bytes += bytes
 	}
 }
@@ -147,9 +147,9 @@ func (k *keyCount) refusal(of *keptKeys, now time.Time) *tooMany {
 // sizes returns which bound in bytes is reached; nil: none. In all, the keys count of the callers
 // that used one since the start. k.mu is held.
 func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
-	own, short := k.limits.Room.Share(k.limits.Bytes)
-	if of.bytes >= own {
-		return &bounds.Full{Row: bounds.KeyBytes, Own: true, Used: of.bytes, Most: own, Room: short}
+	share, short := k.limits.Room.Share(k.limits.Bytes)
+	if of.bytes >= share {
+		return &bounds.Full{Row: bounds.KeyBytes, Own: true, Used: of.bytes, Most: share, Room: short}
 	}
 	var all int64
 	for other := range maps.Values(k.kept) {

@@ -123,8 +123,8 @@ const forgottenAtOnce = 100
 func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	for part := range slices.Chunk(given, forgottenAtOnce) {
 		err := k.store.Update(ctx, func(tx *store.Tx) error {
-			for _, one := range part {
-				key := k.OfItem(one, time.Time{})
+			for _, item := range part {
+				key := k.OfItem(item, time.Time{})
 				name := key.byID + key.rest
 				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
 					tx.Delete(kind, name)

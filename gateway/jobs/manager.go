@@ -246,26 +246,26 @@ func (m *Manager) released() {
 func (m *Manager) place(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	total, own := 0, map[Caller]int{}
-	var held []*Job
+	total, open := 0, map[Caller]int{}
+	var loaded []*Job
 	for _, r := range m.active {
 		switch job := r.snapshot(); {
 		case job.ID != id && (job.State == jobstate.Running || job.State == jobstate.Stopping):
 			total++
-			own[job.Caller]++
+			open[job.Caller]++
 		case job.ID == id, job.State == jobstate.Held && job.Why != jobstate.NotBefore:
-			held = append(held, job)
+			loaded = append(loaded, job)
 		}
 	}
-	slices.SortFunc(held, func(a, b *Job) int { return strings.Compare(a.ID, b.ID) })
-	for _, job := range held {
-		fits := total < m.Running && own[job.Caller] < m.PerCaller
+	slices.SortFunc(loaded, func(a, b *Job) int { return strings.Compare(a.ID, b.ID) })
+	for _, job := range loaded {
+		fits := total < m.Running && open[job.Caller] < m.PerCaller
 		if job.ID == id {
 			return fits
 		}
 		if fits {
 			total++
-			own[job.Caller]++
+			open[job.Caller]++
 		}
 	}
 	return false

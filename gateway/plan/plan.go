@@ -51,15 +51,15 @@ type DryRun struct {
 func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *change.Plan) error {
 	id, expires := newID(), p.store.Now().Add(life).UTC().Truncate(time.Second)
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
-	kept := &Plan{
+	stored := &Plan{
 		ID: id, Caller: makerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
 		Parameters: of.Parameters, Expires: expires, Shown: schema.JSON(shown),
 	}
 	if of.Row != "" {
-		kept.Row, kept.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
-		kept.Objects, kept.Zone = change.Of(of.Announced), of.Zone
+		stored.Row, stored.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
+		stored.Objects, stored.Zone = change.Of(of.Announced), of.Zone
 	}
-	if err := p.add(ctx, kept); err != nil {
+	if err := p.add(ctx, stored); err != nil {
 		shown.ID, shown.Expires = nil, nil
 		return err
 	}

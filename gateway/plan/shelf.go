@@ -46,8 +46,8 @@ func (s *shelf) load(all map[identity.ID][]shelved) {
 }
 
 // put adds a plan of a caller, and returns the ids of those that must be forgotten for it.
-func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
-	own, _ := s.limits.Room.Share(s.limits.Bytes)
+func (s *shelf) put(of identity.Who, entry shelved) (surplus []string) {
+	share, _ := s.limits.Room.Share(s.limits.Bytes)
 	by, named := of.Identity(), identity.ID{Kind: of.Kind, ID: of.Name}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 		s.plans[by] = append(s.plans[named], s.plans[by]...)
 		delete(s.plans, named)
 	}
-	s.plans[by] = append(s.plans[by], one)
+	s.plans[by] = append(s.plans[by], entry)
 	sizes, all := s.measure()
 	forget := func(caller identity.ID) {
 		oldest := s.plans[caller][0]
@@ -64,7 +64,7 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 		sizes[caller] -= oldest.bytes
 		all -= oldest.bytes
 	}
-	for n := len(s.plans[by]); n > 1 && (n > bounds.Plans.Own || sizes[by] > own); n = len(s.plans[by]) {
+	for n := len(s.plans[by]); n > 1 && (n > bounds.Plans.Own || sizes[by] > share); n = len(s.plans[by]) {
 		forget(by)
 	}
 	for all > s.limits.Bytes {

@@ -147,10 +147,10 @@ func (p *Plans) Load(ctx context.Context) error {
 		found = append(found, shelved{id: e.Key, bytes: int64(len(e.Value)), expires: e.Expires})
 		return true
 	})
-	for _, one := range found {
-		if plan, unread := p.Get(ctx, one.id); unread == nil {
+	for _, entry := range found {
+		if plan, unread := p.Get(ctx, entry.id); unread == nil {
 			by := plan.Caller.Identity()
-			all[by] = append(all[by], one)
+			all[by] = append(all[by], entry)
 		}
 	}
 	p.shelf.load(all)
@@ -177,19 +177,19 @@ func (p *Plans) decode(found store.Entry) (*Plan, error) {
 
 // add keeps a new plan, and forgets the oldest of a caller that has too many, or too large ones.
 func (p *Plans) add(ctx context.Context, plan *Plan) error {
-	one := shelved{id: plan.ID}
+	entry := shelved{id: plan.ID}
 	err := p.store.Update(ctx, func(tx *store.Tx) error {
 		if err := p.put(tx, plan); err != nil {
 			return err
 		}
 		put, err := tx.Get(kind, plan.ID)
-		one.bytes, one.expires = int64(len(put.Value)), put.Expires
+		entry.bytes, entry.expires = int64(len(put.Value)), put.Expires
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	surplus := p.shelf.put(plan.Caller, one)
+	surplus := p.shelf.put(plan.Caller, entry)
 	if len(surplus) == 0 {
 		return nil
 	}

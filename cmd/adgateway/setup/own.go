@@ -258,11 +258,11 @@ func (n own) joins(ctx context.Context) error {
 
 // joined returns why a gateway that has joined cannot find the log of its cluster.
 func (n own) joined(list trust.Members) error {
-	switch own := len(n.nodes.Servers) > 0; {
-	case own && len(list.Nodes) > 0:
+	switch external := len(n.nodes.Servers) > 0; {
+	case external && len(list.Nodes) > 0:
 		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers "+
 			"out of the settings before you start it", n.self, n.cluster)
-	case !own && len(list.Nodes) == 0:
+	case !external && len(list.Nodes) == 0:
 		return fmt.Errorf("%s has joined the cluster %s: %w before you start it",
 			n.self, n.cluster, peer.ErrNoNodes)
 	}

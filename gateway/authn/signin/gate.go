@@ -111,9 +111,9 @@ func NewGate(o Options) *Gate {
 	if o.Now == nil && o.Store != nil {
 		o.Now = o.Store.Now
 	}
-	own := inMemory(o.Now)
+	memory := inMemory(o.Now)
 	if o.Now == nil {
-		o.Now = own.Now
+		o.Now = memory.Now
 	}
 	if o.Record == nil {
 		o.Record = func(Event) {}
@@ -122,7 +122,7 @@ func NewGate(o Options) *Gate {
 		o.Problem = func(error) {}
 	}
 	g := &Gate{
-		o: o, own: own, since: o.Now(),
+		o: o, own: memory, since: o.Now(),
 		addresses: newAddresses(o.Now), badTickets: newFailures(o.Now), lookups: newLookups(o), turns: newTurns(),
 		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
@@ -318,9 +318,9 @@ func (g *Gate) byToken(ctx context.Context, token string, client netip.Addr) (*i
 	if err != nil {
 		return nil, err
 	}
-	own := *p
-	own.Dialect = identity.Standard
-	return &own, nil
+	standard := *p
+	standard.Dialect = identity.Standard
+	return &standard, nil
 }
 
 // Link returns the code of a link that signs a person in once, within ten minutes, at this

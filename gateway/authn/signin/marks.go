@@ -68,8 +68,8 @@ func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	if err != nil || len(raw) != head+sha256.Size || !hmac.Equal(raw[head:], m.sum(raw[:head], domain, name)) {
 		return id, false
 	}
-	made, now := time.Unix(int64(binary.BigEndian.Uint64(raw[markIDs:head])), 0), m.now()
-	if age := now.Sub(made); age >= MarkLife || age < -time.Minute {
+	issued, now := time.Unix(int64(binary.BigEndian.Uint64(raw[markIDs:head])), 0), m.now()
+	if age := now.Sub(issued); age >= MarkLife || age < -time.Minute {
 		return id, false
 	}
 	copy(id[:], raw)

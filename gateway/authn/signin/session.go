@@ -64,21 +64,21 @@ func ofPerson(p *Person, client netip.Addr) *stored {
 
 // start keeps a new session, which proves a try right if there was one, and returns its id.
 // The oldest ones of the same credential end beyond the limit.
-func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *try) (id string, err error) {
+func (g *Gate) start(ctx context.Context, session *stored, token string, proved *try) (id string, err error) {
 	id, now := NewID(), g.o.Now()
-	kept.Started, kept.Used, kept.Checked = now, now, now
-	if kept.Person == nil {
-		if kept.Token, err = sealToken(id, token); err != nil {
+	session.Started, session.Used, session.Checked = now, now, now
+	if session.Person == nil {
+		if session.Token, err = sealToken(id, token); err != nil {
 			return "", err
 		}
 	}
 	key := sumOf(id)
 	err = g.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-		all, err := g.joinOthers(ctx, in, kept, key)
+		all, err := g.joinOthers(ctx, in, session, key)
 		if err != nil {
 			return nil, err
 		}
-		set, err := g.change(in, key, store.Absent, kept)
+		set, err := g.change(in, key, store.Absent, session)
 		if err != nil {
 			return nil, err
 		}
@@ -93,10 +93,10 @@ func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *tr
 		return all, nil
 	})
 	if err != nil {
-		g.o.Record(kept.event("refused", err.Error()))
+		g.o.Record(session.event("refused", err.Error()))
 		return "", err
 	}
-	g.o.Record(kept.event("signed in", ""))
+	g.o.Record(session.event("signed in", ""))
 	return id, nil
 }
 
@@ -220,9 +220,9 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 func readers(all []*identity.Principal) []*identity.Principal {
 	var reading []*identity.Principal
 	for _, p := range all {
-		own := *p
-		own.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
-		reading = append(reading, &own)
+		reader := *p
+		reader.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
+		reading = append(reading, &reader)
 	}
 	return reading
 }

@@ -180,7 +180,7 @@ func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 // known returns a session as it is known here, or nil.
 func (g *Gate) known(ctx context.Context, key sum) *Session {
 	for _, in := range []*store.Sealed{g.o.Store, g.own} {
-		kept, revision, err := read[stored](ctx, in, kind, key.String())
+		session, revision, err := read[stored](ctx, in, kind, key.String())
 		if err != nil {
 			if ctx.Err() == nil {
 				g.o.Problem(fmt.Errorf("a session cannot be read: %w", err))
@@ -188,7 +188,7 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 			continue
 		}
 		if revision != store.Absent {
-			return &Session{Name: kept.Name, Kind: kept.Kind, Identity: kept.identity(), gate: g, key: key, in: in, revision: revision, kept: kept}
+			return &Session{Name: session.Name, Kind: session.Kind, Identity: session.identity(), gate: g, key: key, in: in, revision: revision, kept: session}
 		}
 	}
 	return nil
@@ -229,10 +229,10 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 }
 
 // change returns the change that keeps a session as it is.
-func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, kept *stored) (store.Change, error) {
-	value, err := store.Encode(in, *kept)
-	expires := kept.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
-	if most := kept.Started.Add(g.o.Max); most.Before(expires) {
+func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, session *stored) (store.Change, error) {
+	value, err := store.Encode(in, *session)
+	expires := session.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
+	if most := session.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
 	return store.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
@@ -262,15 +262,15 @@ func (s *stored) identity() identity.ID {
 }
 
 // ownerKey is the key of the sessions of the person or the token that a session is of.
-func ownerKey(in *store.Sealed, kept *stored) string {
-	who := kept.identity()
+func ownerKey(in *store.Sealed, session *stored) string {
+	who := session.identity()
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
 // joinOthers returns the changes that add a session to the sessions of its owner, and end the
 // oldest beyond the limit.
-func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, key sum) (all []store.Change, err error) {
-	owner := ownerKey(in, kept)
+func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored, key sum) (all []store.Change, err error) {
+	owner := ownerKey(in, session)
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
 	if err != nil {
 		return nil, err
@@ -294,7 +294,7 @@ func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, k
 	}
 	others.Sessions = append(others.Sessions, key.String())
 	value, err := store.Encode(in, others)
-	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: kept.Started.Add(g.o.Max)}), err
+	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: session.Started.Add(g.o.Max)}), err
 }
 
 // remove removes a session from where it is kept.
