@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Settled returns what a call has come to without Kept. What was made in part is a success to whom the
-// dialect of the call tells it as one.
+// Settled decodes the stored answer of a call. A partial answer becomes a success if the dialect of
+// the call shows it as one.
 func Settled(c Call, answer Answer, err error) (Answer, error) {
 	if answer.Partly != nil && partsAreWarnings(c.Op, c.Classic) {
 		answer.Output, answer.Partly = answer.Partly.Message, nil
