@@ -242,8 +242,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// TestAPartIsNotSaidToBeAll: the sentence of a 207 says that only a part was done.
-func TestAPartIsNotSaidToBeAll(t *testing.T) {
+// TestAPartialAnswerSaysSo: the sentence of a 207 says that only a part was done.
+func TestAPartialAnswerSaysSo(t *testing.T) {
 	failure := ps.Failure{DN: "10.0.0.9", Error: ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException"}}
 	for target, want := range map[string]string{
 		"PUT /api/DnsRecordSet?ZoneName=x.example&DNS_HostName=www&Type=A&Data=10.0.0.9": "The set of A records 'www' in zone 'x.example' is not yet as given. 1 object failed; see details.",

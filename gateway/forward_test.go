@@ -137,7 +137,7 @@ func fieldsOf(t *testing.T, entry *logrus.Entry) map[string]any {
 	return fields
 }
 
-func TestADirectoryReadStaysWhereItCame(t *testing.T) {
+func TestADirectoryReadIsNotForwarded(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
 	leader := s.leader()

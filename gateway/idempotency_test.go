@@ -69,7 +69,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	}
 }
 
-func TestAChangeThatNobodyCanTellOf(t *testing.T) {
+func TestAChangeOfUnknownOutcomeIsNotRepeated(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	keys := harness.OpenStore(t, path)
 	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}

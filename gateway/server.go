@@ -181,7 +181,7 @@ type Policy struct {
 	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
 
-	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
+	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 
 	Grace time.Duration // for running requests when the server stops
 }

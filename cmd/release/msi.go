@@ -52,10 +52,10 @@ var noIdentifier = regexp.MustCompile(`[^A-Za-z0-9]`)
 func msiIdentifier(name string) string { return "Text_" + noIdentifier.ReplaceAllString(name, "_") }
 
 // add adds a file by its path to the folder, whose own path is given.
-func (f *msiFolder) add(own, name string, i installer) error {
-	folder, rest, deeper := strings.Cut(strings.TrimPrefix(name, own), "/")
+func (f *msiFolder) add(folderPath, name string, i installer) error {
+	folder, rest, deeper := strings.Cut(strings.TrimPrefix(name, folderPath), "/")
 	if !deeper {
-		known, ok := manualComponents[strings.TrimSuffix(own, "/")]
+		known, ok := manualComponents[strings.TrimSuffix(folderPath, "/")]
 		if !ok {
 			return fmt.Errorf("%s: no component of the MSI has the files of its folder", name)
 		}
@@ -66,9 +66,9 @@ func (f *msiFolder) add(own, name string, i installer) error {
 	at := slices.IndexFunc(f.Folders, func(g *msiFolder) bool { return g.Name == folder })
 	if at < 0 {
 		at = len(f.Folders)
-		f.Folders = append(f.Folders, &msiFolder{ID: msiIdentifier(own + folder), Name: folder})
+		f.Folders = append(f.Folders, &msiFolder{ID: msiIdentifier(folderPath + folder), Name: folder})
 	}
-	return f.Folders[at].add(own+folder+"/", own+folder+"/"+rest, i)
+	return f.Folders[at].add(folderPath+folder+"/", folderPath+folder+"/"+rest, i)
 }
 
 // msiSource returns the source of the package of a program that has these pages and pictures.

@@ -290,7 +290,7 @@ func (l *Log) Settled(c Call, intent uint64, r Result) error {
 	}
 	line := c.line(EventOutcome)
 	if line.Intent = intent; intent != 0 {
-		line.Parameters = nil // they are there
+		line.Parameters = nil // the intent has them
 	}
 	line.add(r)
 	return l.record(c, line)

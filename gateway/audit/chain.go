@@ -157,7 +157,7 @@ func (c *chain) ready() (started bool, err error) {
 		}
 	}
 	if c.unended || !c.due() {
-		return false, nil // what is left of a torn line is explained in its own file
+		return false, nil // the rest of a torn line is explained in its file
 	}
 	return c.rotate()
 }

@@ -121,7 +121,7 @@ func Read(file string, files []string, f Filter, each func(*Record) error) error
 // Found is what a log has of a change: several intents if each of its objects has its own.
 type Found struct{ Intents, Outcomes []*Line }
 
-// Find returns what a log has of changes, by their identities, since a time.
+// Find returns the lines that a log has about changes since a time, by their identities.
 func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found, error) {
 	found := map[string]*Found{}
 	ordered, err := logFiles(l.o.File, nil)

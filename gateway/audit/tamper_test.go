@@ -228,9 +228,9 @@ func TestALineFeedIsMissingAtTheEndOfAFile(t *testing.T) {
 	}
 }
 
-// TestATornFileIsFull: what a crash has left at the end of a file that is full already is
-// explained in that file.
-func TestATornFileIsFull(t *testing.T) {
+// TestATornLineOfAFullFileIsExplainedThere: if a crash has left a part of a line at the end of a
+// full file, the explanation stands in that file.
+func TestATornLineOfAFullFileIsExplainedThere(t *testing.T) {
 	file := newFile(t)
 	l := open(t, Options{File: file})
 	record(t, l, "anna")

@@ -153,9 +153,9 @@ func (v *verifying) chain(c *Chain) error {
 		return fmt.Errorf("%s does not say which gateway's log it is: write NAME=%s", c.File, c.File)
 	}
 	for about, all := range claims {
-		for _, one := range all {
-			one.by = c.Gateway
-			v.claims[about] = append(v.claims[about], one)
+		for _, said := range all {
+			said.by = c.Gateway
+			v.claims[about] = append(v.claims[about], said)
 		}
 	}
 	for _, f := range report.Faults {
@@ -203,8 +203,8 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 func (v *verifying) against(ctx context.Context, c Chain) error {
 	at := slices.IndexFunc(v.result.Gateways, func(g Verified) bool { return g.Gateway == c.Gateway })
 	w := &witnessed{claims: map[uint64][]claim{}}
-	for _, one := range v.claims[c.Gateway] {
-		w.claims[one.Seq] = append(w.claims[one.Seq], one)
+	for _, said := range v.claims[c.Gateway] {
+		w.claims[said.Seq] = append(w.claims[said.Seq], said)
 	}
 	if err := each(c, func(p audit.Placed) error { w.line(p); return nil }); err != nil {
 		return err
@@ -237,17 +237,17 @@ func (w *witnessed) line(p audit.Placed) {
 	if w.last.Line == nil || p.Head.Seq > w.last.Head.Seq {
 		w.last = p
 	}
-	for _, one := range w.claims[p.Head.Seq] {
+	for _, said := range w.claims[p.Head.Seq] {
 		w.compared++
 		if w.by == nil {
 			w.by = map[string]bool{}
 		}
-		w.by[one.by] = true
+		w.by[said.by] = true
 		switch {
-		case one.Hash == p.Hash:
+		case said.Hash == p.Hash:
 		case w.differs.Line == nil || w.differs.Head.Seq == p.Head.Seq:
 			w.differs = p
-			w.wrong = append(w.wrong, one)
+			w.wrong = append(w.wrong, said)
 		default:
 			w.more++
 		}
@@ -271,12 +271,12 @@ func (w *witnessed) findings(c Chain) (all []Finding) {
 	var beyond claim
 	furthest := map[string]claim{} // of each witness
 	for seq, claims := range w.claims {
-		for _, one := range claims {
-			if seq > last && seq > furthest[one.by].Seq {
-				furthest[one.by] = one
+		for _, said := range claims {
+			if seq > last && seq > furthest[said.by].Seq {
+				furthest[said.by] = said
 			}
 			if seq > last && seq > beyond.Seq {
-				beyond = one
+				beyond = said
 			}
 		}
 	}
@@ -309,14 +309,14 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 	last, era := local, 0
 	differs := 0
 	var missing audit.Head
-	err = Read(ctx, v.store, c.Gateway, func(one Copy) error {
-		line, head, _ := audit.ParseText(one.Raw, nil)
-		if line == nil || one.Era > limit.Era || one.Era == limit.Era && head.Seq > limit.Seq {
+	err = Read(ctx, v.store, c.Gateway, func(copied Copy) error {
+		line, head, _ := audit.ParseText(copied.Raw, nil)
+		if line == nil || copied.Era > limit.Era || copied.Era == limit.Era && head.Seq > limit.Seq {
 			return nil
 		}
-		if one.Era != era {
+		if copied.Era != era {
 			v.find(c.Gateway, c.File, 0, inStore, "the files were replaced: after its copies up to line %d the gateway went on from line %d", missing.Seq, head.Seq)
-			era = one.Era
+			era = copied.Era
 			stop()
 			next, stop = v.lines(c)
 			local, more = next()
@@ -330,7 +330,7 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 		case !more:
 			missing = head
 		case local.Head.Seq > head.Seq: // [audit.Verify] has said so
-		case !bytes.Equal(local.Raw(), one.Raw):
+		case !bytes.Equal(local.Raw(), copied.Raw):
 			if differs++; differs == 1 {
 				v.find(c.Gateway, local.File, local.Number, inStore, "line %d differs from its copy: it was changed after it was copied", head.Seq)
 			}

@@ -95,10 +95,10 @@ func (w *Witness) Tell(ctx context.Context) error {
 
 // Look records the ends that others have told since the last time.
 func (w *Witness) Look(ctx context.Context) error {
-	own := keyOf(w.o.Store, w.o.Gateway)
+	ownKey := keyOf(w.o.Store, w.o.Gateway)
 	var failed error
 	err := w.o.Store.Range(ctx, heads, "", func(e store.Entry) bool {
-		if e.Key == own || w.seen[e.Key] == e.Revision {
+		if e.Key == ownKey || w.seen[e.Key] == e.Revision {
 			return true
 		}
 		var head headValue

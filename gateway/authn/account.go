@@ -75,18 +75,18 @@ func NewAccount(name string, now time.Time, rights Rights) *Account {
 // Previous tokens end at until.
 func (a *Account) AddToken(now, until time.Time) string {
 	now, until = now.UTC().Truncate(time.Second), until.UTC().Truncate(time.Second)
-	var kept []Secret
+	var valid []Secret
 	for _, s := range a.Secrets {
 		if s.Until == nil || s.Until.After(until) {
 			s.Until = &until
 		}
 		if s.Until.After(now) {
-			kept = append(kept, s)
+			valid = append(valid, s)
 		}
 	}
 	token := NewToken()
 	sum, _ := digestOf(token)
-	a.Secrets = append(kept, Secret{SHA256: hex.EncodeToString(sum[:]), Created: now})
+	a.Secrets = append(valid, Secret{SHA256: hex.EncodeToString(sum[:]), Created: now})
 	return token
 }
 

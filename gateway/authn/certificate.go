@@ -149,12 +149,12 @@ func partValue(text string) (value, rest string, err error) {
 	if strings.HasPrefix(text, "#") {
 		return "", "", errors.New("a value in hexadecimal must be written as der:HEX")
 	}
-	kept := 0 // length up to the last character that is not a blank without an escape
+	length := 0 // length up to the last character that is not a blank without an escape
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case ',':
 			rest = text[i:]
-			return finishValue(b.String()[:kept], rest)
+			return finishValue(b.String()[:length], rest)
 		case '+':
 			return "", "", errors.New("'+' can mean one part with several values, or several parts: write several parts with commas, and use der: for several values")
 		case ';', '<', '>', '"':
@@ -167,20 +167,20 @@ func partValue(text string) (value, rest string, err error) {
 				if octet, err := strconv.ParseUint(text[i:i+2], 16, 8); err == nil {
 					b.WriteByte(byte(octet))
 					i++
-					kept = b.Len()
+					length = b.Len()
 					continue
 				}
 			}
 			b.WriteByte(text[i])
-			kept = b.Len()
+			length = b.Len()
 		default:
 			b.WriteByte(c)
 			if c != ' ' {
-				kept = b.Len()
+				length = b.Len()
 			}
 		}
 	}
-	return finishValue(b.String()[:kept], "")
+	return finishValue(b.String()[:length], "")
 }
 
 func finishValue(value, rest string) (string, string, error) {

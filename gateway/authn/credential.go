@@ -1,6 +1,6 @@
-// Package authn finds out who calls, by tokens, users and certificates. These are kept in a file or
-// in the store of a cluster, or given in the settings. It slows down who guesses. What a caller may
-// do is a value of package identity.
+// Package authn identifies callers by tokens, users and certificates. These are stored in a file or
+// in the store of a cluster, or come from the settings. It slows guessing down. The rights of a
+// caller are a value of package identity.
 package authn
 
 import (
@@ -29,7 +29,7 @@ type Credential struct {
 	AuthToken     []string // values of the header Auth-Token
 	Authorization []string // values of the header Authorization
 	Query         []string // values of Auth-Token in the query
-	Other         string   // name of a header that other APIs take credentials in; empty: none is there
+	Other         string   // header in which other APIs take credentials; empty: there is none
 
 	Chains [][]*x509.Certificate // of the client's certificate, verified
 	Client netip.Addr            // address of the client, not of a proxy before the gateway
@@ -40,9 +40,9 @@ func (c Credential) Given() bool {
 	return len(c.AuthToken)+len(c.Authorization)+len(c.Query) > 0
 }
 
-// certified reports whether the certificate says who the caller is. A credential takes
-// precedence, wherever it is and whether or not it is valid: an invalid one is rejected, and a
-// valid one does not gain the rights of the certificate.
+// certified reports whether the certificate identifies the caller. A credential takes precedence,
+// wherever it is and whether or not it is valid: an invalid one is rejected, and a valid one does
+// not gain the rights of the certificate.
 func (c Credential) certified() bool { return len(c.Chains) > 0 && !c.Given() }
 
 // Refusal is the error of a caller that is not authenticated.
@@ -50,7 +50,7 @@ type Refusal struct {
 	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many are checked
 	// at once, or Unavailable if credentials cannot be checked at all.
 	Code       schema.Code
-	Message    string // for the caller; the same for every credential that is well formed and not valid
+	Message    string // for the caller; the same for every well-formed credential that is not valid
 	RetryAfter time.Duration
 	Reason     string // for the log only, not for the caller
 }
@@ -61,13 +61,13 @@ func (r *Refusal) Error() string { return r.Message }
 // browsers neither ask for a password nor store one.
 const Challenge = `Bearer realm="adgateway"`
 
-// needed is the message for every credential that is well formed and unknown, expired, revoked or
-// used from elsewhere. It does not say which, as that would help who guesses.
+// needed is the message for every well-formed credential that is unknown, expired, revoked or used
+// from elsewhere. It does not say which, because that would help guessing.
 const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted " +
 	"from this address. " +
 	"The gateway's log says why, under the request id."
 
-// send is how a credential is sent.
+// send says how to send a credential.
 const send = "Send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
 
 // unauthenticated returns a refusal with the reason for the log, which must not contain
@@ -76,16 +76,15 @@ func unauthenticated(reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: needed, Reason: reason}
 }
 
-// malformed returns the refusal of a credential that cannot be any, with a message for the caller
-// about its form alone.
+// malformed returns the refusal of a text that cannot be a credential, with a message for the
+// caller about its form alone.
 func malformed(message, reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: message, Reason: reason}
 }
 
 const wrongPassword = "the user is unknown or the password is wrong"
 
-// unknownCertificate says how an administrator can name a certificate that stands for
-// no token.
+// unknownCertificate says how an administrator can name a certificate that no token has.
 func unknownCertificate(certificate *x509.Certificate) string {
 	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): "+
 		"a token must name it exactly",
@@ -187,7 +186,7 @@ func parse(value string) (proof, error) {
 	return proof{user: user, password: password, basic: true}, nil
 }
 
-// schemes are schemes of other servers. No other word is repeated, as it may be the token.
+// schemes are schemes of other servers. Answers repeat no other word, because it may be the token.
 var schemes = []string{"Token", "Digest", "Negotiate", "NTLM",
 	"ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
 

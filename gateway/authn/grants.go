@@ -2,13 +2,13 @@ package authn
 
 import "slices"
 
-// Granting is an [Authenticator] that knows what the limits of its credentials name.
+// Granting is an [Authenticator] that knows the groups in the limits of its credentials.
 type Granting interface {
-	// LimitedGroups returns the groups that the limits name now, each once.
+	// LimitedGroups returns the groups that the limits name now, without duplicates.
 	LimitedGroups() []string
 }
 
-// uniqueGroups returns a list in order without what is there twice.
+// uniqueGroups returns a sorted list without duplicates.
 func uniqueGroups(groups []string) []string {
 	slices.Sort(groups)
 	return slices.Compact(groups)

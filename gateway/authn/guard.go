@@ -133,8 +133,8 @@ func (p *pair) trusted(now time.Time) bool {
 	return p.spare != nil && now.Sub(p.right) < trustPair
 }
 
-// refuses reports whether a name is locked from an address. It is asked before the
-// cache of right passwords: while locked, a guess must not learn that it is right.
+// refuses reports whether a name is locked from an address. It is called before the cache of right
+// passwords is read: a guess must not learn that it is right while the name is locked.
 func (g *guard) refuses(name string, client netip.Addr) *Refusal {
 	key, now := g.key(name, client), g.now()
 	g.mu.Lock()
@@ -202,8 +202,8 @@ func (a *attempt) withdrawn() {
 	}
 }
 
-// failure counts a credential that is wrong in itself, and returns a refusal if the
-// address has sent too many. It is never called for valid ones.
+// failure counts a credential that is wrong by itself, and returns a refusal if the address has
+// sent too many. It is never called for valid ones.
 func (g *guard) failure(of addresses, client netip.Addr) *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +221,7 @@ func (a addresses) of(host netip.Prefix) *rate.Limiter {
 	return entry(a.LRU, host, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
 }
 
-// entry returns the entry of a key in the LRU, which it adds if there is none.
+// entry returns the entry of a key in the LRU. It adds one if there is none.
 func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, create func() V) V {
 	if found, ok := lru.Get(key); ok {
 		return found

@@ -97,10 +97,10 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	}
 }
 
-// TestANeighbourDoesNotLockOutWhoWasRight lets others behind the same address fail in every way. A
+// TestANeighbourDoesNotLockOutAKnownCaller lets others behind the same address fail in every way. A
 // caller that was right there lately is still let in, with and without the cache of right
 // passwords. Guesses at its name stay limited.
-func TestANeighbourDoesNotLockOutWhoWasRight(t *testing.T) {
+func TestANeighbourDoesNotLockOutAKnownCaller(t *testing.T) {
 	for name, fail := range map[string]func(s *stored){
 		"a client with an expired token": func(s *stored) {
 			for range addressBurst + 5 {

@@ -77,8 +77,8 @@ func HashPassword(password string, cost Cost) string {
 		text.EncodeToString(h.salt), text.EncodeToString(h.sum))
 }
 
-// noPassword returns a hash that no password has, and that takes as long to check as others of
-// the cost. It costs nothing to make.
+// noPassword returns a hash that fits no password. Checking it takes as long as checking others of
+// the cost. Making it costs nothing.
 func noPassword(cost Cost) *passwordHash {
 	h := &passwordHash{cost: cost, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 	_, _ = rand.Read(h.salt) // never fails
@@ -94,7 +94,7 @@ func (h *passwordHash) matches(password string) bool {
 	return subtle.ConstantTimeCompare(h.of(password, len(h.sum)), h.sum) == 1
 }
 
-// below reports whether the hash has a lower cost than this.
+// below reports whether the hash has a lower cost than cost.
 func (h *passwordHash) below(cost Cost) bool {
 	return h.cost.Memory < cost.Memory || h.cost.Time < cost.Time
 }

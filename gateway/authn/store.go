@@ -23,7 +23,7 @@ import (
 // other field is a sensible default.
 type StoreOptions struct {
 	File     File
-	Shared   Shared // has the accounts instead of the file, beside which only their last use is kept
+	Shared   Shared // contains the accounts instead of the file; only their last uses are stored next to the file
 	Header   Header
 	Failures int  // failed logins of a name from an address before it is locked; zero means 5
 	Cost     Cost // of password hashes; zero means StandardCost
@@ -33,16 +33,16 @@ type StoreOptions struct {
 	Log func(problem bool, message string, fields map[string]any)
 }
 
-// Shared are accounts that several gateways have in common.
+// Shared are accounts that several gateways share.
 type Shared interface {
 	Holder
-	// Follow calls changed when the accounts are others, until ctx is done.
+	// Follow calls changed when the accounts have changed, until ctx is done.
 	Follow(ctx context.Context, changed func())
-	// State returns why nobody can be let in, or nil. It is asked at each request.
+	// State returns an error if nobody can be authenticated. It is called at each request.
 	State() error
 }
 
-// Holder is what holds accounts: a [File], or what several gateways share. It is safe for
+// Holder stores accounts: a [File], or the store that several gateways share. It is safe for
 // concurrent use.
 type Holder interface {
 	// Read returns the accounts, which must not be changed, and a warning, or "".
@@ -92,7 +92,7 @@ type accounts struct {
 	byID     map[string]*compiled
 	count    int
 
-	limitedGroups []string // that limits name
+	limitedGroups []string // groups that limits name
 }
 
 // tokenKey is the part of a digest that the look-up uses, whose duration may
@@ -187,8 +187,8 @@ func (s *Store) time() time.Time {
 // Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
-// Expiring returns the accounts that expire within a time or did so less than that
-// time ago, with their ends.
+// Expiring returns the accounts, with their ends, that expire within a time, or did so less than
+// that time ago.
 func (s *Store) Expiring(within time.Duration) []string {
 	var found []string
 	now := s.time()
@@ -282,7 +282,7 @@ func (s *Store) holder() Holder {
 	return s.options.File
 }
 
-// report logs which tokens and users were made and removed since the last time.
+// report logs which tokens and users were created and removed since the last time.
 func (s *Store) report(all []*compiled) {
 	before, now := s.names, map[string]string{}
 	s.names = now
@@ -400,9 +400,8 @@ func (s *Store) Now(id identity.ID) *identity.Principal {
 	return c.principal
 }
 
-// byCertificate returns the principal of the account that a client certificate stands
-// for, given its verified chains. A certificate that stands for several is refused.
-// The error is a [*Refusal].
+// byCertificate returns the principal of the account for a client certificate, given its verified
+// chains. A certificate that fits several accounts is refused. The error is a [*Refusal].
 func (s *Store) byCertificate(chains [][]*x509.Certificate, client netip.Addr) (*identity.Principal, error) {
 	if shut, err := s.State(); shut {
 		return nil, unreadable(err)
@@ -505,7 +504,7 @@ func unreadable(why error) *Refusal {
 	}
 }
 
-// Source is an [Authenticator] that finds callers again.
+// Source is an [Authenticator] that can find callers again.
 type Source interface {
 	Authenticator
 	// Now returns a caller as it is now; nil if it was revoked or has expired. Jobs ask before

@@ -69,11 +69,11 @@ func (r *Room) Low() bool {
 // Share returns how much of a budget one caller may hold: its share, or less if less is left on the
 // disk.
 func (r *Room) Share(all int64) (most int64, short bool) {
-	own := Of(all)
-	if left, known := r.Left(); known && max(Of(left), Least) < own {
+	share := Of(all)
+	if left, known := r.Left(); known && max(Of(left), Least) < share {
 		return max(Of(left), Least), true
 	}
-	return own, false
+	return share, false
 }
 
 // Passing returns what tells how much of a budget one caller may hold of what is soon gone: its share,

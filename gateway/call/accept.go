@@ -13,15 +13,15 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Accept reads the parameters of a call, and refuses what its caller must not do. With an error the
-// call is what was known of it until then, for the audit.
+// Accept reads the parameters of a call, and refuses what its caller may not do. With an error it
+// returns what was known of the call until then, for the audit.
 func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, err error) {
 	a = Accepted{Call: c, Limits: Limits{Read: p.ReadLimit, Settle: p.SettleLimit}}
 	if a.Given, err = read(ctx, &c); err != nil {
 		return a, err
 	}
 	if a.Bound, err = bind(c.Op, a.Given); err != nil {
-		if c.Undoes.Change != "" { // the values are those that were recorded
+		if c.Undoes.Change != "" { // the values come from the record
 			problem.Of(err).Code = schema.NotUndoable
 		}
 		return a, err
@@ -68,15 +68,15 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 		a.Unread = append(a.Unread, change.Unreadable(c.Op))
 	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
-		own := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
-		a.Guards = slices.Insert(slices.Clone(c.Guards), 0, Guard(own))
+		fromHeaders := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
+		a.Guards = slices.Insert(slices.Clone(c.Guards), 0, Guard(fromHeaders))
 	}
 	return a, nil
 }
 
-// read reads the parameters of a call, whose caller must have the right to its row.
+// read reads the parameters of a call after checking the caller's right to its row.
 func read(ctx context.Context, c *Call) (given Given, err error) {
-	if c.For != nil { // they are at hand, and the audit has them also if the caller lacks the right
+	if c.For != nil { // the values are at hand, and the audit shows them even if the caller lacks the right
 		if given, err = c.Input.Read(ctx); err != nil {
 			return given, err
 		}
@@ -100,7 +100,7 @@ func bind(op *ops.Operation, given Given) (*ops.Bound, error) {
 	return bound, nil
 }
 
-// say completes the problem of a parameter with what was sent: its value, unless it is a secret, and
+// say completes the problem of a parameter with the value that was sent, unless it is secret, and
 // the name that it was sent under.
 func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	param := op.Param(p.Field)
@@ -116,7 +116,7 @@ func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	}
 }
 
-// shownValue returns a value as an answer repeats it; empty: it is none, or not one value.
+// shownValue returns a value as an answer repeats it; empty: it has no such form.
 func shownValue(value any) string {
 	const most = 100
 	switch value := value.(type) {
@@ -128,13 +128,13 @@ func shownValue(value any) string {
 	return ""
 }
 
-// Audited reports whether the audit has lines about calls of a row.
+// Audited reports whether the audit records calls of a row.
 func (s *Service) Audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || op.Reveals || s.Audit.Reads())
 }
 
-// recordable returns the error of a call that could not be recorded, so that it is not run. It is
-// nil if the row is not audited.
+// recordable returns an error if the call could not be recorded, so it must not run. It is nil if
+// the row is not audited.
 func (s *Service) recordable(a Accepted) error {
 	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
 		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+

@@ -21,31 +21,31 @@ type Accepted struct {
 	Conditions Conditions
 	Tagged     bool              // the answer has entity tags
 	Fields     *schema.Selection // that the script reads; nil: the row has no fields to choose
-	Readable   []string          // types of objects that a search over types may find
-	Unread     []ps.Warning      // about what the caller may not read
-	// Once names what the call makes, so that its repetition does not make another one; empty: the
+	Readable   []string          // types of objects that a search over several types may find
+	Unread     []ps.Warning      // warnings about what the caller may not read
+	// Once identifies what the call creates, so its repetition creates nothing else; empty: the
 	// call has no key.
 	Once   string
 	Limits Limits
-	// As is the call for those that it makes as its parts.
+	// As is the call as the outer call of its parts.
 	As Outer
-	// Leave ends what counts against the requests that the caller may have at a time. A stream calls
-	// it, whose caller would have none left for other calls. It may be called more than once.
+	// Leave frees the caller's request slot. A stream calls it, because it would block the caller's
+	// other calls. It may be called more than once.
 	Leave func()
 }
 
-// Limits are how long what an accepted call does may take.
+// Limits are the time limits of an accepted call.
 type Limits struct {
 	Read   time.Duration // of one run of a read
-	Settle time.Duration // of finding out what a change has done
+	Settle time.Duration // for finding the outcome of a change
 }
 
-// A Handler answers the calls of a row without a script. It is safe for concurrent use. With an error
-// the answer still has ChangeID, if a change was made all the same, and the Server that was asked.
+// A Handler answers the calls of a row without a script. It is safe for concurrent use. With an
+// error the answer still has ChangeID, if a change was made, and Server, if one was asked.
 type Handler func(ctx context.Context, a Accepted) (Answer, error)
 
-// A Streamer sends the events of the calls of a row without a script. An error means that none was
-// sent. It is safe for concurrent use.
+// A Streamer sends the events of a row without a script. If it returns an error, it has sent none.
+// It is safe for concurrent use.
 type Streamer func(ctx context.Context, a Accepted, to Events) error
 
 // Local are the rows without a script, by their ids.
@@ -64,10 +64,11 @@ func (l Local) Check(table []*ops.Operation) (faults []error) {
 	return faults
 }
 
-// DryRun reports whether the call is to change nothing. One that was not accepted is no dry run.
+// DryRun reports whether the call must not change anything. A call that was not accepted is not a
+// dry run.
 func (a Accepted) DryRun() bool { return a.Bound != nil && a.Bound.Text(ops.DryRun) == "true" }
 
-// Reads reports whether the caller may read what the row of the call is about. One that reads may.
+// Reads reports whether the caller may read the object of the call.
 func (a Accepted) Reads() bool {
 	return !a.Op.Effect.Writes() || change.SightOf(a.Principal).Reads(a.Op)
 }
@@ -80,7 +81,7 @@ func (a Accepted) Parse() (done func()) {
 	return a.Given.Parsing()
 }
 
-// behind is for answers from a copy that may lack the last changes.
+// behind is the warning of an answer from a copy that may lack the last changes.
 var behind = ps.Warning{
 	Code: string(schema.Behind),
 	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +

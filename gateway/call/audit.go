@@ -13,7 +13,7 @@ import (
 	"adgateway/ps"
 )
 
-// unwritten is why a call is refused that the audit cannot record, not even as refused.
+// unwritten is the reason for refusing a call that the audit cannot record, not even as refused.
 type unwritten struct{ error }
 
 func (u *unwritten) Unwrap() error { return u.error }
@@ -37,14 +37,13 @@ func unrecorded(err error) error {
 	return failed
 }
 
-// AuditCall returns the call as the audit shows it, with the parameters that identify what it is
-// about, as they were accepted.
+// AuditCall returns the call for the audit, with the accepted parameters that identify its object.
 func (a Accepted) AuditCall() audit.Call {
 	return a.auditCall(func(p *ops.Param) (string, bool) { return a.Bound.Text(p.Name), a.Bound.Has(p.Name) })
 }
 
-// AuditRefused returns a call that was refused as the audit shows it, with its parameters as they
-// were given, valid or not. Of one that was refused before they were read only the path is known.
+// AuditRefused returns a refused call for the audit, with its parameters as received, valid or not.
+// If it was refused before they were read, only the path is known.
 func (a Accepted) AuditRefused() audit.Call {
 	return a.auditCall(func(p *ops.Param) (string, bool) {
 		if a.Given.Values == nil {
@@ -80,7 +79,7 @@ func (a Accepted) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 
 const masked = "***"
 
-// shortened limits what a request can write to the audit. No accepted name is longer,
+// shortened limits the length of what a request can write to the audit. No accepted name is longer,
 // but a distinguished name can be. Package audit limits refused requests further.
 func shortened(text string) string {
 	const limit = 4096
@@ -94,8 +93,7 @@ func shortened(text string) string {
 	return text[:end] + "…"
 }
 
-// auditRun returns the outcome of a run that has ended with result or err as the audit shows it; both
-// are nil if there was none.
+// auditRun returns the outcome of a run for the audit. result and err are both nil if nothing ran.
 func auditRun(result *ps.Result, err error) audit.Result {
 	shown := audit.Result{Outcome: string(ps.OutcomeDone)}
 	if result != nil {
@@ -123,7 +121,7 @@ func auditFailure(shown *audit.Result, f *problem.Error) {
 	shown.Outcome = cmp.Or(string(f.Outcome), string(ps.OutcomeNone))
 }
 
-// waited reports whether a run of a row that ended with err got no session, so that nothing ran.
+// waited reports whether a run of a row that ended with err got no session, so nothing ran.
 func waited(op *ops.Operation, err error) bool {
 	if err == nil {
 		return false

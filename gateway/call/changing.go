@@ -16,7 +16,7 @@ import (
 	"adgateway/ps"
 )
 
-// changeOf returns what a call is about to change, before its script runs.
+// changeOf describes the change of a call before its script runs.
 func changeOf(r *request) write.Change {
 	undoes := &r.Undoes
 	record := changes.Record{
@@ -44,7 +44,7 @@ func changeOf(r *request) write.Change {
 	}
 }
 
-// logOf returns the log with what identifies a call.
+// logOf returns a log entry that identifies a call.
 func logOf(r *request) *logrus.Entry {
 	return r.service.Log.WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID})
 }
@@ -70,8 +70,8 @@ func participants(r *request, i *ps.Intent, record *changes.Record, named *names
 	return all
 }
 
-// notBegun returns the error of a call whose change could not begin. If only the history cannot be
-// written, that is no reason for a gateway that is alone, and it is nil.
+// notBegun returns the error of a call whose change could not begin. It is nil if only the history
+// cannot be written: a single gateway then makes the change all the same.
 func notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):

@@ -94,7 +94,7 @@ type fact struct {
 
 type forecast []fact
 
-// forecast reads what the checks of a change need. Without the script nothing is known.
+// forecast reads the facts for the checks of a change. Without the script it knows nothing.
 func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal bool) (forecast, error) {
 	script, known := s.Scripts[ops.ForecastScript]
 	if !known {
@@ -136,15 +136,15 @@ func (f forecast) about(what string) []fact {
 	return found
 }
 
-// unreadable are announced changes that need a right of another kind than to write an
-// attribute, which cannot be read.
+// unreadable are announced changes that need a right other than writing an attribute. Such a right
+// cannot be read.
 var unreadable = []string{
 	change.Existence, change.Parent, change.Protection, "dNSHostName", "servicePrincipalName",
 }
 
-// attributeOf returns the attribute that an announced change of an object writes, or "" if that
-// says nothing about rights. A new name is written into the attribute that names objects of the
-// class; the attribute name itself follows it, and the directory does not list it.
+// attributeOf returns the attribute that an announced change writes, or "" if that says nothing
+// about rights. A new name is written into the naming attribute of the class. The attribute name
+// follows it, but the directory does not list it.
 func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	same := c.Before == c.After && !c.Renewed
 	switch {
@@ -158,10 +158,10 @@ func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	return change.AttributeOf(c.Name)
 }
 
-// needed is what the rights are read of.
+// needed are the objects whose rights are read.
 type needed struct {
-	written    []string // GUIDs of objects that attributes of are written
-	containers []string // where objects are created, or moved to
+	written    []string // GUIDs of objects whose attributes are written
+	containers []string // containers where objects are created, or moved to
 	listed     []string // GUIDs of objects whose access lists are written
 }
 
@@ -191,18 +191,18 @@ func (t *Trial) needs() (n needed) {
 	return n
 }
 
-// classes are the classes of objects that are created or moved, by the records that show them.
+// classes are the classes of created or moved objects, by the records that show them.
 var classes = map[string]string{
 	schema.User.Name: "user", schema.Group.Name: "group", schema.Computer.Name: "computer", schema.OU.Name: "organizationalUnit",
 }
 
-// rights are what is found out about the rights to make a change.
+// rights are the findings about the rights to make a change.
 type rights struct {
 	forecast
 	class  string // of the objects; "": not known
-	looked int    // rights that are there
-	partly bool   // there are others, which are not known
-	lacks  string // the first one that is not there, as a sentence
+	looked int    // number of rights that exist
+	partly bool   // other rights are not known
+	lacks  string // the first missing right, as a sentence
 }
 
 // known returns the fact about one thing; nil: it could not be read.
@@ -217,14 +217,14 @@ func (r *rights) known(about, name string) *fact {
 	return &r.forecast[at]
 }
 
-// needs adds whether a right is there.
+// needs adds whether a right exists.
 func (r *rights) needs(there bool, lacks string, args ...any) {
 	if r.looked++; !there && r.lacks == "" {
 		r.lacks = fmt.Sprintf(lacks, args...)
 	}
 }
 
-// in adds the right to create an object in a container, which moving it there needs, too.
+// in adds the right to create an object in a container. A move there needs it, too.
 func (r *rights) in(container string) {
 	if f := r.known("container", container); f != nil {
 		there := r.class == "" || slices.Contains(f.Allowed, r.class)
@@ -257,9 +257,9 @@ func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
 	}
 }
 
-// writeRights checks that the gateway's account may write and create what was announced.
-// Rights to remove objects, to write what a new one gets after its creation, and to reset
-// passwords cannot be read.
+// writeRights checks that the gateway's account may write and create what was announced. Some
+// rights cannot be read: to remove objects, to write attributes of a new object after its creation,
+// and to reset passwords.
 func (f forecast) writeRights(t *Trial) []change.Check {
 	const name = "write_rights"
 	r := rights{forecast: f, class: classes[t.call.Op.Reply.Shape.Name]}

@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/change"
 )
 
-// policyFact is the policy for a password, and whose it is.
+// policyFact is the policy for the password of an account.
 type policyFact struct {
 	Source      string `json:"source"`
 	MinLength   int    `json:"minLength"`
@@ -19,8 +19,8 @@ type policyFact struct {
 	Exempt      bool   `json:"exempt"`      // no policy applies to the account
 }
 
-// passwordPolicy checks the length and the complexity of a password. Its history and
-// the filters of a domain controller are known to that alone.
+// passwordPolicy checks the length and the complexity of a password. Only a domain controller knows
+// its history and the password filters.
 func (f forecast) passwordPolicy(t *Trial) change.Check {
 	const name = "password_policy"
 	found := f.about("policy")
@@ -48,7 +48,7 @@ const displayNameDelimiters = ",.-_#\t "
 
 // violatedBy says how a password violates the policy, or returns "" (facts H26).
 func (p *policyFact) violatedBy(password string) string {
-	const shortest = 3 // shorter names and words are not looked for
+	const shortest = 3 // shorter names and words are ignored
 	length := func(s string) int { return len(utf16.Encode([]rune(s))) }
 	if length(password) < p.MinLength {
 		return fmt.Sprintf("has fewer than %d characters", p.MinLength)

@@ -11,19 +11,18 @@ import (
 	"adgateway/ps"
 )
 
-// closeChange ends the change of a call that has ended, and keeps the answer.
+// closeChange closes the change of a finished call, and stores the answer.
 func closeChange(r *request, answer Answer, failed error) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
-		// The key of an outer call is the key of the whole request, and takes note of each of its
-		// changes.
+		// The key of an outer call is the key of the whole request, and notes each of its changes.
 		Answered: r.outer == nil,
 		Begun:    r.key.Progress().Intent != nil,
 		Log:      logOf(r),
 	}
 	if r.run.Running() {
-		how.Spent = r.spending.Done() // if the change stays open, all stays spent
+		how.Spent = r.spending.Done() // if the change stays open, everything stays spent
 	} else {
 		r.uncorrected(r.spending.Correct())
 	}
@@ -65,7 +64,7 @@ var (
 	}
 )
 
-// verdictOf returns how the change of a call has ended, as the call would report it.
+// verdictOf returns the outcome of a call's change, as the call reports it.
 func verdictOf(r *request) write.Verdict {
 	v := write.Verdict{Outcome: outcomeOfChange(r)}
 	if r.result != nil {
@@ -83,7 +82,7 @@ func verdictOf(r *request) write.Verdict {
 	return v
 }
 
-// outcomeOfChange returns what the script of a call has left behind.
+// outcomeOfChange returns the outcome of a call's script.
 func outcomeOfChange(r *request) ps.Outcome {
 	if r.failure == nil && (r.result == nil || r.result.Effect == ps.EffectNone) {
 		return ps.OutcomeNone
@@ -91,7 +90,7 @@ func outcomeOfChange(r *request) ps.Outcome {
 	return r.outcome()
 }
 
-// endOfPlan returns how the plan that a request applies has ended, unless its change says so.
+// endOfPlan returns the end of the plan that a request applies; nil if its change ends the plan.
 func endOfPlan(r *request) *write.EndPart {
 	if put := r.applying.End(r.outcome()); put != nil {
 		return &write.EndPart{Put: put}
@@ -99,7 +98,7 @@ func endOfPlan(r *request) *write.EndPart {
 	return nil
 }
 
-// endOfKey returns what is kept of a call with a key.
+// endOfKey returns what to store for a call with a key.
 func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	if r.key == nil {
 		return nil
@@ -122,6 +121,6 @@ const (
 	Raced = changes.RacedCode
 	// NotReadBack marks a change whose object could not be read back.
 	NotReadBack = "not_read_back"
-	// NotInHistory marks a change that the history does not have yet, or not as it ended.
+	// NotInHistory marks a change that the history lacks, or has without its end.
 	NotInHistory = "history_unavailable"
 )

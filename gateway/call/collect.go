@@ -14,22 +14,21 @@ import (
 const (
 	// Piece is the size in bytes of the pieces in which a long answer is sent.
 	Piece = 64 << 10
-	// StreamMemory is how many bytes of a list that is sent while its script runs are kept in memory.
+	// StreamMemory is how many bytes of a streamed list are kept in memory.
 	StreamMemory = 1 << 20
 )
 
 // Collecting says how the records of a run are collected.
 type Collecting struct {
-	To    Sink // of a long list; nil: all is held back
-	Above int  // bytes, beyond which To takes the records while the script runs
+	To    Sink // sink of a long list; nil: all is held back
+	Above int  // bytes after which To takes the records while the script runs
 	// Begun is called before To takes the first records. An error ends the run.
 	Begun func() error
-	// Amend adds what only the gateway knows to a batch of records. Nil: it knows nothing.
+	// Amend adds what only the gateway knows to a batch of records. It may be nil.
 	Amend func(batch json.RawMessage) json.RawMessage
 }
 
-// A Collector collects the records of the run of a call for the answer of a success. One goroutine
-// at a time uses it.
+// A Collector collects the records of a run for the answer. Only one goroutine uses it at a time.
 type Collector struct {
 	Collecting
 	call Accepted
@@ -40,9 +39,9 @@ type Collector struct {
 	streaming bool         // To has taken records
 	err       error        // the first error of Take; further records are dropped
 	page      page
-	tag       string // of the record
+	tag       string // tag of the record
 
-	batches []json.RawMessage // of a row that speaks a protocol of others, as they came
+	batches []json.RawMessage // unchanged records of a row for another protocol
 }
 
 // newCollector returns a collector of the records of a call.
@@ -56,8 +55,8 @@ var (
 // Tag returns the entity tag of the record; empty: there is none.
 func (c *Collector) Tag() string { return c.tag }
 
-// Finish notes where the page after a successful run begins. It fails if the records are not what
-// the row declares. A change was made all the same; see [Collector.WasMade].
+// Finish notes where the next page begins. It fails if the records are not what the row declares. A
+// change was made all the same; see [Collector.WasMade].
 func (c *Collector) Finish(result *ps.Result) error {
 	if c.err != nil {
 		return c.err
@@ -70,7 +69,7 @@ func (c *Collector) Finish(result *ps.Result) error {
 	return err
 }
 
-// Take renders one batch of records behind those before. The runner calls it from its own goroutine.
+// Take renders a batch of records. The runner calls it from its own goroutine.
 func (c *Collector) Take(batch json.RawMessage) error {
 	if c.err != nil {
 		return c.err
@@ -84,7 +83,7 @@ func (c *Collector) Take(batch json.RawMessage) error {
 	if c.call.Op.Reply.Shape.Variants != nil {
 		return c.takeVariants(batch)
 	}
-	c.grow(len(batch) + 1) // the records are seldom longer than they came
+	c.grow(len(batch) + 1) // rendered records are seldom longer
 	to := c.rendered.AvailableBuffer()
 	if c.records > 0 {
 		to = append(to, ',')
@@ -93,13 +92,13 @@ func (c *Collector) Take(batch json.RawMessage) error {
 	if err == nil && n > 0 {
 		err = c.add(rendered, n)
 	}
-	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails with an error that says so
+	if !errors.Is(err, ps.ErrInvalidRecords) { // otherwise the run fails with its own error
 		c.err = err
 	}
 	return err
 }
 
-// takeVariants renders records of several shapes, each as its own member says.
+// takeVariants renders records of several shapes. A member of each record names its shape.
 func (c *Collector) takeVariants(batch json.RawMessage) error {
 	shape := c.call.Op.Reply.Shape
 	var records []map[string]json.RawMessage
@@ -131,7 +130,7 @@ func (c *Collector) takeVariants(batch json.RawMessage) error {
 	return nil
 }
 
-// takeRaw keeps the records of a row of a protocol as they came.
+// takeRaw keeps the records of a row for another protocol unchanged.
 func (c *Collector) takeRaw(batch json.RawMessage) error {
 	if !json.Valid(batch) || len(batch) == 0 || batch[0] != '[' {
 		return ps.ErrInvalidRecords
@@ -154,7 +153,7 @@ func (c *Collector) style() schema.Style {
 }
 
 // Replace drops the records taken so far and takes others. It must not be called once To has taken
-// records, which it never does of changes.
+// records, which it never does for changes.
 func (c *Collector) Replace(records []json.RawMessage) {
 	c.records, c.warnings, c.err, c.batches = 0, nil, nil, nil
 	c.rendered.Reset()
@@ -170,7 +169,7 @@ func (c *Collector) warn(w ps.Warning) {
 	}
 }
 
-// grow makes room for n bytes, without room for much more than is ever held back.
+// grow makes room for n bytes, but not for much more than is ever held back.
 func (c *Collector) grow(n int) {
 	if c.rendered.Available() >= n {
 		return
@@ -212,14 +211,14 @@ func (c *Collector) flush() error {
 	}
 	err := c.To.Take(c.rendered.Bytes())
 	if c.rendered.Cap() > StreamMemory {
-		c.rendered = bytes.Buffer{} // release the memory of what was held back
+		c.rendered = bytes.Buffer{} // release the memory
 	}
 	c.rendered.Reset()
 	return err
 }
 
-// answer returns the answer after a run that succeeded. If To has taken records, it gets those that
-// are left. It fails only then.
+// answer returns the answer after a successful run. If To has taken records, it gets the remaining
+// ones. Only then can it fail.
 func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	answer := Answer{
 		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
@@ -234,8 +233,8 @@ func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// tagged returns the tag of the record that is the answer, and whether the caller has that state
-// already; empty: it is not to be told.
+// tagged returns the tag of the record in the answer, and whether the caller has that state
+// already; empty: the answer has no tag.
 func (c *Collector) tagged() (tag string, same bool) {
 	a := &c.call
 	if c.tag == "" || a.Op.Reply.Mark != ops.Single || !a.Tagged {

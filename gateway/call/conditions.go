@@ -17,13 +17,12 @@ import (
 	"adgateway/ps"
 )
 
-// Entity tags identify the state of a record (see package etag). A change with If-Match is
-// made only if what it is about has one of the tags. The session that has announced the
-// change reads the state, on the server where the change will be made, and sends it with
-// the announcement; it is compared here, and only then may the script write. A call without
-// the header reads nothing more.
+// Entity tags identify the state of a record (see package etag). A change with If-Match is made
+// only if its object has one of the tags. The session that announces the change reads the state on
+// the server where the change will be made, and sends it with the announcement. The gateway
+// compares it, and only then may the script write. A call without the header reads nothing more.
 
-// Conditions are what a call demands of the state of the object that it is about.
+// Conditions are what a call demands of the state of its object.
 type Conditions struct {
 	Match *etag.Condition // If-Match of a change; nil: none
 	None  *etag.Condition // If-None-Match; nil: none
@@ -103,7 +102,7 @@ func (c Conditions) tagged(b *ops.Bound) bool {
 // requireGuard refuses a change that must have a guard and has none.
 func requireGuard(a Accepted, scopes []identity.Scope) error {
 	if a.For != nil || a.Conditions.Match != nil || a.Conditions.None != nil || a.Bound.Has(ops.PlanID) {
-		return nil // a part needs none: the whole call was asked for it
+		return nil // a part needs none: the guard of the whole call counts
 	}
 	scope := a.Demands(slices.Concat(scopes, a.Principal.RequireGuard))
 	if scope == "" {
@@ -125,9 +124,8 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 	return failed
 }
 
-// requireReason requires the reason of changes that must have one, and of their dry runs, whose plans show
-// it. A part of a call needs none: the whole
-// call was asked for it.
+// requireReason requires the reason of changes that must have one, and of their dry runs, whose
+// plans show it. A part of a call needs none, because the whole call was asked for it.
 func requireReason(a Accepted, required []string) error {
 	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
@@ -141,8 +139,8 @@ func requireReason(a Accepted, required []string) error {
 	return failed
 }
 
-// Demands returns the scope of a change that is among those that demand something; empty if none
-// is, for reads, dry runs and protocols of others, which have no such header.
+// Demands returns the scope of a change if it is among scopes; empty if it is not, and for reads,
+// dry runs and other protocols, which have no such header.
 func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	if !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil {
 		return ""
@@ -155,8 +153,7 @@ func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	return ""
 }
 
-// stateOf returns how the run of a call with args reads the state that If-Match is about; nil if it
-// need not.
+// stateOf returns how the run of a call with args reads the state for If-Match; nil: it need not.
 func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
 	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
 		return nil
@@ -173,7 +170,7 @@ func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.V
 		if _, set := state.Args[p.Name]; set || p.Name == state.Identity {
 			continue
 		}
-		if p.Name == "Server" || p.Name == "ComputerName" { // the runner knows it
+		if p.Name == "Server" || p.Name == "ComputerName" { // the runner supplies it
 			state.Args[p.Name] = ps.Null()
 			continue
 		}
@@ -190,11 +187,11 @@ func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.V
 type condition struct {
 	Conditions
 	bound    *ops.Bound
-	reader   *ops.Operation // that emits the state which If-Match is about; nil: a membership has none
-	compared bool           // with what was announced
+	reader   *ops.Operation // emits the state for If-Match; nil: a membership has none
+	compared bool           // an announcement was compared
 }
 
-// Announced implements [Guard]. It takes the state out of the announcement.
+// Announced implements [Guard]. It removes the state from the announcement.
 func (c *condition) Announced(i *ps.Intent) error {
 	state := i.State
 	i.State, c.compared = "", true
@@ -228,7 +225,7 @@ func (c *condition) Announced(i *ps.Intent) error {
 	return c.check(tag, i.Server)
 }
 
-// Unannounced implements [Guard]. A script that had nothing to do may have announced nothing: then
+// Unannounced implements [Guard]. A script with nothing to do may not have announced anything: then
 // its record has the state.
 func (c *condition) Unannounced(result *ps.Result, tag string) error {
 	if c.Match == nil || c.compared || c.bound.Text(ops.DryRun) == "true" {
@@ -249,7 +246,7 @@ func (c *condition) check(tag, server string) error {
 	return failed
 }
 
-// Refused implements [Guard]. With If-None-Match, what is in the way is there already.
+// Refused implements [Guard]. With If-None-Match, a conflict means that the object exists.
 func (c *condition) Refused(err error) error {
 	failed, ofRun := problem.Of(err), (*ps.Error)(nil)
 	if c.None == nil || failed.Code != schema.Conflict || !errors.As(failed.Cause, &ofRun) {
@@ -260,7 +257,7 @@ func (c *condition) Refused(err error) error {
 	return &there
 }
 
-// wasMember reports whether an announced membership is there already.
+// wasMember reports whether an announced membership already exists.
 func wasMember(i *ps.Intent) bool {
 	return len(i.Objects) > 0 && slices.ContainsFunc(i.Objects[0].Changes, func(c ps.IntendedChange) bool {
 		return c.Name == change.Member && c.Before == "True"

@@ -12,24 +12,24 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Cursors say where the next page of a list begins that the gateway keeps itself. One is for the
-// caller and the filters of a call only.
+// Cursors identify the next page of a list that the gateway stores. A cursor is valid only for the
+// caller and the filters of its call.
 type Cursors struct {
 	Sum func(parts ...string) []byte // a digest under a key of the gateway
 }
 
 const cursorSumLength = 16
 
-// Seal returns the cursor of the page that follows what last identifies.
+// Seal returns the cursor of the page that follows last.
 func (c Cursors) Seal(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.sum(a, last), last...))
 }
 
-// keptID is what identities of changes, jobs and plans look like. Some can be read as the text
-// of a cursor.
+// keptID matches identities of changes, jobs and plans. Some can also be read as the text of a
+// cursor.
 var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Open returns what the page before has ended with; empty: the call has no cursor.
+// Open returns the last entry of the page before; empty: the call has no cursor.
 func (c Cursors) Open(a Accepted) (last string, err error) {
 	cursor := a.Bound.Text(ops.AfterName)
 	if cursor == "" {
@@ -54,14 +54,14 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 	return "", OtherQuestion()
 }
 
-// What a cursor has before what it covers, and what its sum is of in addition.
+// The prefix of a cursor, and what its sum covers in addition.
 const (
 	nonceLength = 8
 	hiddenMark  = "hidden "
 )
 
-// SealHidden returns the cursor of the page that follows what last identifies, which the caller must
-// not learn, nor whether it is the same as before.
+// SealHidden returns the cursor of the page that follows last. The caller must not learn last, nor
+// whether it has changed.
 func (c Cursors) SealHidden(a Accepted, last string) string {
 	text := make([]byte, nonceLength, nonceLength+len(last))
 	_, _ = rand.Read(text) // never fails
@@ -70,7 +70,7 @@ func (c Cursors) SealHidden(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, text)...))
 }
 
-// cover covers a text of a cursor with the sum, and uncovers it.
+// cover encrypts the text of a cursor with the sum, and decrypts it.
 func (c Cursors) cover(sum, text []byte) []byte {
 	covered, over := make([]byte, len(text)), []byte(nil)
 	for i := range text {

@@ -22,9 +22,9 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Do makes a call. Its error is a [problem.Error] at heart. Also with an error the answer names the
-// change that the call has made, if there is one. If to has taken records, and there is an error,
-// what it was sent is not complete. A nil to takes none.
+// Do makes a call. errors.As finds a [problem.Error] in its error. The answer names the change that
+// the call has made, even with an error. If to has taken records and there is an error, the records
+// are incomplete. to may be nil.
 func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err error) {
 	if Reads(c.Op) {
 		return s.Read(ctx, c, s.Policy(), to)
@@ -35,8 +35,8 @@ func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err e
 	return r.conclude(answer, err)
 }
 
-// Subscribe sends the events of a call to the caller, until they end or the caller
-// leaves. An error means that none was sent.
+// Subscribe sends the events of a call to the caller until they end or the caller leaves. If it
+// returns an error, it has sent none.
 func (s *Service) Subscribe(ctx context.Context, c Call, to Events) error {
 	r := newRequest(ctx, s, c)
 	_, err := guarded(func() (Answer, error) {
@@ -61,11 +61,11 @@ func (s *Service) Refuse(c Call, err error) error {
 	return err
 }
 
-// Reads reports whether the calls of a row only read by a script: [Service.Read] makes them.
+// Reads reports whether the calls of a row only read with a script: [Service.Read] makes them.
 func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
 
-// Read makes a call of a row that [Reads]. Its error is a [problem.Error] at heart. If to has taken
-// records, and there is an error, what it was sent is not complete. A nil to takes none.
+// Read makes a call of a row that [Reads]. errors.As finds a [problem.Error] in its error. If to
+// has taken records and there is an error, the records are incomplete. to may be nil.
 func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer, error) {
 	r := reading{Service: s, policy: p, to: to, call: Accepted{Call: c}, end: readEnd{begun: time.Now()}}
 	answer, err := guarded(func() (Answer, error) { return r.make(ctx) })
@@ -80,8 +80,7 @@ func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer,
 	return answer, err
 }
 
-// guarded does what it is given to do. A panic becomes an error that reveals nothing, with the
-// stack for the log.
+// guarded calls do. A panic becomes an error that reveals nothing, with the stack for the log.
 func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -103,8 +102,8 @@ func completed(op *ops.Operation, err error) error {
 	return err
 }
 
-// meter counts a call against its caller's quota, which some gateways share. On success
-// [identity.Principal.Leave] must follow.
+// meter counts a call against its caller's quota, which gateways may share. On success the caller
+// of meter must call [identity.Principal.Leave].
 func meter(p *identity.Principal, gateways int) error {
 	if err := p.Enter(gateways); err != nil {
 		return problem.Exceeded(err)
@@ -112,8 +111,8 @@ func meter(p *identity.Principal, gateways int) error {
 	return nil
 }
 
-// noKey refuses a call that changes nothing, and has an Idempotency-Key. Protocols of others have no
-// such header.
+// noKey refuses an Idempotency-Key on a call that changes nothing. Other protocols have no such
+// header.
 func noKey(c *Call) error {
 	if len(c.Keys) == 0 || c.Op.Protocol != nil || c.Op.Effect.Writes() {
 		return nil
@@ -122,7 +121,7 @@ func noKey(c *Call) error {
 		"This call changes nothing, so that it takes no %s: leave it out.", ops.KeyHeader)
 }
 
-// reading is a read that is being made.
+// reading is a running read.
 type reading struct {
 	*Service
 	policy *Policy
@@ -132,7 +131,7 @@ type reading struct {
 }
 
 func (r *reading) make(ctx context.Context) (answer Answer, err error) {
-	if principal := r.call.Principal; r.call.For == nil { // else it counts with the outer call
+	if principal := r.call.Principal; r.call.For == nil { // otherwise it counts with the outer call
 		if err = meter(principal, r.Gateways()); err != nil {
 			return answer, err
 		}
@@ -204,8 +203,8 @@ func (r *reading) begun() error {
 	return nil
 }
 
-// Collector returns a collector of the records of a call. To takes the records of a long list,
-// after begun has succeeded; nil: all is held back.
+// Collector returns a collector for the records of a call. to gets the records of a long list after
+// begun has succeeded; nil: all are held back.
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
 	if s.Amend != nil {
@@ -216,8 +215,8 @@ func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func
 	return newCollector(a, collecting)
 }
 
-// Exchanged returns the answer to a call of a row of a protocol whose script has succeeded, or had
-// nothing to do, and the error if that is a failure for its client.
+// Exchanged returns the answer of a row for another protocol whose script has succeeded, or had
+// nothing to do. It returns an error if that is a failure for the client.
 func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (Answer, error) {
 	a := c.call
 	switch {
@@ -245,10 +244,10 @@ func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (An
 	return answer, nil
 }
 
-// readEnd is how a read has ended, for the audit.
+// readEnd is the end of a read, for the audit.
 type readEnd struct {
 	started bool         // the script was run, or waited for a session
-	intent  *audit.Entry // that records were about to be sent; nil: none were before the end
+	intent  *audit.Entry // audit line written before records were sent; nil: none were before the end
 	result  *ps.Result   // nil: there is none
 	runErr  error        // of the run
 	status  int
@@ -257,7 +256,7 @@ type readEnd struct {
 	begun   time.Time
 }
 
-// recordRead records that a read was made, or that it was refused.
+// recordRead records a read, or its refusal.
 func (s *Service) recordRead(a Accepted, end readEnd) {
 	if !s.Audited(a.Op) {
 		return
@@ -283,14 +282,16 @@ func (s *Service) recordRead(a Accepted, end readEnd) {
 	}
 }
 
-// A row that reveals reads like others, with three more steps: what the caller may see in an hour is
-// spent, and the audit has the intent, before the script runs; and the secrets, which come beside the
-// records, are put into them at the end. Nothing but the answer has them.
+// A row that reveals secrets reads like others, with three more steps. Before the script runs, the
+// reveal is counted against the caller's hourly limit, and the audit gets the intent. At the end
+// the secrets, which the script sends separately, are put into the records. Only the answer
+// contains them.
 
-// ManyReveals is the event of a caller that has seen half of what it may see in an hour, or all.
+// ManyReveals is the event of a caller that has used half of its hourly reveals, or all.
 const ManyReveals = "many_reveals"
 
-// mayReveal spends one of what the caller may see in an hour, and records that it is about to.
+// mayReveal counts a reveal against the caller's hourly limit, and records that it is about to
+// happen.
 func (r *reading) mayReveal(ctx context.Context) (*quota.Spending, error) {
 	if r.Audit == nil && !r.Reveals.Unaudited {
 		failed := problem.New(schema.Unavailable, "Passwords and recovery keys are shown only where the audit log "+
@@ -312,7 +313,7 @@ func (r *reading) mayReveal(ctx context.Context) (*quota.Spending, error) {
 	return spending, nil
 }
 
-// revealed counts how a run that was to reveal has ended. A secret that may have been shown counts.
+// revealed settles the count of a reveal. A secret that may have been shown counts.
 func (r *reading) revealed(spending *quota.Spending) {
 	r.unspent(spending.Settle(r.end.result, r.end.runErr, false))
 	outcome := "shown"
@@ -336,7 +337,7 @@ func (r *reading) revealed(spending *quota.Spending) {
 	}
 }
 
-// unspent logs that what was spent could not be corrected.
+// unspent logs that the quota could not be corrected.
 func (r *reading) unspent(err error) {
 	if err != nil {
 		r.Log.WithError(err).WithField("request_id", r.call.ID).
@@ -344,7 +345,7 @@ func (r *reading) unspent(err error) {
 	}
 }
 
-// held are the records of a run that are completed once it has ended.
+// held are the records of a run until it has ended and they can be completed.
 type held struct{ batches []json.RawMessage }
 
 func (h *held) take(batch json.RawMessage) error {
@@ -352,8 +353,8 @@ func (h *held) take(batch json.RawMessage) error {
 	return nil
 }
 
-// complete gives the records of a run that has succeeded to the collector: with the secrets, or with
-// what the row beside says.
+// complete passes the records of a successful run to the collector, together with the secrets or
+// the records of the row beside.
 func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	for _, batch := range h.batches {
 		var err error
@@ -372,8 +373,8 @@ func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	}
 }
 
-// beside completes a record that leaves a member null for another row: with its records, by a run of
-// its own, whose failure is a warning.
+// beside completes records whose member another row supplies: it runs that row and puts the result
+// into the member. If the run fails, that is a warning.
 func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMessage, error) {
 	of := r.call.Op.Beside
 	var records []map[string]json.RawMessage
@@ -393,7 +394,7 @@ func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMe
 	return schema.JSON(records), nil
 }
 
-// runBeside runs the script of a row about the target of this call. Nil records: it could not be asked.
+// runBeside runs the script of a row for the target of this call. Nil records: it could not be run.
 func (r *reading) runBeside(ctx context.Context, op *ops.Operation) ([]json.RawMessage, []ps.Warning) {
 	of := r.call.Op.Beside
 	unasked := func(code, why string) []ps.Warning {

@@ -15,26 +15,25 @@ import (
 	"adgateway/ps"
 )
 
-// A dry run is the change itself up to its announcement: the script resolves and
-// checks on the real server, with the caller's scopes and limits, announces what it
-// would do, and is not allowed to do it.
+// A dry run is the change itself up to its announcement: the script resolves and checks on the real
+// server, with the caller's scopes and limits, and announces what it would do. It is then stopped.
 
-// errDryRun is why a dry run is not allowed to change anything.
+// errDryRun stops the script of a dry run.
 var errDryRun = errors.New("this is a dry run")
 
-// A Trial is what a dry run has come to.
+// A Trial is the result of a dry run.
 type Trial struct {
 	call      Accepted
 	Announced *ps.Intent // nil: the script had nothing to announce
 	Warnings  []ps.Warning
-	Plan      change.Plan // it is not kept
+	Plan      change.Plan // not stored
 
 	Result *ps.Result // of the run; nil: it was stopped, or has failed
 	RunErr error      // of the run; nil: it was not stopped
 }
 
-// DryRun runs the script of a change up to its announcement. With an error the trial has only what
-// the run has ended with. The plan also requires some scopes.
+// DryRun runs the script of a change up to its announcement. With an error the trial has only the
+// end of the run. The plan also requires some scopes.
 func (s *Service) DryRun(
 	ctx context.Context, a Accepted, p *Policy, left allowance, also ...identity.Scope,
 ) (t Trial, err error) {
@@ -85,7 +84,7 @@ func (s *Service) DryRun(
 	return t, nil
 }
 
-// Sentence says what would happen.
+// Sentence says what the change would do.
 func (t *Trial) Sentence() string {
 	op, b, p := t.call.Op, t.call.Bound, &t.Plan
 	if p.Effect == ps.EffectNone {
@@ -113,7 +112,7 @@ var verbs = map[ps.Effect]string{
 	ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove",
 }
 
-// Announced asks guards about what is announced, until one refuses the call.
+// Announced passes an announcement to guards, until one refuses the call.
 func Announced(guards []Guard, i *ps.Intent) error {
 	for _, g := range guards {
 		if err := g.Announced(i); err != nil {
@@ -123,8 +122,8 @@ func Announced(guards []Guard, i *ps.Intent) error {
 	return nil
 }
 
-// Unannounced asks guards about the result of a script, and the tag of its record, unless it has
-// changed or tried to change something.
+// Unannounced passes the result of a script, and the tag of its record, to guards, unless the
+// script has changed or tried to change something.
 func Unannounced(guards []Guard, result *ps.Result, tag string) error {
 	if result.Effect != ps.EffectNone || len(result.Failures) > 0 {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"adgateway/ps"
 )
 
-// How answers and errors of calls are written. Nothing else decides about the status or the body
-// of one, whether it is sent, kept for a repetition, or told to the audit.
+// This file writes answers and errors of calls. It alone decides the status and the body, whether
+// an answer is sent, stored for a repetition, or recorded in the audit.
 
-// Status returns the HTTP status of what a call of a row came to: of its answer, or of its error if
-// that is not nil. With an error op may be nil: the request was not for an operation.
+// Status returns the HTTP status of an answer, or of err if that is not nil. With an error op may
+// be nil: the request was not for an operation.
 func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	if err != nil {
 		status, _ := refusalOf(op, err)
@@ -26,8 +26,8 @@ func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	return statusOfAnswer(op, classic, answer)
 }
 
-// Encode returns the status, as [Status] does, and the body; empty: there is none. The id
-// identifies the request. The body of an error, or of an answer that is one in part, names it.
+// Encode returns the status, see [Status], and the body; empty: there is none. id identifies the
+// request; the body of an error or of a partial answer names it.
 func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
 	if err != nil {
 		return encodeRefusal(op, err, id)
@@ -65,7 +65,7 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	return http.StatusOK
 }
 
-// encodeAnswer returns the body of an answer to a call of a row; empty: it has none.
+// encodeAnswer returns the body of an answer to a call of a row; empty: there is none.
 func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []byte {
 	switch {
 	case answer.Kept != nil:
@@ -98,8 +98,8 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []b
 	return body.Bytes()
 }
 
-// partsAreWarnings reports whether a change that was made in part is answered as a success, with warnings
-// about the rest: the classic dialect knows no other status with records.
+// partsAreWarnings reports whether a partial change is answered as a success, with warnings about
+// the rest: the classic dialect has no other status with records.
 func partsAreWarnings(op *ops.Operation, classic bool) bool { return classic && !op.Local }
 
 // encodePartly returns the body of the answer to a change that was made in part.
@@ -189,7 +189,7 @@ func writeList(body *bytes.Buffer, records []byte) {
 }
 
 // encodeRefusal returns the status and the body of the answer to a request that failed with err. op
-// is nil if it is not for an operation. A protocol can have a form of its own for refusals.
+// is nil if the request is not for an operation. A protocol may have its own form of refusals.
 func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, body []byte) {
 	status, form := refusalOf(op, err)
 	if form != nil {
@@ -210,14 +210,14 @@ func refusalOf(op *ops.Operation, err error) (status int, form any) {
 	}
 	code := f.Code
 	each := (*eachRefused)(nil)
-	if op.Protocol.PerSet && errors.As(err, &each) { // why one set failed does not stand against the call
+	if op.Protocol.PerSet && errors.As(err, &each) { // the failure of one set does not fail the call
 		code = schema.Partial
 	}
 	return op.Protocol.Refusal(code, field)
 }
 
-// withSecret returns a record with the secret that was generated for the call, whatever fields were
-// selected. Without a secret, or without a record, it is the record.
+// withSecret adds the generated secret to a record, whatever fields were selected. Without a
+// secret, or without a record, it returns the record unchanged.
 func withSecret(record []byte, secret *ops.Generated) []byte {
 	if secret == nil || len(record) == 0 {
 		return record

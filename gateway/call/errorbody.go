@@ -53,8 +53,8 @@ func envelopeOf(err error, requestID string) errorEnvelope {
 // maxRefusal is the limit on the size of the answer to a refused request, in bytes.
 const maxRefusal = 64 << 10
 
-// encodeError returns the body of the answer to a request that failed with err. That to a refused
-// request, of which nothing was done, is cut to maxRefusal.
+// encodeError returns the body of the answer to a request that failed with err. If the request was
+// refused and nothing was done, the body is cut to maxRefusal.
 func encodeError(err error, requestID string) []byte {
 	answer := schema.JSON(envelopeOf(err, requestID))
 	e := problem.Of(err)

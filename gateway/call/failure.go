@@ -14,7 +14,7 @@ import (
 	"adgateway/ps"
 )
 
-// scriptCodes are the codes that scripts may raise themselves.
+// scriptCodes are the codes that scripts may raise.
 var scriptCodes = []schema.Code{
 	schema.InvalidRequest, schema.Forbidden, schema.Limit, schema.DirectoryDenied, schema.NotFound,
 	schema.Conflict, schema.Protected, schema.NotEmpty, schema.Ambiguous, schema.TooMany,
@@ -50,7 +50,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	case ps.KindDied:
 		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {
-			f.Code = schema.Timeout // a died write is reported like a timed-out one
+			f.Code = schema.Timeout // a write whose session died is reported like a timeout
 		}
 	case ps.KindCancelled:
 		f.Code, f.Message = schema.Timeout, "The request was given up before it was answered."
@@ -119,8 +119,8 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 	} else {
 		var found meaning
 		found, f.DirectoryCode = meaningOf(e)
-		// The numbers do not say which object is missing: it is the target, unless the
-		// failed step was about an object that a parameter refers to (facts D9).
+		// The numbers do not say which object is missing. It is the target, unless the failed step
+		// was about an object that a parameter refers to (facts D9).
 		if p := op.Param(field); found == badReference && p != nil && op.IsAbout(p) {
 			found = missing
 		}

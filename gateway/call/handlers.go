@@ -14,7 +14,7 @@ import (
 	"adgateway/ps"
 )
 
-// shownCaller is what a credential may know of itself.
+// shownCaller is what a credential may learn about itself.
 type shownCaller struct {
 	Name    string           `json:"name"`
 	Kind    string           `json:"kind"`
@@ -32,7 +32,7 @@ type callerLimits struct {
 	Names  []string `json:"names"`
 }
 
-// WhoAmI answers with the caller's own name, scopes and limits.
+// WhoAmI answers with the caller's name, scopes and limits.
 func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
 	p := a.Principal
 	list := func(items []string) []string { return append([]string{}, items...) }
@@ -48,7 +48,7 @@ func WhoAmI(_ context.Context, a Accepted) (Answer, error) {
 	return a.Answer("The credential is the "+p.String()+".", shown), nil
 }
 
-// ShowPlan returns what answers with a plan of a service.
+// ShowPlan returns the handler that shows a plan.
 func ShowPlan(s *Service) Handler {
 	return func(ctx context.Context, a Accepted) (Answer, error) { return showPlan(ctx, s, a) }
 }

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Settled returns what a call has come to without Kept. What was made in part is a success to whom the
-// dialect of the call tells it as one.
+// Settled decodes the stored answer of a call. A partial answer becomes a success if the dialect of
+// the call shows it as one.
 func Settled(c Call, answer Answer, err error) (Answer, error) {
 	if answer.Partly != nil && partsAreWarnings(c.Op, c.Classic) {
 		answer.Output, answer.Partly = answer.Partly.Message, nil
@@ -18,17 +18,17 @@ func Settled(c Call, answer Answer, err error) (Answer, error) {
 	if answer.Kept == nil {
 		return answer, err
 	}
-	var kept errorEnvelope
-	if err := json.Unmarshal(answer.Kept.Body, &kept); err != nil {
+	var first errorEnvelope
+	if err := json.Unmarshal(answer.Kept.Body, &first); err != nil {
 		return answer, &problem.Error{Code: schema.Internal, Outcome: ps.OutcomeUnknown, Cause: err,
 			Message: "The answer to the first call could not be read."}
 	}
-	answer.Kept, answer.Output, answer.Records = nil, kept.Output, withoutBrackets(kept.Result)
-	answer.Warnings = append(kept.Warnings, answer.Warnings...)
-	if kept.Error == nil {
+	answer.Kept, answer.Output, answer.Records = nil, first.Output, withoutBrackets(first.Result)
+	answer.Warnings = append(first.Warnings, answer.Warnings...)
+	if first.Error == nil {
 		return answer, nil
 	}
-	e := kept.Error
+	e := first.Error
 	failed := &problem.Error{
 		Code: e.Code, Message: e.Message, Outcome: e.Outcome, DirectoryCode: e.DirectoryCode, Details: e.Details,
 	}

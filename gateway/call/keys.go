@@ -15,16 +15,16 @@ import (
 	"adgateway/ps"
 )
 
-// The outcome of a change that was cut off is judged once. The verdict is kept in its key, in
-// the batch that closes its record, and a repetition of the call is answered from it: what the
-// directory holds by then may be the work of others.
+// The outcome of a cut-off change is judged once. The verdict is stored in its key, in the batch
+// that closes its record. A repetition of the call is answered from the key, because others may
+// have changed the directory since.
 
-// claimed returns the key that the change of a request is made under, which is the key of the whole
-// call; nil: there is none.
+// claimed returns the key of the whole call, under which the change of a request is made; nil:
+// there is none.
 func (r *request) claimed() *idempotency.Claim { return r.whole().key }
 
-// claim takes the key of a request for it. earlier is the answer of an earlier call with the key;
-// nil: there is none.
+// claimKey takes the key of a request. earlier is the answer of an earlier call with the key; nil:
+// there is none.
 func (r *request) claimKey() (earlier *Answer, err error) {
 	key, err := r.keyOf()
 	if key == nil || err != nil {
@@ -32,8 +32,8 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	}
 	fingerprint := r.service.Keys.Fingerprint(r.Op.ID, r.Bound.Canonical(), r.Conditions.String(),
 		r.Given.Document)
-	var kept *idempotency.Answer
-	take := func() { r.key, kept, err = r.service.Keys.Take(r.ctx, *key, r.ID, fingerprint) }
+	var earlierAnswer *idempotency.Answer
+	take := func() { r.key, earlierAnswer, err = r.service.Keys.Take(r.ctx, *key, r.ID, fingerprint) }
 	take()
 	if errors.Is(err, idempotency.ErrRunning) && r.service.Writer.StoreLate(r.ctx) == nil {
 		take()
@@ -41,24 +41,24 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.replay(kept)
+	return r.replay(earlierAnswer)
 }
 
-// replay answers with what is kept of an earlier call as the caller may see it now; nil: there is none.
-// An item is answered for its job, which is shown by the rights of the reader.
-func (r *request) replay(kept *idempotency.Answer) (answer *Answer, err error) {
-	if kept == nil {
+// replay answers with the stored answer of an earlier call, as the caller may see it now; nil:
+// there is none. The answer of an item is for its job, which shows it by the rights of the reader.
+func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error) {
+	if earlier == nil {
 		return nil, nil
 	}
 	if r.Item == nil {
-		if kept, err = kept.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
+		if earlier, err = earlier.Shown(r.ctx, r.Op, change.SightOf(r.Principal), r.service.made); err != nil {
 			return nil, err
 		}
 	}
-	r.replayed, r.shown = true, kept.Change
+	r.replayed, r.shown = true, earlier.Change
 	return &Answer{
-		Replayed: kept.RequestID, Server: kept.Server, Tag: kept.Tag, ChangeID: kept.Change,
-		Warnings: kept.Warnings, Kept: &Kept{Status: kept.Status, Body: kept.Body},
+		Replayed: earlier.RequestID, Server: earlier.Server, Tag: earlier.Tag, ChangeID: earlier.Change,
+		Warnings: earlier.Warnings, Kept: &Kept{Status: earlier.Status, Body: earlier.Body},
 	}, nil
 }
 
@@ -92,7 +92,7 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 	if scope := r.Demands(r.policy.RequireKey); scope != "" && len(given) == 0 {
 		return nil, idempotency.Invalid("is required for changes with the scope '%s'", scope)
 	}
-	if len(given) == 0 || r.Op.Protocol != nil { // protocols of others have no such header
+	if len(given) == 0 || r.Op.Protocol != nil { // other protocols have no such header
 		return nil, nil
 	}
 	if err := noKey(&r.Call); err != nil {
@@ -110,8 +110,8 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 	return &key, nil
 }
 
-// judge closes the change of an earlier call with a key that was cut off, unless that was done
-// before. It fails while the outcome cannot be found out.
+// judge closes the cut-off change of an earlier call with a key, unless that is done. It fails
+// while the outcome cannot be determined.
 func (r *request) judge(c *idempotency.Claim) error {
 	if begun := c.Progress(); begun.Verdict != nil || begun.Intent == nil {
 		return nil
@@ -134,7 +134,7 @@ func (r *request) judge(c *idempotency.Claim) error {
 		if err != nil {
 			return idempotency.Unavailable(err)
 		}
-		if begun := c.Progress(); begun.Verdict == nil && begun.Intent != nil { // another one goes on from it
+		if begun := c.Progress(); begun.Verdict == nil && begun.Intent != nil { // another call continues from it
 			return c.Undecided()
 		}
 	default: // an earlier version has closed the record without the key
@@ -143,8 +143,8 @@ func (r *request) judge(c *idempotency.Claim) error {
 	return nil
 }
 
-// pastOfKey returns the record of the change of an earlier call with a key, or one that is
-// made from the key, if the history has none.
+// pastOfKey returns the record of the change of an earlier call with a key. If the history has
+// none, it makes one from the key.
 func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 ) (past *changes.Record, recorded bool, err error) {
 	if change := c.Progress().Change; r.service.History != nil && change != "" {
@@ -157,8 +157,8 @@ func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 	return c.Record(r.Op.ID, r.Principal.Who(), parameters), false, nil
 }
 
-// resume answers a call whose change an earlier one with the key has begun. It returns nothing if
-// that changed nothing: then the call runs.
+// resume answers a call if an earlier one with its key has begun the change. It returns nothing if
+// that one changed nothing, so the call runs.
 func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	c := r.key
 	if !c.Unsure() {
@@ -180,7 +180,7 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	if begun.Intent != nil && r.Item == nil {
 		of := change.MadeBy(r.service.Rows, ops.Done{Op: r.Op, Intent: begun.Intent}, r.Zone(begun.Intent))
 		if !change.BoundsOf(r.Principal.Limits).Include(of) {
-			c.LeaveOpen() // it is answered once it may be seen again
+			c.LeaveOpen() // it is answered when the history is readable again
 			return nil, idempotency.Hidden(r.Op)
 		}
 	}
@@ -196,8 +196,8 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	return &answer, failed
 }
 
-// report answers with what the script of an earlier call would have reported of its change, which
-// was made, or in part, and with the objects as they are now.
+// report answers as the script of an earlier call would have, for a change that was made as a whole
+// or in part. The records show the objects as they are now.
 func (r *request) report(records *Collector, begun idempotency.Progress,
 ) (Answer, error) {
 	cut := &ps.Error{
@@ -211,7 +211,7 @@ func (r *request) report(records *Collector, begun idempotency.Progress,
 	})
 	r.result, r.runErr = found.Result, nil
 	records.Replace(found.Records)
-	if secret := r.Bound.Generated; secret != nil { // another one was set then
+	if secret := r.Bound.Generated; secret != nil { // the earlier call set another one
 		r.result.Warnings = append(r.result.Warnings, idempotency.SecretNotReplayed(secret.Member))
 		r.Bound.Generated = nil
 	}

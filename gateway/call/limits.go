@@ -14,7 +14,7 @@ import (
 	"adgateway/ps"
 )
 
-// An allowance is what a run may do of what its caller's hourly limits have left.
+// An allowance is what the caller's hourly limits leave for a run.
 type allowance interface {
 	Most() int  // objects that the run may affect
 	Many() bool // the run may affect more than one
@@ -23,7 +23,7 @@ type allowance interface {
 	Exceeded() error
 }
 
-// unlimited is the [allowance] of a run that does nothing which is counted.
+// unlimited is the [allowance] of a run that does not count.
 type unlimited struct{}
 
 // Most implements [allowance].
@@ -35,12 +35,12 @@ func (unlimited) Many() bool { return false }
 // Exceeded implements [allowance].
 func (unlimited) Exceeded() error { return nil }
 
-// outsideOUs is the sentence about what lies outside the caller's OUs.
+// outsideOUs is the sentence about an object outside the caller's OUs.
 const outsideOUs = "The object lies outside the OUs that the caller is limited to."
 
-// checkLimits refuses distinguished names that lie outside the caller's OUs by their own text,
-// whether or not they exist, and names of records outside the caller's. It is done before anything
-// is looked up, so that nothing can be learned about what lies outside.
+// checkLimits refuses distinguished names outside the caller's OUs by their text, whether or not
+// they exist, and names of records outside the caller's limits. It runs before anything is looked
+// up, so callers learn nothing about objects outside.
 func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
 	if err := checkNames(p, b); err != nil {
 		return err
@@ -90,13 +90,13 @@ func checkNames(p *identity.Principal, b *ops.Bound) error {
 	return nil
 }
 
-// explain completes the error of a run with what follows from its caller's limits.
+// explain completes the error of a run with the consequences of its caller's limits.
 func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	switch {
 	case f.Code == schema.Limit:
 		t.explainLimit(a.Principal, a.Bound, f)
 	case f.Code == schema.TooMany && (a.Op.Extent != "" || left.Many() && left.Most() < bulk):
-		// The script's limit was what the caller has left in this hour.
+		// The script's limit was what the caller had left in this hour.
 		var exceeded *identity.Exceeded
 		if errors.As(left.Exceeded(), &exceeded) {
 			f.Code, f.RetryAfter = schema.RateLimited, exceeded.RetryAfter
@@ -134,20 +134,20 @@ func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Erro
 }
 
 // listed enumerates up to ten items.
-func listed(one, many string, items []string) string {
+func listed(singular, plural string, items []string) string {
 	const shown = 10
 	if len(items) == 1 {
-		return fmt.Sprintf("the %s '%s'", one, items[0])
+		return fmt.Sprintf("the %s '%s'", singular, items[0])
 	}
 	more := ""
 	if len(items) > shown {
 		more = fmt.Sprintf(" and %d more", len(items)-shown)
 		items = items[:shown]
 	}
-	return fmt.Sprintf("the %s '%s'%s", many, strings.Join(items, "', '"), more)
+	return fmt.Sprintf("the %s '%s'%s", plural, strings.Join(items, "', '"), more)
 }
 
-// listOrNull returns what a caller is limited to, for a script; null means no limit.
+// listOrNull returns a limit of a caller as an argument of a script; null means no limit.
 func listOrNull(allowed []string) ps.Value {
 	if len(allowed) == 0 {
 		return ps.Null()

@@ -66,11 +66,10 @@ func init() {
 	}
 }
 
-// meaningOf maps an error by number, then id, fault and type, never by message,
-// which is localised (facts D3, D7). What the table does not know is never taken
-// for something missing or forbidden: an error of the directory or of DNS is
-// unmapped, any other one a defect of our own. The second result is the
-// directory's code.
+// meaningOf maps an error by number, then id, fault and type, and never by message, which is
+// localised (facts D3, D7). An error that the table lacks never counts as missing or forbidden: an
+// error of the directory or of DNS is unmapped, and any other one is a defect of the gateway. The
+// second result is the directory's code.
 func meaningOf(e *ps.Error) (meaning, string) {
 	number := numberOf(e)
 	code := directoryCode(e, number)

@@ -13,10 +13,10 @@ import (
 	"adgateway/ps"
 )
 
-// Lists of scripts are answered whole, or with the parameter Limit page by page. A page says where
-// the next one begins; nothing is kept between them.
+// Script lists are answered as a whole, or page by page with the parameter Limit. A page says where
+// the next one begins; the gateway stores nothing between pages.
 
-// page is what an answer says about the list that its records are from.
+// page locates the records of an answer in their list.
 type page struct {
 	next  string // cursor; empty: nothing follows
 	total *int   // nil: not asked for
@@ -44,8 +44,8 @@ func pageOf(p *identity.Principal, b *ops.Bound, result *ps.Result, records int)
 	return found, nil
 }
 
-// questionOf identifies what a caller asks for, whatever the size and the fields of a page: the
-// parameters, and what the caller may see.
+// questionOf identifies a question by its parameters and what the caller may see, whatever the size
+// and the fields of a page.
 func questionOf(p *identity.Principal, b *ops.Bound) cursor.Digest {
 	parts := []string{b.Op.ID}
 	for i := range b.Op.Params {
@@ -65,7 +65,7 @@ func questionOf(p *identity.Principal, b *ops.Bound) cursor.Digest {
 	return cursor.DigestOf(parts...)
 }
 
-// checkCursor refuses the cursor of another question to a script.
+// checkCursor refuses a cursor of another question.
 func checkCursor(p *identity.Principal, b *ops.Bound) error {
 	text := b.Text(ops.AfterName)
 	if text == "" || b.Op.Local {

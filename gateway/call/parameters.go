@@ -17,7 +17,7 @@ import (
 // duplicates.
 type Parameters struct {
 	Op       *ops.Operation
-	Names    []string // of the parameters of every operation, see [ParameterNames]
+	Names    []string // names of the parameters of every operation, see [ParameterNames]
 	Given    ops.Given
 	Problems []schema.FieldError
 	Sent     map[string]string // other names under which parameters were sent, by their own; may be nil
@@ -35,7 +35,7 @@ func ParameterNames(table []*ops.Operation) []string {
 	return slices.Compact(names)
 }
 
-// Wrong adds a problem of a parameter; of none if field is empty.
+// Wrong adds a problem of a parameter; if field is empty, of none.
 func (c *Parameters) Wrong(field, message string) {
 	c.Problems = append(c.Problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
 }
@@ -46,8 +46,8 @@ const NameLimit = 128
 // Param returns the parameter with a name on the wire. An unknown name is a problem.
 func (c *Parameters) Param(name string) *ops.Param { return c.param(name, !isWord(name)) }
 
-// Pair is [Parameters.Param] for a name that may be a value: what follows an ampersand that was not
-// encoded, in a form or a query.
+// Pair is [Parameters.Param] for a name that may be a value: the text after an unencoded ampersand
+// in a form or a query.
 func (c *Parameters) Pair(name string) *ops.Param { return c.param(name, true) }
 
 func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
@@ -77,7 +77,7 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 		return nil
 	}
 	if len(c.Problems) >= problem.MostShown {
-		c.Wrong("", "") // is counted, and not shown
+		c.Wrong("", "") // counted, but not shown
 		return nil
 	}
 	if ops.EqualFold(name, ops.ShowFields) { // what resembles it means something else
@@ -106,7 +106,7 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-// readOnly says that the operation does not set a field of the record, and what does.
+// readOnly says that the operation does not set a field of the record, and which one does.
 func (c *Parameters) readOnly(field *schema.Field) string {
 	const text = "is a field of the record that this operation does not set"
 	if field.SetBy != "" {

@@ -55,8 +55,8 @@ func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// eachRefused is the cause of the error of a run that failed for each of its objects, as the details
-// say.
+// eachRefused is the cause of an error if every object failed for a reason of its own; the details
+// have the reasons.
 type eachRefused struct{ error }
 
 func (e *eachRefused) Unwrap() error { return e.error }
@@ -71,8 +71,8 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// Problem returns what stands against a call: its error, or why it was made in part; nil: nothing. It is a
-// [problem.Error] at heart.
+// Problem returns the error of a call, or the reason why it was made only in part; nil: neither.
+// errors.As finds a [problem.Error] in it.
 func Problem(answer Answer, err error) error {
 	if err == nil && answer.Partly != nil {
 		return answer.Partly

@@ -11,19 +11,20 @@ import (
 	"slices"
 )
 
-// keepPlan keeps the plan of a dry run and gives it its id.
+// keepPlan stores the plan of a dry run and gives it its id.
 func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
-	of := r.whole() // which is applied
-	made := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
-	made.Parameters, _ = of.Texts()
-	shown.Reason = schema.OrNull(made.Parameters[ops.ReasonName])
+	of := r.whole() // the whole call is applied later
+	dryRun := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
+	dryRun.Parameters, _ = of.Texts()
+	shown.Reason = schema.OrNull(dryRun.Parameters[ops.ReasonName])
 	if i != nil && i.Changes() {
-		made.Row, made.Announced, made.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
+		dryRun.Row, dryRun.Announced, dryRun.Zone = r.Op.ID, r.Announcement(i), r.Zone(i)
 	}
-	return r.service.Plans.Keep(r.ctx, made, r.policy.PlanLife, shown)
+	return r.service.Plans.Keep(r.ctx, dryRun, r.policy.PlanLife, shown)
 }
 
-// findPlan finds the plan that a request applies, if it names one, and prepares one that it makes.
+// findPlan finds the plan that a request applies, if it names one, or prepares the plan of a dry
+// run.
 func findPlan(ctx context.Context, r *request) (err error) {
 	announcing := plan.Announcing{Shape: r.Op.Reply.Shape, Secret: r.SetsSecret()}
 	if r.outer != nil {
@@ -50,7 +51,7 @@ func findPlan(ctx context.Context, r *request) (err error) {
 	return err
 }
 
-// tryOut makes a dry run, keeps its plan, and answers with it.
+// tryOut makes a dry run, stores its plan, and answers with it.
 func tryOut(r *request) (Answer, error) {
 	var also []identity.Scope
 	if r.outer != nil {
@@ -63,9 +64,9 @@ func tryOut(r *request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	r.runErr = nil // it was stopped, as it should be
+	r.runErr = nil // the dry run was stopped, as it should be
 	p, warnings := trial.Plan, trial.Warnings
-	if r.outer == nil { // the line of a part does not tell it
+	if r.outer == nil { // the audit line of a part does not show it
 		r.server = p.Server
 	}
 	if r.whole().fingerprint != nil {

@@ -10,8 +10,7 @@ import (
 	"adgateway/ps"
 )
 
-// Rows that speak a protocol of others pass the same stages as all; this file has what they do in
-// their own way.
+// Rows for other protocols pass the same stages as all rows. This file has their differences.
 
 // readDocument reads the document of a row of a protocol, which is not needed after that.
 func readDocument(a *Accepted) error {
@@ -28,7 +27,7 @@ func readDocument(a *Accepted) error {
 	return nil
 }
 
-// complete derives what the script of a row of a protocol is called with.
+// complete derives the arguments of the script for a row of a protocol.
 func complete(a Accepted, policy *Policy) error {
 	p := a.Op.Protocol
 	if p == nil || p.Complete == nil {
@@ -40,14 +39,14 @@ func complete(a Accepted, policy *Policy) error {
 	return nil
 }
 
-// wasCut reports whether the run of a change was cut off and is known not to have made it.
+// wasCut reports whether the run of a change was cut off and has certainly not made it.
 func wasCut(err error) bool {
 	e := ps.AsError(err)
 	return e.Outcome == ps.OutcomeNone && (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied)
 }
 
-// limitRead bounds a read of a protocol as a whole, the wait for a session included: its
-// client gives up soon after, and for good.
+// limitRead limits a read of a protocol as a whole, including the wait for a session, because its
+// client soon gives up.
 func limitRead(ctx context.Context, op *ops.Operation) (context.Context, context.CancelFunc) {
 	if op.Protocol == nil || op.Timeout <= 0 || op.Effect.Writes() {
 		return ctx, func() {}

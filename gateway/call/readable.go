@@ -12,15 +12,15 @@ import (
 	"adgateway/ps"
 )
 
-// A search over types is for callers that may read at least one of them.
+// A search over several types is for callers that may read at least one of them.
 
 // readScopes are the scopes for reading objects of a type.
 var readScopes = map[string]identity.Scope{
 	"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead,
 }
 
-// readableTypes returns which types of objects a search over types may find, and warnings about
-// the others. A type that was asked for and may not be read is refused, others are left out.
+// readableTypes returns the types that a search may find, and warnings about the others. It refuses
+// a requested type that the caller may not read, and leaves out others.
 func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unread []ps.Warning, err error) {
 	if len(b.Op.Or) == 0 {
 		return nil, nil, nil

@@ -12,8 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// holds compares what is announced with what the call depends on: its guards, and the plan to be
-// applied.
+// holds checks an announcement against the guards of the call and the plan to be applied.
 func holds(r *request, i *ps.Intent) error {
 	if err := Announced(r.Guards, i); err != nil {
 		return err
@@ -21,9 +20,8 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.Announced(i)
 }
 
-// recordOutcome records the outcome of an operation, or that it was refused, before the first byte
-// of its answer is sent. Only a streamed answer, which no change has, is recorded when it is
-// complete.
+// recordOutcome records the outcome of an operation, or its refusal, before the first byte of its
+// answer is sent. Only a streamed answer is recorded when it is complete; changes have none.
 func recordOutcome(r *request, status int, raced bool) {
 	var err error
 	switch {
@@ -89,8 +87,8 @@ const (
 	setType = "Type"
 )
 
-// auditLines returns the lines of the audit about what a call is about to change: one, or in a row
-// that changes record sets along with others one for each set.
+// auditLines returns the audit lines about an announced change: one, or one per set for a row that
+// changes several record sets.
 func auditLines(r *request, i *ps.Intent) (lines []audit.Call) {
 	if p := r.Op.Protocol; p == nil || !p.PerSet {
 		return []audit.Call{auditCall(r, r.AuditCall())}
@@ -136,7 +134,7 @@ func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 	return one
 }
 
-// typeOf returns the type of the records that a change is about.
+// typeOf returns the type of the records of a change.
 func typeOf(change ps.Change) string {
 	var kind string
 	of := cmp.Or(string(change.After["type"]), string(change.Before["type"]))

@@ -19,40 +19,40 @@ import (
 )
 
 // request is the state of one call that may make a change, in the order in which it becomes known.
-// One goroutine uses it at a time.
+// Only one goroutine uses it at a time.
 type request struct {
 	service *Service
-	ctx     context.Context // of the caller, which may leave
+	ctx     context.Context // context of the caller, which may leave
 	policy  *Policy
-	outer   *request // that the call is a part of; nil: of none
+	outer   *request // the call that this is a part of; nil: none
 	begun   time.Time
 
-	Accepted            // as it was stated, until it is accepted
-	taken               // before the script runs
+	Accepted            // as stated, until it is accepted
+	taken               // set before the script runs
 	run      *write.Run // its change; nil: it makes none
 	ending
 }
 
 // taken is what a call takes before its script runs.
 type taken struct {
-	key         *idempotency.Claim // nil: without a key
+	key         *idempotency.Claim // nil: the call has no key
 	applying    *plan.Application  // nil: the call applies no plan
-	fingerprint []byte             // of a dry run whose plan is kept
-	spending    *quota.Spending    // nil: nothing that is counted
+	fingerprint []byte             // of a dry run whose plan is stored
+	spending    *quota.Spending    // nil: nothing counts
 }
 
-// ending is how a call has ended, as far as it has.
+// ending is the end of a call, as far as it is known.
 type ending struct {
 	started     bool       // the run was started, or waited for a session
-	replayed    bool       // the answer was kept of an earlier call
+	replayed    bool       // the answer is the stored answer of an earlier call
 	resumed     bool       // the answer is derived from the outcome of an earlier call
-	notReadBack bool       // the change was made, and could not be read back
+	notReadBack bool       // the change was made, but could not be read back
 	result      *ps.Result // of the run; nil: none, or it failed
 	runErr      error      // of the run
 
-	server  string         // that answered; empty unless the run succeeded
+	server  string         // server that answered; empty unless the run succeeded
 	failure *problem.Error // nil: a success
-	shown   string         // identity of the change that the answer tells; empty: none
+	shown   string         // identity of the change that the answer names; empty: none
 }
 
 // newRequest returns a call that has not begun.
@@ -66,13 +66,13 @@ func newRequest(ctx context.Context, s *Service, c Call) *request {
 	return r
 }
 
-// accept reads the parameters of the call, and refuses what its caller must not do.
+// accept reads the parameters of the call, and refuses what its caller may not do.
 func (r *request) accept() (err error) {
 	r.Accepted, err = r.service.Accept(r.ctx, r.Call, r.policy)
 	return err
 }
 
-// whole returns the call that a request is a part of, or the request itself if it is no part.
+// whole returns the outer call of a part, or the request itself.
 func (r *request) whole() *request {
 	if r.outer != nil {
 		return r.outer
@@ -80,7 +80,7 @@ func (r *request) whole() *request {
 	return r
 }
 
-// conclude closes what a call has begun, records how it has ended, and completes its answer.
+// conclude closes everything that a call has begun, records its end, and completes its answer.
 func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	if err != nil {
 		err = completed(r.Op, err)
@@ -112,15 +112,15 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 		answer.Audited = schema.Limit
 	}
 	status := 0
-	if r.outer == nil { // else nobody is answered with it
+	if r.outer == nil { // parts have no answer of their own
 		status = Status(r.Op, r.Classic, answer, err)
 	}
 	recordOutcome(r, status, closed.Raced)
 	return answer, err
 }
 
-// mayBeRepeated reports whether a call was made for an item and failed with an error after which it
-// is to be made again.
+// mayBeRepeated reports whether the call of an item failed with an error after which it should be
+// made again.
 func (r *request) mayBeRepeated(err error) bool {
 	if r.Item == nil || err == nil {
 		return false
@@ -143,7 +143,7 @@ func (r *request) release() {
 	}
 }
 
-// The call of an undo makes others as its parts, which have its policy, its key and its plan.
+// An undo makes other calls as its parts. They have its policy, its key and its plan.
 
 // Part implements [Outer].
 func (r *request) Part(id string, op *ops.Operation, given ops.Given) Call {
@@ -164,8 +164,8 @@ func (r *request) Plan(ctx context.Context, parts int) error {
 	return nil
 }
 
-// Resumed implements [Outer]. The key stays as it is while the outcome is not known: the next call
-// with it, here or at another gateway, goes on from there.
+// Resumed implements [Outer]. While the outcome is unknown the key does not change, so the next
+// call with it, at any gateway, continues from there.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil

@@ -20,8 +20,7 @@ import (
 	"adgateway/ps"
 )
 
-// Request returns what the runner is asked to run for a call, whose records go to c. It announces
-// nothing.
+// Request returns the request to the runner for a call. Its records go to c. It announces nothing.
 func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	a := c.call
 	req := ps.Request{
@@ -103,7 +102,7 @@ func (of circumstances) supply(name string) (ps.Value, bool) {
 	return value(of), true
 }
 
-// guarded returns what only privileged callers may change, as an argument of scripts takes it.
+// guarded returns the objects that only privileged callers may change, as an argument of scripts.
 func (of circumstances) guarded(arg string) ps.Value {
 	all := of.policy.Guarded
 	if of.Guarded != nil {
@@ -112,9 +111,8 @@ func (of circumstances) guarded(arg string) ps.Value {
 	return listOrNull(all.Argument(arg, of.call.Principal.Limits))
 }
 
-// Answer returns the answer to a call whose script has succeeded, with the records that there are, which
-// may be one that was made in part. If To has taken records, it gets those that are
-// left.
+// Answer returns the answer to a call whose script succeeded, at least in part. If To has taken
+// records, the answer has the remaining ones.
 func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 	if len(result.Failures) > 0 {
 		return c.partial(result)
@@ -130,7 +128,7 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 // declares.
 func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
 	switch {
-	case c.streaming: // the caller has a part, and is told no more
+	case c.streaming: // the caller already has a part, and gets no error body
 	case problem.Is(err): // why the change was not allowed
 		return problem.Of(err)
 	case c.err != nil:
@@ -148,8 +146,8 @@ var notReadBack = ps.Warning{
 	Message: "The change was made, but the object could not be read back: fields that are not known are null.",
 }
 
-// WasMade reports whether a change was made although its call has the error err: the outcome
-// decides the status. The run has ended with result, or with runErr.
+// WasMade reports whether a change was made although its call failed with err. The outcome of the
+// run, result or runErr, decides.
 func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
 	switch {
 	case err == nil, c.streaming, problem.Is(runErr), !c.call.Op.Effect.Writes(), c.call.DryRun():
@@ -160,9 +158,9 @@ func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
 	return c.err != nil || ps.AsError(runErr).Outcome == ps.OutcomeDone
 }
 
-// Unread returns the result of a change that was made, and that could not be read back because of
-// cause: what the script has reported, or what the announcement says. Its record has what is known.
-// A nil result or intent is not known.
+// Unread returns the result of a change that was made but could not be read back because of cause:
+// the script's report, or else the announcement. Its record has the known values. result and intent
+// may be nil.
 func (c *Collector) Unread(result *ps.Result, intent *ps.Intent, cause error) *ps.Result {
 	if result == nil {
 		cut := *ps.AsError(cause)
@@ -228,7 +226,7 @@ func (a Accepted) asImage(answer *Answer) error {
 	return nil
 }
 
-// Announcement returns what the script of the call announces in the form that plans are made from.
+// Announcement returns the announcement of the call's script in the form for plans.
 func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
 	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.SetsSecret()}
 }
@@ -239,7 +237,7 @@ func (a Accepted) SetsSecret() bool {
 	return has
 }
 
-// Texts returns the accepted parameters but the secrets, and whether there are any of those.
+// Texts returns the accepted parameters except secrets, and whether there are secrets.
 func (a Accepted) Texts() (texts map[string]string, secret bool) {
 	texts = map[string]string{}
 	for i := range a.Op.Params {
@@ -254,7 +252,7 @@ func (a Accepted) Texts() (texts map[string]string, secret bool) {
 	return texts, secret
 }
 
-// Zone returns the zone that an announced change of DNS is about; empty if there are several, or none.
+// Zone returns the zone of an announced DNS change; empty if there are several, or none.
 func (a Accepted) Zone(i *ps.Intent) string {
 	if a.Op.Lane != ps.DNS {
 		return ""
@@ -262,7 +260,7 @@ func (a Accepted) Zone(i *ps.Intent) string {
 	zone := ""
 	if value, has := a.Bound.Args["ZoneName"]; has {
 		text, _ := value.MarshalJSON()  // a text can always be encoded
-		_ = json.Unmarshal(text, &zone) // stays empty unless it is one
+		_ = json.Unmarshal(text, &zone) // it stays empty if the value is not a text
 	}
 	if zone == "" && len(i.Objects) > 0 {
 		zone = i.Objects[0].Parent
@@ -270,7 +268,7 @@ func (a Accepted) Zone(i *ps.Intent) string {
 	return zone
 }
 
-// Settler returns what settles changes under a policy.
+// Settler returns the settler for changes under a policy.
 func (s *Service) Settler(p *Policy) *settle.Settler {
 	pause := min(p.SettlePause, p.SettleLimit/2) // leaves time for the second reading
 	return &settle.Settler{Runner: s.Runner, Scripts: s.Scripts, Limit: p.SettleLimit, Pause: pause}

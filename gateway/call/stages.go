@@ -15,7 +15,7 @@ import (
 // operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
 // the call, or the error that ends it.
 func (r *request) operate() (Answer, error) {
-	if r.outer != nil { // it counts with that one, which has the key
+	if r.outer != nil { // it counts together with the outer call, which has the key
 		if err := r.accept(); err != nil {
 			return Answer{}, err
 		}
@@ -45,12 +45,12 @@ func answerOr(answer *Answer) Answer {
 	return *answer
 }
 
-// perform runs the script of a change that nothing stands against, unless an earlier call
-// with its key has, and answers.
+// perform runs the script of a change and answers, unless an earlier call with its key has made the
+// change.
 func (r *request) perform() (Answer, error) {
 	c := r.service.Collector(r.ctx, r.Accepted, nil, nil)
-	// What an earlier call with the key has done is answered whatever has become of its plan,
-	// and of what the caller may still spend.
+	// An earlier call with the key is answered first, whatever the state of its plan and of the
+	// caller's quota.
 	if earlier, err := r.resume(c); earlier != nil || err != nil {
 		return answerOr(earlier), err
 	}
@@ -76,11 +76,11 @@ func (r *request) perform() (Answer, error) {
 	return r.answer(c)
 }
 
-// roomRetry is when there may be more room on the disk.
+// roomRetry is when the disk may have more room.
 const roomRetry = time.Minute
 
-// mayTake refuses a change of a caller that has taken its part of what is left on the disk, so that
-// the others can go on.
+// mayTake refuses a change if its caller has used up its share of the disk, so the others can go
+// on.
 func (r *request) mayTake() error {
 	err := r.service.Room.Admit(r.Principal.Identity().String())
 	var full *bounds.Full
@@ -94,8 +94,8 @@ func (r *request) mayTake() error {
 
 var errNotRun = errors.New("the run ended without a result")
 
-// run runs the script of a change, settles it if it was cut off, and counts what was destroyed. The
-// records go to c.
+// runScript runs the script of a change, settles it if it was cut off, and counts what was
+// destroyed. The records go to c.
 func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
 	err = errNotRun // unless the runner returns
 	defer func() {
@@ -139,7 +139,7 @@ func (r *request) answer(c *Collector) (Answer, error) {
 	return c.Answer(r.result)
 }
 
-// idle asks the guards of a change, and the plan that it applies, about a script that had nothing to
+// idle asks the guards of a change, and the plan that it applies, if the script had nothing to
 // change.
 func (r *request) idle(c *Collector) error {
 	if err := Unannounced(r.Guards, r.result, c.Tag()); err != nil {
@@ -151,8 +151,7 @@ func (r *request) idle(c *Collector) error {
 	return r.applying.Idle(r.ctx, r.result.Server)
 }
 
-// exchange runs the script of a change by a protocol of others, if there is something to do, and
-// answers.
+// exchange runs the script of a row for another protocol, if there is something to do, and answers.
 func (r *request) exchange(c *Collector) (Answer, error) {
 	r.result = &ps.Result{Effect: ps.EffectNone}
 	if !r.Bound.Idle() {
@@ -172,7 +171,7 @@ func (r *request) exchange(c *Collector) (Answer, error) {
 	return answer, err
 }
 
-// unread lets a call succeed whose change was made, and whose result could not be read back.
+// unread makes a call succeed whose change was made but could not be read back.
 func (r *request) unread(c *Collector, cause error) {
 	r.service.Log.WithError(cause).WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID}).
 		Warn("a change was made, but its result could not be read back")
@@ -180,7 +179,7 @@ func (r *request) unread(c *Collector, cause error) {
 	r.runErr, r.notReadBack = nil, true
 }
 
-// announcedBy returns what a call has announced before its change; nil: it is not known.
+// announcedBy returns the announcement of a call's change; nil: it is not known.
 func (r *request) announcedBy() *ps.Intent {
 	begun := r.claimed().Progress().Intent
 	switch {
@@ -194,7 +193,7 @@ func (r *request) announcedBy() *ps.Intent {
 	return nil
 }
 
-// uncorrected logs that what a call has spent could not be corrected.
+// uncorrected logs that the quota of a call could not be corrected.
 func (r *request) uncorrected(err error) {
 	if err != nil {
 		r.service.Log.WithError(err).WithField("request_id", r.ID).
@@ -213,8 +212,8 @@ func (r *request) answerLocally() (Answer, error) {
 	return answer, err
 }
 
-// local returns the call for those that answer it without a script. leave ends what counts against the
-// caller's requests; nil: nothing does.
+// local returns the call for a handler without a script. leave ends the caller's use of a request
+// slot; nil: there is none.
 func (r *request) local(leave func()) Accepted {
 	a := r.Accepted
 	a.Once, a.As, a.Leave = r.key.Name(), r, leave

@@ -9,18 +9,18 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Streams are the places for streams of events. They are safe for concurrent use.
+// Streams limits the open streams of events. It is safe for concurrent use.
 type Streams struct {
 	places *identity.Budget
 }
 
-// NewStreams returns as many places, of which one caller gets a quarter.
+// NewStreams returns most places, of which one caller gets at most a quarter.
 func NewStreams(most int) *Streams { return &Streams{identity.NewBudget(int64(most))} }
 
 // Open returns how many streams are open.
 func (s *Streams) Open() int { return int(s.places.Held()) }
 
-// Take gives a caller one of the places, until it is freed.
+// Take gives a caller a place, until free is called.
 func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 	by, share := p.Identity(), max(s.places.Most()/4, 1)
 	refuse := func(format string, args ...any) error {
@@ -45,33 +45,33 @@ const streamRetry = 15 * time.Second
 
 // Event is one event of a stream. Neither ID nor Name may contain line breaks.
 type Event struct {
-	ID   string // what the client repeats as Last-Event-ID; empty: it keeps the one before
+	ID   string // repeated by the client as Last-Event-ID; empty: it keeps the former one
 	Name string
 	Data []byte // lines of UTF-8
 }
 
-// Events take the events of a stream to the caller. One goroutine uses them at a time.
+// Events sends the events of a stream to the caller. Only one goroutine at a time uses it.
 type Events interface {
-	// Begin begins the answer, after which no other one can be given. It fails if the client does.
+	// Begin begins the answer. After that no other answer is possible. It fails if the client does.
 	Begin() error
-	// Principal returns the caller with the rights that it had when it was last looked at, which is
-	// at most a second ago after Check, Send and Wait.
+	// Principal returns the caller with the rights of the last check, which is at most a second old
+	// after Check, Send and Wait.
 	Principal() *identity.Principal
-	// Check returns why the stream must end; nil: it goes on.
+	// Check returns why the stream must end; nil: it continues.
 	Check() error
-	// Send sends an event, unless the stream must end; then the error says why.
+	// Send sends an event, unless the stream must end; the error then says why.
 	Send(e Event) error
-	// Mark notes that the client has everything up to an id, although there was no event with it.
-	// Each comment says so, with an id of its own, until there is an event with an id. So comments
-	// do not reveal whether the mark has moved.
+	// Mark notes that the client has everything up to an id, although no event has it. Comments
+	// then carry an id, a different one each time, until an event with an id comes. So comments do
+	// not reveal whether the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error
-	// Wait waits until there is something to read from changed, or it is closed, and keeps the
-	// connection alive meanwhile. The error says why the stream must end instead.
+	// Wait waits until changed receives or is closed, and keeps the connection alive meanwhile. The
+	// error says why the stream must end instead.
 	Wait(changed <-chan struct{}) error
-	// End ends the answer; nil: it is complete. The client is told an [EndOfEvents], and of other
-	// errors only that there is one, unless it has left itself.
+	// End ends the answer; nil: it is complete. The client sees the text of an [EndOfEvents]. Of
+	// other errors it learns only that there was one, unless it has left.
 	End(why error)
 }
 

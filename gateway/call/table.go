@@ -23,13 +23,13 @@ import (
 	"adgateway/ps"
 )
 
-// A Table has the rows of the gateway and its scripts. It does not change.
+// A Table has the rows and the scripts of the gateway. It is immutable.
 type Table struct {
 	Rows    []*ops.Operation
 	Scripts map[string]ps.Script // by name
 }
 
-// NewTable returns the table of some rows and scripts.
+// NewTable returns a table of rows and scripts.
 func NewTable(rows []*ops.Operation, scripts []ps.Script) Table {
 	t := Table{Rows: rows, Scripts: map[string]ps.Script{}}
 	for _, script := range scripts {
@@ -44,8 +44,8 @@ func (t Table) takes(script, name string) bool {
 	return declared
 }
 
-// Policy is the part of the settings that calls are made under. It may change while the gateway
-// runs; a call has the same one throughout.
+// Policy is the part of the settings that applies to calls. It may change while the gateway runs;
+// one call uses the same policy throughout.
 type Policy struct {
 	RequireGuard []identity.Scope // whose changes must have a guard
 	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
@@ -55,7 +55,7 @@ type Policy struct {
 	ReadLimit  time.Duration // for one run of a read
 	ListLimit  time.Duration // for one run of a list
 	WriteLimit time.Duration // for one run of a change
-	// SettleLimit is for finding out what a change has done.
+	// SettleLimit is the time limit for finding the outcome of a change.
 	SettleLimit time.Duration
 	SettlePause time.Duration // between the two readings that must agree
 	BulkLimit   int           // objects that one bulk removal may remove
@@ -66,40 +66,40 @@ type Policy struct {
 	PlanLife      time.Duration // for which a plan can be applied
 	PlansOfOthers bool          // a credential may apply what another has planned
 
-	Protocols ops.ProtocolSettings // of the rows that speak protocols of others
+	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 }
 
-// Reveals is about calls that reveal secrets.
+// Reveals configures calls that reveal secrets.
 type Reveals struct {
-	Unaudited bool // they are made although nothing records them: the secrets are made up
-	// Ended is told how each has ended, "shown" or "failed", and whether its caller has now seen many.
-	// Nil: nobody wants to know.
+	Unaudited bool // they may run without an audit log, because the secrets are made up
+	// Ended is called when a reveal has ended, with "shown" or "failed", and with whether its
+	// caller has now seen many. It may be nil.
 	Ended func(outcome string, many bool)
 }
 
-// A Service has what calls are made with. It is safe for concurrent use, and is not changed once
-// it is used.
+// A Service makes calls. It is safe for concurrent use, and must not be changed after its first
+// use.
 type Service struct {
 	Table
 	Runner      ps.Runner
 	Log         *logrus.Logger
 	Audit       *audit.Log // nil: nothing is recorded
 	Reveals     Reveals
-	Kept        *store.Sealed         // what changes are recorded in; nil: nothing is kept
+	Kept        *store.Sealed         // store of the changes; nil: nothing is stored
 	Guarded     func() privileged.Set // what gives rights now, besides what the policy names; nil: nothing does
-	StreamAbove int                   // bytes of a list, beyond which a Sink takes it while its script runs
-	Policy      func() *Policy        // in force
+	StreamAbove int                   // size of a list in bytes from which a Sink takes it while its script runs
+	Policy      func() *Policy        // returns the present policy
 	Local       Local                 // the rows without a script
 	Writer      *write.Writer
-	History     *changes.History  // of what was changed; nil: none is kept
+	History     *changes.History  // nil: there is no history
 	Keys        *idempotency.Keys // nil: none are kept
 	Plans       *plan.Plans       // nil: none are kept
-	Ledger      *quota.Ledger     // nil: what was spent is in memory only
+	Ledger      *quota.Ledger     // nil: quotas are in memory only
 	Names       *names.Names      // nil: the gateway is alone
 	Room        *bounds.Room      // what is left on the disk; nil: nothing is refused for that
-	Clustered   bool              // only the gateway that leads makes changes
+	Clustered   bool              // only the leader makes changes
 	// Gateways returns how many gateways share the quotas of callers.
 	Gateways func() int
-	// Amend adds what only the gateway knows to a batch of records of a shape. Nil: it knows nothing.
+	// Amend adds what only the gateway knows to a batch of records of a shape. It may be nil.
 	Amend func(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage
 }

@@ -128,9 +128,9 @@ func (c Change) value() json.RawMessage {
 // memberships are copied is not announced if the member is as planned.
 func missing(o Object) []Difference {
 	if !slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Kind != schema.SetsMember }) {
-		kept := o
-		kept.Changes = nil
-		return compare(o, kept)
+		unchanged := o
+		unchanged.Changes = nil
+		return compare(o, unchanged)
 	}
 	return []Difference{{o.DistinguishedName, "distinguishedName", text(o.DistinguishedName), null}}
 }

@@ -61,18 +61,18 @@ func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	all := []ShownObject{}
 	for i := range m.Intent.Objects {
 		object := &m.Intent.Objects[i]
-		one := ShownObject{DistinguishedName: object.DN, Changes: m.Values(bounds, object, nil)}
+		shown := ShownObject{DistinguishedName: object.DN, Changes: m.Values(bounds, object, nil)}
 		if object.GUID != "" {
-			one.GUID = &object.GUID
+			shown.GUID = &object.GUID
 		}
 		if object.DN == "" {
-			one.DistinguishedName = NameOfNew(m.Op.Reply.Shape, object)
+			shown.DistinguishedName = NameOfNew(m.Op.Reply.Shape, object)
 		}
 		if whole && len(object.Image) > 0 && string(object.Image) != "null" && bounds.None() {
-			one.Image = object.Image
+			shown.Image = object.Image
 		}
-		if len(one.Changes) > 0 || len(one.Image) > 0 {
-			all = append(all, one)
+		if len(shown.Changes) > 0 || len(shown.Image) > 0 {
+			all = append(all, shown)
 		}
 	}
 	return all

@@ -118,17 +118,17 @@ func (r *Record) Identify(result *ps.Result) {
 	if r.Intent.Effect != ps.EffectCreated || object.GUID != "" {
 		return
 	}
-	made := &result.Changes[0]
-	if object.GUID = made.GUID; object.DN == "" {
-		object.DN = made.DN
+	done := &result.Changes[0]
+	if object.GUID = done.GUID; object.DN == "" {
+		object.DN = done.DN
 	}
 	if len(result.Created) > 0 {
 		object.Names, object.Made = result.Created[0].Names, result.Created[0].Image
 	} else { // it was settled
-		object.Names = NamesIn(made.After)
+		object.Names = NamesIn(done.After)
 	}
-	if made.DN != "" && made.DN != object.DN { // of a DNS record, which is announced by its full name
-		object.Names = append(object.Names, made.DN)
+	if done.DN != "" && done.DN != object.DN { // of a DNS record, which is announced by its full name
+		object.Names = append(object.Names, done.DN)
 	}
 }
 
@@ -277,9 +277,9 @@ func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 
 // adopt is Adopt, and reports whether the record was added.
 func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bool, err error) {
-	own := *r
-	own.revision, own.expires, own.Sent = store.Absent, r.Time.Add(h.life), now.UTC()
-	err = h.Complete(ctx, &own, r.Outcome)
+	adopted := *r
+	adopted.revision, adopted.expires, adopted.Sent = store.Absent, r.Time.Add(h.life), now.UTC()
+	err = h.Complete(ctx, &adopted, r.Outcome)
 	if errors.Is(err, store.ErrConflict) {
 		_, err = h.Get(ctx, r.ID)
 		return false, err

@@ -81,9 +81,9 @@ func drop(t *testing.T, h *History, r *Record) {
 	}))
 }
 
-// TestATimeEndsBeforeItself: a list until the time of a change does not have that change, also
+// TestAListUntilATimeExcludesIt: a list until the time of a change does not have that change, even
 // if its identity was made in the millisecond before.
-func TestATimeEndsBeforeItself(t *testing.T) {
+func TestAListUntilATimeExcludesIt(t *testing.T) {
 	h := open(t, 1<<20)
 	begun := time.Date(2035, 6, 30, 12, 0, 0, 999_999, time.UTC) // of a second whose next millisecond is about to begin
 	early := &Record{ID: first(begun), Time: begun}

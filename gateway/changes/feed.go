@@ -100,8 +100,8 @@ func (h *History) From(ctx context.Context, t time.Time) (store.Position, error)
 	return position, err
 }
 
-// early reports whether a change began before a time, and is where changes of that time are:
-// one of a journal may have been appended long after its beginning.
+// early reports whether a change began before t, and was also stored before t. The journal of a
+// cluster may store a change long after it began.
 func (h *History) early(ctx context.Context, id string, t time.Time) (bool, error) {
 	if began, _ := Time(id); !began.Before(t) {
 		return false, nil

@@ -25,10 +25,10 @@ type sized struct {
 }
 
 // grow counts what was added, and removes old records if all are too large.
-func (h *History) grow(ctx context.Context, more int64) error {
+func (h *History) grow(ctx context.Context, bytes int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.size += more
+	h.size += bytes
 	if h.size <= h.most {
 		return nil
 	}
@@ -50,9 +50,9 @@ func (h *History) grow(ctx context.Context, more int64) error {
 	}
 	for part := range slices.Chunk(surplus, store.MostChanges) {
 		changes := make([]store.Change, len(part))
-		for i, one := range part {
-			changes[i] = store.Change{Kind: kind, Key: one.key, Expect: one.revision}
-			size -= one.bytes
+		for i, record := range part {
+			changes[i] = store.Change{Kind: kind, Key: record.key, Expect: record.revision}
+			size -= record.bytes
 		}
 		_, err := h.store.Store.Apply(ctx, changes...)
 		if errors.Is(err, store.ErrConflict) {
@@ -70,10 +70,10 @@ func (h *History) grow(ctx context.Context, more int64) error {
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
 	callers = map[identity.ID][]sized{}
 	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {
-		one := sized{e.Key, e.Revision, int64(len(e.Value))}
-		size += one.bytes
+		record := sized{e.Key, e.Revision, int64(len(e.Value))}
+		size += record.bytes
 		caller := callerIn(e.Value)
-		callers[caller] = append(callers[caller], one)
+		callers[caller] = append(callers[caller], record)
 		return true
 	})
 	return callers, size, err
@@ -114,8 +114,8 @@ func callerIn(text []byte) identity.ID {
 func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	has := map[identity.ID]int64{}
 	for caller, records := range callers {
-		for _, one := range records {
-			has[caller] += one.bytes
+		for _, record := range records {
+			has[caller] += record.bytes
 		}
 	}
 	keeps := level(slices.Collect(maps.Values(has)), bytes)

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	clocksAgree = 10 * time.Second // the most that two wall clocks may differ
-	oneClock    = time.Hour        // the most that log time is raised by one wall clock alone
+	clocksAgree = 10 * time.Second // maximum difference of two wall clocks that agree
+	oneClock    = time.Hour        // maximum time by which one wall clock alone raises log time
 
-	formatsOf = 7 * 24 * time.Hour // how long a gateway counts that is not seen
-	seenEvery = time.Hour          // how often it is kept that one is seen
+	formatsOf = 7 * 24 * time.Hour // how long a gateway counts that is no longer seen
+	seenEvery = time.Hour          // how often a sighting is stored
 )
 
-// Agree reports whether the wall clocks of most gateways of the cluster, this one's
-// included, are close to this one's.
+// Agree reports whether most wall clocks of the cluster, this gateway's included, are close to this
+// gateway's.
 func (m *Member) Agree() bool {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -22,7 +22,7 @@ func (m *Member) Agree() bool {
 	return 2*m.agreeing(now) > len(m.names)
 }
 
-// agreeing returns how many wall clocks are close to this one's, itself included. The mutex
+// agreeing returns how many wall clocks are close to this gateway's, which is included. The mutex
 // is held.
 func (m *Member) agreeing(now time.Time) int {
 	n := 1
@@ -34,8 +34,8 @@ func (m *Member) agreeing(now time.Time) int {
 	return n
 }
 
-// setClock raises log time to the wall clock after all gateways were down: no monotonic clock
-// tells how long that was. If it seems to be more than an hour, two wall clocks must agree.
+// setClock raises log time to the wall clock after all gateways were down, because no monotonic
+// clock measures that time. If it seems to be more than an hour, two wall clocks must agree.
 func (m *Member) setClock() {
 	m.mu.Lock()
 	set := m.clockSet
@@ -55,24 +55,23 @@ func (m *Member) setClock() {
 	}
 }
 
-// Formats is kept in the store: which formats the gateways read. It is safe for concurrent
-// use.
+// Formats stores which formats the gateways read. It is safe for concurrent use.
 type Formats interface {
-	// Seen returns what is kept, by the names of the gateways. It returns at once.
+	// Seen returns the stored sightings by gateway. It returns at once.
 	Seen() map[string]Seen
 
-	// See keeps what was seen of a gateway.
+	// See stores a sighting of a gateway.
 	See(ctx context.Context, gateway string, s Seen) error
 }
 
-// Seen is what was last seen of a gateway.
+// Seen is the last sighting of a gateway.
 type Seen struct {
 	Reads int       `json:"reads"` // the newest format that it reads
 	Time  time.Time `json:"time"`  // log time
 }
 
-// Format returns the newest format that all gateways read: those that were seen in the last
-// seven days of log time. A leader writes no newer one.
+// Format returns the newest format that all gateways read which were seen in the last seven days of
+// log time. A leader writes no newer one.
 func (m *Member) Format() int {
 	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
 	m.mu.Lock()
@@ -88,7 +87,7 @@ func (m *Member) Format() int {
 	return format
 }
 
-// keepFormats keeps which formats the live gateways read.
+// keepFormats stores which formats the live gateways read.
 func (m *Member) keepFormats(ctx context.Context) {
 	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
 	reads := map[string]int{m.o.Self.Gateway: m.o.Reads}

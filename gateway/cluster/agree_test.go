@@ -93,7 +93,7 @@ func TestLogTimeAfterAllWereDown(t *testing.T) {
 	}
 }
 
-func TestWhoFollowsAnUnsetClockKnows(t *testing.T) {
+func TestTheFollowerOfAnUnsetClockReportsIt(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		w.startAll()
 		for _, h := range w.hosts {

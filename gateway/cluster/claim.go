@@ -9,14 +9,14 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// wait follows the log until this gateway should try to lead.
+// wait follows the log until this gateway should claim the lead.
 func (m *Member) wait(ctx context.Context) {
 	ctx, cancel := m.enter(ctx, following)
 	defer cancel()
 	m.follow(ctx, m.o.Repair)
 }
 
-// mayClaim reports whether this gateway should try to lead. The mutex is held.
+// mayClaim reports whether this gateway should claim the lead. The mutex is held.
 func (m *Member) mayClaim(now time.Time) bool {
 	switch {
 	case m.runHangs(now), m.writes > m.o.Reads, !m.listed():
@@ -32,8 +32,8 @@ func (m *Member) mayClaim(now time.Time) bool {
 // listed reports whether this gateway belongs to the cluster. The mutex is held.
 func (m *Member) listed() bool { return slices.Contains(m.names, m.o.Self.Gateway) }
 
-// claim begins a term unless another process turns out to lead, and reports whether it did.
-// Nothing else reads the log meanwhile: all that is found comes after the silence.
+// claim begins a term unless another process turns out to lead, and reports whether it did. Nothing
+// else reads the log meanwhile, so every entry found comes after the silence.
 func (m *Member) claim(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -91,8 +91,8 @@ func (m *Member) see(term uint64) {
 	m.notify()
 }
 
-// stepDown ends the own term, if there is one. The others are told at once, and this process
-// does not try again before all of them could. The mutex is held.
+// stepDown ends the term of this gateway, if it has one. The others are told at once, and this
+// process does not claim again before all of them could. The mutex is held.
 func (m *Member) stepDown() {
 	if m.own == 0 {
 		return
@@ -107,15 +107,15 @@ func (m *Member) stepDown() {
 	m.notify()
 }
 
-// resign gives the term of this gateway up. The gateway that it names leads next, or else the first
-// one that can. The mutex is held.
+// resign gives up the term of this gateway. The gateway named next leads then; if next is empty,
+// the first one that can. The mutex is held.
 func (m *Member) resign(next string) {
 	m.resigned, m.next = m.own, next
 	m.stepDown()
 }
 
-// GiveUp ends a term of this process, whose store can no longer be written. The first gateway that
-// can leads next.
+// GiveUp ends a term of this process because its store can no longer be written. The first gateway
+// that can leads next.
 func (m *Member) GiveUp(term uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

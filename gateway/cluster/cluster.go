@@ -35,24 +35,24 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The times of a cluster. That two gateways do not show their own state as leaders at the
-// same time depends on proofLasts being less than silence; that a change is not judged
-// while its script may write depends on goAfterSending.
+// The times of a cluster. proofLasts must be less than silence, so two gateways never show their
+// state as leaders at the same time. goAfterSending keeps a change from being judged while its
+// script may write.
 const (
 	ticking     = 100 * time.Millisecond // how often a member looks whether something is due
 	beatEvery   = 500 * time.Millisecond
-	silence     = 3 * time.Second        // after which a leader that was not heard is given up
-	silenceRank = 500 * time.Millisecond // added for each gateway that comes first
+	silence     = 3 * time.Second        // a leader that was not heard for this long is given up
+	silenceRank = 500 * time.Millisecond // added for each gateway with a better rank
 
-	proofEvery = time.Second     // an idle leader appends an entry
-	proofLasts = 2 * time.Second // since the last acknowledged entry was sent
+	proofEvery = time.Second     // how often an idle leader appends an entry
+	proofLasts = 2 * time.Second // how long a proof lasts after the last acknowledged entry was sent
 
-	goAfterStoring = 2 * time.Second // within which a script must begin to write
-	goAfterSending = 5 * time.Second // the same, since the attempt was first sent
-	killTakes      = 5 * time.Second // the end of a run whose time limit has passed
+	goAfterStoring = 2 * time.Second // a script must begin to write within this time after its attempt is stored
+	goAfterSending = 5 * time.Second // the same, after the attempt was first sent
+	killTakes      = 5 * time.Second // how long a run may take to end after its time limit
 	settles        = 30 * time.Second
 
-	retries = time.Second // between two tries of what has failed
+	retries = time.Second // pause before a failed operation is tried again
 )
 
 // The errors of this package.
@@ -61,15 +61,15 @@ var (
 	// longer does. Nothing was begun.
 	ErrNotLeader = errors.New("this gateway does not lead")
 
-	// ErrLate means that too much time has passed since a change was stored, so that its
-	// script must not begin to write: another gateway may lead by now.
+	// ErrLate means that too much time has passed since a change was stored. Its script must not
+	// begin to write, because another gateway may lead by now.
 	ErrLate = errors.New("too much time has passed since the change was stored")
 
 	// ErrNoSuccessor means that no other gateway can lead.
 	ErrNoSuccessor = errors.New("no other gateway can lead now")
 )
 
-// Log is what a member needs of a [journal.Log]. The applier of the log is [Member.Applier].
+// Log is the part of [journal.Log] that a member uses. The applier of the log is [Member.Applier].
 type Log interface {
 	CatchUp(ctx context.Context) error
 	Follow(ctx context.Context) error
@@ -84,7 +84,7 @@ type Clock interface {
 	Raise(to time.Time)
 }
 
-// Options configure a member. Those without a remark are needed.
+// Options configure a member. Fields without a remark are required.
 type Options struct {
 	Self     journal.Process
 	Gateways []string // the names of all gateways of the cluster; see [Member.SetGateways]
@@ -104,9 +104,9 @@ type Options struct {
 	// stopped writing is noticed. nil is [Member.Append].
 	Touch func(ctx context.Context) error
 
-	// Repair makes the store one that can follow the log, for instance a copy of another
-	// gateway's, after [journal.ErrBehind] or [journal.ErrRewound], and returns the log that
-	// goes on from there. nil repairs nothing.
+	// Repair is called after [journal.ErrBehind] or [journal.ErrRewound]. It replaces the store by
+	// one that can follow the log, for instance by a copy from another gateway, and returns the log
+	// that continues from there. Nil repairs nothing.
 	Repair func(ctx context.Context, cause error) (Log, error)
 
 	// Lanes returns the names of the lanes whose controllers this gateway reaches now; nil
@@ -117,7 +117,7 @@ type Options struct {
 	// is 0. It returns at once.
 	KeyVersion func() uint32
 
-	// Note is told what an administrator should know; nil is nobody.
+	// Note receives messages for administrators; nil discards them.
 	Note func(message string, err error)
 
 	// Now is the monotonic clock and Wall the wall clock; nil is [time.Now].
@@ -137,33 +137,33 @@ type Member struct {
 	log       Log
 	attempts  Attempts // not changed once it is set
 
-	names     []string // of the gateways
+	names     []string // names of the gateways
 	gateways  map[string]*gateway
 	strangers []string
-	number    uint64    // of the last message sent
+	number    uint64    // number of the last message sent
 	beaten    time.Time // when the last beat was sent
 	clockSet  bool      // log time need not be compared with the wall clocks
 
-	term      uint64          // the highest that was seen
-	leader    journal.Process // of the term; zero: not known, or it has resigned
+	term      uint64          // the highest term seen
+	leader    journal.Process // the leader of the term; zero: not known, or it has resigned
 	heard     time.Time       // when something was heard of the leader
-	notBefore time.Time       // the next claim
+	notBefore time.Time       // time before which this gateway does not claim
 	successor uint64          // the term whose leader has named this gateway; 0: none
 	resigned  uint64          // the term that this process has given up; 0: none
-	next      string          // whom it has named
+	next      string          // the successor that it has named
 	writes    int             // the newest format that a leader writes
 	point     store.Point     // the last entry that was applied or appended
 	fault     error           // why the log cannot be used
 
 	own      uint64    // the term in which this process leads; 0: it does not
-	acked    time.Time // when the own term was acknowledged
-	sent     time.Time // when the last acknowledged entry of it was sent; zero: there is none
-	touched  time.Time // when the last one was begun
-	accepts  bool      // the open attempts are locked
+	acked    time.Time // when the term of this process was acknowledged
+	sent     time.Time // when its last acknowledged entry was sent; zero: there is none
+	touched  time.Time // when its last entry was begun
+	accepts  bool      // the open attempts are locked, so changes are accepted
 	draining bool      // no more changes begin
 	runs     map[*Run]bool
 	cases    map[string]*openCase
-	reports  map[string]Report // of this process, which no leader has acknowledged
+	reports  map[string]Report // reports of this process that no leader has acknowledged
 }
 
 // phase is what a member does.
@@ -175,7 +175,7 @@ const (
 	leading
 )
 
-// New returns a member that takes part when it runs.
+// New returns a member. It takes part when [Member.Run] is called.
 func New(o Options) *Member {
 	if o.SettleDelay == 0 {
 		o.SettleDelay = settles
@@ -209,13 +209,13 @@ func New(o Options) *Member {
 	return m
 }
 
-// Run takes part in the cluster until ctx ends, by a log whose applier is [Member.Applier], and
-// with the open changes of the store. It is called once.
+// Run takes part in the cluster until ctx ends, with a log whose applier is [Member.Applier], and
+// with the open changes of the store. It must be called only once.
 func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
-	point, err := m.o.Store.Point() // a fault of the store is reported when the store is followed
+	point, err := m.o.Store.Point() // a fault of the store is reported when the member follows the log
 	m.mu.Lock()
 	m.log, m.attempts = log, attempts
 	m.started = m.o.Now()
@@ -247,8 +247,8 @@ func (m *Member) enter(ctx context.Context, p phase) (context.Context, context.C
 	return ctx, cancel
 }
 
-// follow applies the entries of the log as they come, until ctx ends, and replaces the store
-// if it must and repair is not nil.
+// follow applies the entries of the log until ctx ends. If the store cannot follow and repair is
+// not nil, it replaces the store.
 func (m *Member) follow(ctx context.Context, repair func(ctx context.Context, cause error) (Log, error)) {
 	for ctx.Err() == nil {
 		err := m.journal().Follow(ctx)
@@ -276,7 +276,8 @@ func (m *Member) journal() Log {
 	return m.log
 }
 
-// failed keeps why the log cannot be used, and notes it unless it could not be before.
+// failed stores the reason why the log cannot be used, and notes it unless the log was unusable
+// before.
 func (m *Member) failed(message string, err error) {
 	m.mu.Lock()
 	again := m.fault != nil
@@ -288,8 +289,8 @@ func (m *Member) failed(message string, err error) {
 	}
 }
 
-// Applier returns what applies the entries of the log: the store, and the member learns from
-// them who leads.
+// Applier returns the applier of the log. It applies entries to the store, and tells the member who
+// leads.
 func (m *Member) Applier() journal.Applier { return observer{m} }
 
 type observer struct{ m *Member }
@@ -299,7 +300,7 @@ func (o observer) Point() (store.Point, error) { return o.m.o.Store.Point() }
 func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	m := o.m
 	m.mu.Lock()
-	m.see(e.Term) // before the store must follow it
+	m.see(e.Term) // before the store has to follow it
 	m.mu.Unlock()
 	if err := m.o.Store.Apply(ctx, e, at); err != nil {
 		return err
@@ -315,7 +316,7 @@ func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) e
 	return nil
 }
 
-// notify wakes those who wait for a change of the member. The mutex is held.
+// notify wakes all waiters for a change of the member. The mutex is held.
 func (m *Member) notify() {
 	close(m.changed)
 	m.changed = make(chan struct{})
@@ -328,7 +329,7 @@ func (m *Member) Changed() <-chan struct{} {
 	return m.changed
 }
 
-// await waits until a condition, which is asked with the mutex held, is true.
+// await waits until condition returns true. It is called with the mutex held.
 func (m *Member) await(ctx context.Context, condition func() bool) error {
 	for {
 		m.mu.Lock()
@@ -345,7 +346,7 @@ func (m *Member) await(ctx context.Context, condition func() bool) error {
 	}
 }
 
-// pause waits for a time, unless ctx ends before.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():

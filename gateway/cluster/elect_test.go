@@ -55,8 +55,8 @@ func TestWhenTheLeaderIsKilledTheNextOneLeads(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForALeaderIsWoken: by whatever the gateway hears first, an entry or a beat.
-func TestWhoWaitsForALeaderIsWoken(t *testing.T) {
+// TestWaitersForALeaderAreWoken: by whatever the gateway hears first, an entry or a beat.
+func TestWaitersForALeaderAreWoken(t *testing.T) {
 	for _, by := range []string{"entry", "beat"} {
 		t.Run(by, func(t *testing.T) {
 			bubble(t, 3, func(t *testing.T, w *world) {
@@ -273,7 +273,7 @@ func TestAWriterThatHangsIsReplaced(t *testing.T) {
 	})
 }
 
-func TestAScriptThatDoesNotEndIsNoReasonToGoOn(t *testing.T) {
+func TestALeaderWithAnEndlessScriptIsReplaced(t *testing.T) {
 	bubble(t, 2, func(t *testing.T, w *world) {
 		a := w.startAll()
 		run, err := a.running().m.Begin(10 * time.Second)

@@ -8,18 +8,18 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// strangersKept is how many names of gateways that do not belong to the cluster are kept.
+// strangersKept is how many names of gateways outside the cluster are remembered.
 const strangersKept = 16
 
-// gateway is what is known of another gateway.
+// gateway is what a member knows of another gateway.
 type gateway struct {
 	process journal.Process
 	former  map[string]bool // the starts of its earlier processes
 	since   time.Time       // when the process was first heard
 	heard   time.Time       // when it was last heard
-	number  uint64          // of its last message
+	number  uint64          // number of its last message
 	beat    Beat
-	ahead   time.Duration // of its wall clock before the own one
+	ahead   time.Duration // how far its wall clock is ahead of this one's
 	better  time.Time     // since when it reaches more lanes than this one; zero: it does not
 }
 
@@ -50,7 +50,7 @@ func (m *Member) receive(ctx context.Context) {
 	}
 }
 
-// hear takes a message.
+// hear processes a message.
 func (m *Member) hear(message Message, now, wall time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,9 +73,9 @@ func (m *Member) hear(message Message, now, wall time.Time) {
 	delete(m.reports, message.Stored)
 }
 
-// sender returns the gateway that has sent a message. It returns nil if the message counts
-// for nothing, as a gateway has sent it that does not belong to the cluster, or a process
-// that has ended, or as it is older than the last one. The mutex is held.
+// sender returns the gateway that sent a message. It returns nil if the message must be ignored:
+// its gateway does not belong to the cluster, its process has ended, or a newer message has
+// arrived. The mutex is held.
 func (m *Member) sender(message Message, now time.Time) *gateway {
 	from := message.From
 	if from.Gateway == m.o.Self.Gateway || !slices.Contains(m.names, from.Gateway) {
@@ -103,7 +103,7 @@ func (m *Member) sender(message Message, now time.Time) *gateway {
 	return g
 }
 
-// hearBeat takes a beat of another gateway. The mutex is held.
+// hearBeat processes a beat of another gateway. The mutex is held.
 func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 	if there, here := b.Position.Journal, m.point.Journal; there != "" && here != "" && there != here {
 		return // its terms belong to another stream
@@ -122,7 +122,7 @@ func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 		m.leader, m.heard = journal.Process{}, now
 		switch b.Successor {
 		case "":
-			m.heard = now.Add(-silence) // so that only the rank counts
+			m.heard = now.Add(-silence) // only the rank counts then
 		case m.o.Self.Gateway:
 			m.successor = b.Resigned
 		}

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	lanesAfter = 10 * time.Second // as long as another gateway must reach more lanes
-	lanesEvery = time.Minute      // least time in a term before it ends for that
-	drains     = 5 * time.Second  // as long as changes that run may end before
+	lanesAfter = 10 * time.Second // how long another gateway must reach more lanes
+	lanesEvery = time.Minute      // minimum time in a term before it ends for that
+	drains     = 5 * time.Second  // how long a hand-over for that waits for running changes
 )
 
-// HandOver lets another gateway lead, if this one does. No more changes begin. When the running
-// ones have ended, or ctx has, it names a successor, and returns when that leads. It fails with
-// [ErrNoSuccessor] if there is none, and goes on leading then.
+// HandOver lets another gateway lead, if this one does. It begins no more changes, waits until the
+// running ones have ended or ctx has, names a successor, and returns when that one leads. If there
+// is none, it fails with [ErrNoSuccessor] and goes on leading.
 func (m *Member) HandOver(ctx context.Context) error { return m.leave(ctx, ctx) }
 
 // leaveForLanes hands over to a gateway that reaches more lanes.
@@ -26,7 +26,7 @@ func (m *Member) leaveForLanes(ctx context.Context) {
 	}
 }
 
-// leave is HandOver with a context of its own for the changes that run.
+// leave is HandOver with a separate context for the running changes.
 func (m *Member) leave(ctx, drain context.Context) error {
 	m.mu.Lock()
 	term := m.own
@@ -73,14 +73,14 @@ func (m *Member) bestSuccessor(now time.Time, writes int) (name string) {
 	return name
 }
 
-// reachesMore reports whether the gateway has reached more lanes than this one for so long
-// that it should lead.
+// reachesMore reports whether the gateway has reached more lanes than this one for long enough to
+// lead.
 func (g *gateway) reachesMore(now time.Time) bool {
 	return !g.better.IsZero() && now.Sub(g.better) >= lanesAfter
 }
 
-// compareLanes notes which gateways reach all lanes that are reached here and one more, and
-// reports whether one of them should lead now. The mutex is held.
+// compareLanes notes which gateways reach all lanes that this one reaches, and one more. It reports
+// whether one of them should lead now. The mutex is held.
 func (m *Member) compareLanes(now time.Time, lanes []string) (leave bool) {
 	for _, g := range m.gateways {
 		there := g.beat.Lanes

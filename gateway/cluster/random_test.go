@@ -15,11 +15,11 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// TestAnything lets everything go wrong at random, and checks what must hold all the time:
-// at most one gateway leads for certain, no script begins to write to an object on which
-// another attempt is open, each attempt is closed once, and what was acknowledged is in the
-// log. In the end all gateways have the same, and nothing is open.
-func TestAnything(t *testing.T) {
+// TestRandomFaultsKeepTheInvariants causes random faults of every kind, and checks the invariants
+// all the time: at most one gateway leads for certain, no script begins to write to an object with
+// another open attempt, each attempt is closed once, and the log has everything that was
+// acknowledged. In the end all gateways agree, and nothing is open.
+func TestRandomFaultsKeepTheInvariants(t *testing.T) {
 	seeds := 10
 	if testing.Short() {
 		seeds = 3
@@ -31,7 +31,7 @@ func TestAnything(t *testing.T) {
 	}
 }
 
-// random is what a run of TestAnything has.
+// random is what a run of TestRandomFaultsKeepTheInvariants has.
 type random struct {
 	*world
 	*rand.Rand

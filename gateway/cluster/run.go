@@ -2,8 +2,7 @@ package cluster
 
 import "time"
 
-// Run is one change from its beginning to its end. Its methods are called one after the
-// other.
+// Run is one change from its beginning to its end. Its methods must not be called concurrently.
 type Run struct {
 	m            *Member
 	term         uint64
@@ -17,14 +16,13 @@ type moment struct{ steady, wall time.Time }
 
 func (m *Member) now() moment { return moment{m.o.Now(), m.o.Wall().Round(0)} }
 
-// within reports whether at most a time has passed since m, by either clock.
+// within reports whether at most most has passed since m, by both clocks.
 func (m moment) within(most time.Duration, now moment) bool {
 	return now.steady.Sub(m.steady) <= most && now.wall.Sub(m.wall) <= most
 }
 
-// Begin begins a change whose script may write for at most the limit. It fails with
-// [ErrNotLeader] if this gateway accepts no changes, or cannot store them now. The caller
-// ends the run in any case.
+// Begin begins a change whose script may write for at most the limit. It fails with [ErrNotLeader]
+// if this gateway accepts no changes, or cannot store them now. The caller must end the run.
 func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -37,7 +35,7 @@ func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	return r, nil
 }
 
-// Store calls a function that returns nil when the attempt is stored, and returns its error.
+// Store calls store, which must return nil when the attempt is stored, and returns its error.
 func (r *Run) Store(store func() error) error {
 	r.sent, r.stored = r.m.now(), moment{}
 	err := store()
@@ -48,7 +46,7 @@ func (r *Run) Store(store func() error) error {
 }
 
 // Go returns nil if the script may begin to write now. It fails with [ErrNotLeader] if the term of
-// the run has ended, and with [ErrLate] if the attempt was not stored just now.
+// the run has ended, and with [ErrLate] if the attempt was stored too long ago.
 func (r *Run) Go() error {
 	now := r.m.now()
 	r.m.mu.Lock()
@@ -63,8 +61,8 @@ func (r *Run) Go() error {
 	return nil
 }
 
-// End ends the run: its script has stopped writing. If the term of the run has ended, its result is
-// for [Member.Report].
+// End ends the run: its script has stopped writing. If the term of the run has ended, the caller
+// passes the result to [Member.Report].
 func (r *Run) End() {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Role is what a member is to the cluster.
+// Role is the role of a member in the cluster.
 type Role string
 
 // The roles.
@@ -17,21 +17,21 @@ const (
 	Claiming Role = "claiming" // it tries to become the leader
 	Leader   Role = "leader"
 	Leaving  Role = "leaving" // it leads, but begins no more changes
-	Deposed  Role = "deposed" // it follows, and changes of its own term still run or are not reported
+	Deposed  Role = "deposed" // it follows, but changes of its former term still run or are not reported yet
 )
 
 // Status is a snapshot of a member.
 type Status struct {
 	Role       Role
-	Term       uint64        // the highest that was seen; 0: none has begun
+	Term       uint64        // the highest term seen; 0: none has begun
 	Leader     string        // name of the gateway that leads; empty: it is not known
 	Hop        string        // its address for forwarded calls; empty: not known, or this one
-	Leaderless time.Duration // since something was heard of a leader; 0: it is known
+	Leaderless time.Duration // how long no leader has been heard; 0: the leader is known
 	Position   store.Point   // of the last entry that was applied
 	Gateways   []Gateway     // the other gateways, by name
-	Strangers  []string      // that sent messages, but do not belong to the cluster, or have this one's name
+	Strangers  []string      // senders of messages that do not belong to the cluster, or have this gateway's name
 	Open       int           // attempts of earlier terms that this leader has not judged yet
-	Reports    int           // ends of runs that no leader has acknowledged
+	Reports    int           // results of runs that no leader has acknowledged
 	Unlisted   bool          // this gateway was taken off the list of the cluster
 	ClockUnset bool          // the leader cannot tell how long all gateways were down
 	Fault      error         // why the log cannot be used; nil: it can
@@ -41,14 +41,14 @@ type Status struct {
 type Gateway struct {
 	Name  string
 	Alive bool          // something was heard of it in the last seconds
-	Ahead time.Duration // of its wall clock before the own one
-	Beat  Beat          // the last; zero if there was none
+	Ahead time.Duration // how far its wall clock is ahead of this one's
+	Beat  Beat          // the last one; zero if there was none
 }
 
-// Self returns the process that takes part.
+// Self returns this process.
 func (m *Member) Self() journal.Process { return m.o.Self }
 
-// Status returns how the member is.
+// Status returns a snapshot of the member.
 func (m *Member) Status() Status {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -79,8 +79,8 @@ func (m *Member) Status() Status {
 	return s
 }
 
-// known returns which gateway leads, and its address for forwarded calls, as far as that is
-// known. The mutex is held.
+// known returns the name of the gateway that leads, and its address for forwarded calls, as far as
+// they are known. The mutex is held.
 func (m *Member) known(now time.Time) (name, hop string) {
 	switch {
 	case m.own != 0:
@@ -94,8 +94,8 @@ func (m *Member) known(now time.Time) (name, hop string) {
 	return m.leader.Gateway, hop
 }
 
-// learn lets something be heard, and wakes those who wait if another gateway leads then, or at
-// another address, as far as is known. The mutex is held.
+// learn calls hear, and wakes waiters if the leader or its address has changed, as far as is known.
+// The mutex is held.
 func (m *Member) learn(now time.Time, hear func()) {
 	name, hop := m.known(now)
 	hear()
@@ -104,7 +104,7 @@ func (m *Member) learn(now time.Time, hear func()) {
 	}
 }
 
-// role returns what the member is. The mutex is held.
+// role returns the role of the member. The mutex is held.
 func (m *Member) role() Role {
 	switch {
 	case m.own != 0 && m.draining:

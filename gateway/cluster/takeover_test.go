@@ -64,7 +64,7 @@ func TestAnAttemptOfADeadProcess(t *testing.T) {
 	}
 }
 
-func TestAnAttemptIsOneOfTheLeaderOnly(t *testing.T) {
+func TestOnlyTheLeaderHasAttempts(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		a := w.startAll()
 		id, _ := a.running().background("x", time.Hour)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// writerHangs is how old the last acknowledged entry is at most while the others are told
-// that this gateway leads.
+// writerHangs limits the age of the last acknowledged entry. If it is older, this gateway no longer
+// tells the others that it leads.
 const writerHangs = 2 * goAfterSending
 
-// tickUntil looks whether something is due until ctx ends.
+// tickUntil calls tick regularly until ctx ends.
 func (m *Member) tickUntil(ctx context.Context) {
 	ticker := time.NewTicker(ticking)
 	defer ticker.Stop()
@@ -25,7 +25,7 @@ func (m *Member) tickUntil(ctx context.Context) {
 	}
 }
 
-// tick ends the phase if that is due, and sends the messages that are.
+// tick ends the phase if that is due, and sends the messages that are due.
 func (m *Member) tick(ctx context.Context) {
 	now, lanes := m.o.Now(), m.o.Lanes()
 	m.mu.Lock()
@@ -48,7 +48,7 @@ func (m *Member) tick(ctx context.Context) {
 	}
 }
 
-// send tells the others how this gateway is, and the leader how runs have ended.
+// send sends the state of this gateway to the others, and the results of runs to the leader.
 func (m *Member) send(lanes []string) {
 	now, wall, key, writes := m.o.Now(), m.o.Wall(), m.o.KeyVersion(), m.Format()
 	m.mu.Lock()
@@ -91,8 +91,8 @@ func (m *Member) hangs(now time.Time) bool {
 	return now.Sub(m.confirmed()) > writerHangs || m.runHangs(now)
 }
 
-// confirmed returns when the log has last been known to take entries of the own term. The
-// mutex is held.
+// confirmed returns when the log was last known to take entries of this gateway's term. The mutex
+// is held.
 func (m *Member) confirmed() time.Time {
 	if m.sent.After(m.acked) {
 		return m.sent

@@ -221,26 +221,26 @@ func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved in
 		return 0, fmt.Errorf("nothing was moved, because the cluster has such accounts already: rename or remove one of each two:\n%w", err)
 	}
 	for len(tokens)+len(users) > 0 {
-		some := min(len(tokens), mostEdit/2)
-		more := min(len(users), mostEdit/2)
+		tokenCount := min(len(tokens), mostEdit/2)
+		userCount := min(len(users), mostEdit/2)
 		err := Edit(ctx, db, func(d *authn.Document) error {
-			d.Tokens = append(d.Tokens, tokens[:some]...)
-			d.Users = append(d.Users, users[:more]...)
+			d.Tokens = append(d.Tokens, tokens[:tokenCount]...)
+			d.Users = append(d.Users, users[:userCount]...)
 			return nil
 		})
 		if err != nil {
 			return moved, err
 		}
-		moved += some + more
-		tokens, users = tokens[some:], users[more:]
+		moved += tokenCount + userCount
+		tokens, users = tokens[tokenCount:], users[userCount:]
 	}
 	return moved, nil
 }
 
 func equal(a, b *authn.Account) bool {
-	one, err := json.Marshal(a)
-	other, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && string(one) == string(other)
+	left, err := json.Marshal(a)
+	right, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && string(left) == string(right)
 }
 
 // Options configure [Credentials].

@@ -26,8 +26,8 @@ type Digest [digestSize]byte
 func DigestOf(parts ...string) Digest {
 	whole := sha256.New()
 	for _, part := range parts {
-		own := sha256.Sum256([]byte(part))
-		whole.Write(own[:])
+		sum := sha256.Sum256([]byte(part))
+		whole.Write(sum[:])
 	}
 	return Digest(whole.Sum(nil))
 }

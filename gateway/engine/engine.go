@@ -205,8 +205,8 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := []nats.Option{nats.InProcessServer(n.server), nats.Nkey(public, n.admin.Sign)}
-	return nats.Connect("", append(own, options...)...)
+	all := []nats.Option{nats.InProcessServer(n.server), nats.Nkey(public, n.admin.Sign)}
+	return nats.Connect("", append(all, options...)...)
 }
 
 // SetMembers changes which gateways may connect, and where the other nodes are. Gateways and nodes

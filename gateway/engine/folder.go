@@ -52,11 +52,11 @@ func claim(path string, want identity) (*folder, error) {
 		return nil, explain(err)
 	}
 	lock := flock.New(filepath.Join(path, lockFile))
-	held, err := lock.TryLock()
+	locked, err := lock.TryLock()
 	if err != nil {
 		return nil, explain(err)
 	}
-	if !held {
+	if !locked {
 		return nil, fmt.Errorf("engine.store: %s is in use by another process: end it, or give this node a folder of its own", path)
 	}
 	f := &folder{lock: lock}

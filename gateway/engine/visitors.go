@@ -24,9 +24,9 @@ func (v *visitors) watch(c *tls.Config) *tls.Config {
 	v.verify, v.all = c.VerifyConnection, map[net.Conn]tls.ConnectionState{}
 	watched := c.Clone()
 	watched.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		own := c.Clone()
-		own.VerifyConnection = func(s tls.ConnectionState) error { return v.enter(hello.Conn, s) }
-		return own, nil
+		config := c.Clone()
+		config.VerifyConnection = func(s tls.ConnectionState) error { return v.enter(hello.Conn, s) }
+		return config, nil
 	}
 	return watched
 }

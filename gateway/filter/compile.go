@@ -381,25 +381,25 @@ type wordForm struct{ words []word }
 
 func (w wordForm) about() string {
 	texts := make([]string, len(w.words))
-	for i, one := range w.words {
-		texts[i] = `"` + one.text + `"`
+	for i, word := range w.words {
+		texts[i] = `"` + word.text + `"`
 	}
 	return strings.Join(texts, ", ")
 }
 
 func (w wordForm) parse(_ Op, t *token) (value, string) {
-	for _, one := range w.words {
-		if t.kind == tokenText && strings.EqualFold(one.text, t.text) {
-			return value{text: one.text}, ""
+	for _, word := range w.words {
+		if t.kind == tokenText && strings.EqualFold(word.text, t.text) {
+			return value{text: word.text}, ""
 		}
 	}
 	return value{}, "is one of " + w.about()
 }
 
 func (w wordForm) compile(n *node, _ moment) (*clause, []string) {
-	for _, one := range w.words {
-		if one.text == n.value.text && one.bit != "" {
-			return unless(n.op == Equal, compare(groupType, bitRule, one.bit)), nil
+	for _, word := range w.words {
+		if word.text == n.value.text && word.bit != "" {
+			return unless(n.op == Equal, compare(groupType, bitRule, word.bit)), nil
 		}
 	}
 	return unless(n.op != Equal, compare(groupType, bitRule, w.words[0].bit)), nil

@@ -131,9 +131,9 @@ func further(table []*attributes.Attribute) []field {
 
 // With returns the class with the fields of more attributes.
 func (c *Class) With(table []*attributes.Attribute) *Class {
-	more := *c
-	more.fields = slices.Concat(c.fields, further(table))
-	return &more
+	extended := *c
+	extended.fields = slices.Concat(c.fields, further(table))
+	return &extended
 }
 
 var (

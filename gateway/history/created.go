@@ -33,9 +33,9 @@ func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	if now == nil {
 		return
 	}
-	var made ops.Image
-	_ = json.Unmarshal(was.Made, &made) // stays empty if the state is not known
-	known := len(made.Attributes)+len(made.Records) > 0
+	var created ops.Image
+	_ = json.Unmarshal(was.Made, &created) // stays empty if the state is not known
+	known := len(created.Attributes)+len(created.Records) > 0
 	image := ops.ImageOf(now)
 	if !known {
 		for _, c := range change.Announced(was) {
@@ -45,24 +45,24 @@ func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(image.Attributes)) {
-		if value, is := made.Attributes[name]; is {
+		if value, is := created.Attributes[name]; is {
 			u.compareMade(was, name, value, image.Attributes[name])
 		}
 	}
-	u.compareLinks(groupsField, made.MemberOf, image.MemberOf, known)
-	u.compareLinks(membersField, made.Members, image.Members, true)
-	u.compareRecords(was, made.Records, image.Records)
+	u.compareLinks(groupsField, created.MemberOf, image.MemberOf, known)
+	u.compareLinks(membersField, created.Members, image.Members, true)
+	u.compareRecords(was, created.Records, image.Records)
 }
 
 // compareMade compares a value of what was created.
-func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
-	if sameValue(name, made, found) || name == "scope" && made == strings.ReplaceAll(found, "_", "") {
+func (u *asRecorded) compareMade(was *ps.Intended, name, created, found string) {
+	if sameValue(name, created, found) || name == "scope" && created == strings.ReplaceAll(found, "_", "") {
 		return
 	}
 	if name == change.PasswordStamp {
 		u.differs(passwordField, "was set since", nil, nil)
 	}
-	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: made}) {
+	for _, field := range u.from.Changes(was, ps.IntendedChange{Name: name, Before: found, After: created}) {
 		if field.Kind != schema.SetsSecret {
 			u.changed(field.Field, field.After, field.Before)
 		}
@@ -70,40 +70,40 @@ func (u *asRecorded) compareMade(was *ps.Intended, name, made, found string) {
 }
 
 // compareLinks compares the groups that an object is in, or its members.
-func (u *asRecorded) compareLinks(field string, made, found []ops.ImageMember, known bool) {
+func (u *asRecorded) compareLinks(field string, created, found []ops.ImageMember, known bool) {
 	if !known {
 		return
 	}
-	has := func(list []ops.ImageMember, one ops.ImageMember) bool {
+	has := func(list []ops.ImageMember, member ops.ImageMember) bool {
 		return slices.ContainsFunc(list, func(other ops.ImageMember) bool {
-			return strings.EqualFold(other.GUID, one.GUID)
+			return strings.EqualFold(other.GUID, member.GUID)
 		})
 	}
 	const most = 10
-	more := 0
-	for _, one := range found {
-		if has(made, one) {
+	added := 0
+	for _, member := range found {
+		if has(created, member) {
 			continue
 		}
-		if more++; more <= most {
-			u.differs(field, fmt.Sprintf("did not have '%s'", one.DN), nil, schema.JSON(one.DN))
+		if added++; added <= most {
+			u.differs(field, fmt.Sprintf("did not have '%s'", member.DN), nil, schema.JSON(member.DN))
 		}
 	}
-	if more > most {
-		u.differs(field, fmt.Sprintf("did not have %d more", more-most), nil, nil)
+	if added > most {
+		u.differs(field, fmt.Sprintf("did not have %d more", added-most), nil, nil)
 	}
-	for _, one := range made {
-		if !has(found, one) {
-			u.differs(field, fmt.Sprintf("had '%s'", one.DN), schema.JSON(one.DN), nil)
+	for _, member := range created {
+		if !has(found, member) {
+			u.differs(field, fmt.Sprintf("had '%s'", member.DN), schema.JSON(member.DN), nil)
 		}
 	}
 }
 
 // compareRecords compares DNS records. Those of a zone itself change with its servers.
-func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRecord) {
+func (u *asRecorded) compareRecords(was *ps.Intended, created, found []ops.ImageRecord) {
 	isZone := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence
 	for _, record := range found {
-		at := slices.IndexFunc(made, func(other ops.ImageRecord) bool {
+		at := slices.IndexFunc(created, func(other ops.ImageRecord) bool {
 			sameSet := strings.EqualFold(other.FQDN, record.FQDN) && other.Type == record.Type
 			return sameSet && other.Data == record.Data
 		})
@@ -112,10 +112,10 @@ func (u *asRecorded) compareRecords(was *ps.Intended, made, found []ops.ImageRec
 			there := fmt.Sprintf("were none: there is %s %s %s", record.Name, record.Type, record.Data)
 			u.differs(recordsField, there, nil, nil)
 		case at < 0:
-		case made[at].TTL != record.TTL:
-			u.changed(lifeField, schema.JSON(made[at].TTL), schema.JSON(record.TTL))
-		case made[at].Timestamp != record.Timestamp:
-			u.changed("timestamp", schema.JSON(made[at].Timestamp), schema.JSON(record.Timestamp))
+		case created[at].TTL != record.TTL:
+			u.changed(lifeField, schema.JSON(created[at].TTL), schema.JSON(record.TTL))
+		case created[at].Timestamp != record.Timestamp:
+			u.changed("timestamp", schema.JSON(created[at].Timestamp), schema.JSON(record.Timestamp))
 		}
 	}
 }
@@ -181,10 +181,10 @@ func (u *asRecorded) compareElsewhere() {
 		return
 	}
 	object := &u.record.Intent.Objects[0]
-	var made ops.Image
-	_ = json.Unmarshal(object.Made, &made) // stays empty if the state is not known
+	var created ops.Image
+	_ = json.Unmarshal(object.Made, &created) // stays empty if the state is not known
 	for _, name := range []string{"name", change.Parent} {
-		if value, is := made.Attributes[name]; is {
+		if value, is := created.Attributes[name]; is {
 			if now, known := states[0].Value(name); known {
 				u.compareMade(object, name, value, now)
 			}

@@ -114,8 +114,8 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 			return p, nil
 		}
 	}
-	made, _ := changes.Time(id)
-	if life := s.History.Life(); a.Op.Effect.Writes() && s.History.Store().Now().Sub(made) > life {
+	began, _ := changes.Time(id)
+	if life := s.History.Life(); a.Op.Effect.Writes() && s.History.Store().Now().Sub(began) > life {
 		return nil, problem.New(schema.NotUndoable, "The change '%s' is no longer kept: changes are kept for %s.",
 			id, life)
 	}

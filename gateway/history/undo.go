@@ -112,15 +112,15 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 func (u *undoing) takeBefore(ctx context.Context, first string) (before []*changes.Record, err error) {
 	var others []changes.Undoing
 	for _, by := range u.p.UndoneBy {
-		made, err := u.History.Get(ctx, by.ID)
+		record, err := u.History.Get(ctx, by.ID)
 		if err != nil && !errors.Is(err, changes.ErrAbsent) {
 			return nil, problem.HistoryUnavailable(err)
 		}
-		if err != nil || made.ID != first && made.Batch != first {
+		if err != nil || record.ID != first && record.Batch != first {
 			others = append(others, by)
 			continue
 		}
-		before = append(before, made)
+		before = append(before, record)
 	}
 	u.p.UndoneBy = others
 	return before, nil
@@ -128,9 +128,9 @@ func (u *undoing) takeBefore(ctx context.Context, first string) (before []*chang
 
 // madeBefore returns the change that one of the calls has made before; nil if it has not.
 func madeBefore(before []*changes.Record, i, n int) *changes.Record {
-	for _, made := range before {
-		if n == 1 || strings.HasSuffix(made.RequestID, nthCall(i)) {
-			return made
+	for _, record := range before {
+		if n == 1 || strings.HasSuffix(record.RequestID, nthCall(i)) {
+			return record
 		}
 	}
 	return nil
@@ -260,8 +260,8 @@ func (u *undoing) all(
 ) (call.Answer, error) {
 	var all tally
 	for i := range calls {
-		if made := madeBefore(before, i, len(calls)); made != nil {
-			all.before(made, u.shown(ctx, made))
+		if record := madeBefore(before, i, len(calls)); record != nil {
+			all.before(record, u.shown(ctx, record))
 			continue
 		}
 		id := u.a.ID
@@ -293,10 +293,10 @@ func (u *undoing) all(
 }
 
 // before adds a change that an earlier call with the key has made.
-func (t *tally) before(made *changes.Record, shown []any) {
-	t.records, t.server = append(t.records, shown...), cmp.Or(made.Server, t.server)
-	if made.Outcome == ps.OutcomePartial {
-		failed := problem.New(schema.Partial, "The change '%s' was made in part.", made.ID)
+func (t *tally) before(record *changes.Record, shown []any) {
+	t.records, t.server = append(t.records, shown...), cmp.Or(record.Server, t.server)
+	if record.Outcome == ps.OutcomePartial {
+		failed := problem.New(schema.Partial, "The change '%s' was made in part.", record.ID)
 		t.first = cmp.Or(t.first, error(failed))
 		t.details = append(t.details, problem.Detail{Field: "", Message: problem.Of(t.first).Message})
 	}

@@ -17,27 +17,27 @@ import (
 	"adgateway/ps"
 )
 
-// Claim is a key that a call has, until it is released. Nil: the call has none. It is a
-// [write.Participant]. One goroutine at a time uses it.
+// Claim is a key that a call holds until it is released. Nil: the call has none. It is a
+// [write.Participant]. Only one goroutine uses it at a time.
 type Claim struct {
 	keys    *Keys
 	key     Key
-	entered string // what the key is called while it is taken
-	name    string // of the key in the store
+	entered string // name of the key while it is taken
+	name    string // name of the key in the store
 	call    kept   // as the store has it
-	present bool   // the store has it
+	present bool   // the store has the key
 	unsure  bool   // an earlier call with the key was cut off after its announcement
-	open    bool   // the outcome of a change of the call, or of an earlier one, is not known yet
+	open    bool   // the outcome of the change, or of an earlier call's, is not known yet
 	again   bool   // the call was cut off before it changed anything, and is made again
 	lost    bool   // another gateway has taken the call over
 
-	next kept // what Begin has put
+	next kept // put by Begin
 
-	size    int64 // bytes of what was put last
-	counted int64 // bytes that count as the caller's
+	size    int64 // bytes of the last put
+	counted int64 // bytes that count for the caller
 }
 
-// Name returns what identifies the key in the store; empty: the call has none.
+// Name identifies the key in the store; empty: the call has none.
 func (c *Claim) Name() string {
 	if c == nil {
 		return ""
@@ -48,7 +48,7 @@ func (c *Claim) Name() string {
 // Release ends the claim. Afterwards another call can take the key.
 func (c *Claim) Release() { c.keys.leave(c.entered) }
 
-// Progress returns how far the call has come, or an earlier one with the key.
+// Progress returns the progress of the call, or of an earlier one with the key.
 func (c *Claim) Progress() Progress {
 	if c == nil {
 		return Progress{}
@@ -57,18 +57,18 @@ func (c *Claim) Progress() Progress {
 }
 
 // Unsure reports whether an earlier call with the key was cut off after its announcement. The
-// outcome of its change must be found out first.
+// outcome of its change must be determined first.
 func (c *Claim) Unsure() bool { return c != nil && c.unsure }
 
-// Again reports whether the call is to be made again: a call of a job's item that was cut off
-// before it changed anything.
+// Again reports whether the call should be made again: an item's call that was cut off before it
+// changed anything.
 func (c *Claim) Again() bool { return c != nil && c.again }
 
 // LeaveOpen notes that the outcome of a change of the call, or of an earlier one, is not known yet.
-// No answer is kept.
+// No answer is stored.
 func (c *Claim) LeaveOpen() { c.open = true }
 
-// Answer returns the answer of an earlier call, which another gateway has kept since the key was
+// Answer returns the answer of an earlier call that another gateway has stored since the key was
 // taken; nil: there is none.
 func (c *Claim) Answer() *Answer {
 	if c.call.Status == 0 {
@@ -77,7 +77,7 @@ func (c *Claim) Answer() *Answer {
 	return c.call.answer()
 }
 
-// Judge notes how the change of an earlier call has ended.
+// Judge notes the outcome of an earlier call's change.
 func (c *Claim) Judge(v write.Verdict) { c.call.Verdict = &v }
 
 // Anew notes that an earlier call has changed nothing, and that this one runs.
@@ -96,7 +96,7 @@ func (c *Claim) Refresh(ctx context.Context) error {
 	return err
 }
 
-// owns reports, in an update, whether the store has the key as this call has read or put it.
+// owns reports, in an update, whether the store has the key as this call read or put it.
 func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	now, err := store.Load[kept](tx, kind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
@@ -105,7 +105,7 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	return c.present && now.Token == c.call.Token && now.Status == 0, err
 }
 
-// put keeps a call under the key, as a part of an update.
+// put stores a call under the key, as part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
 	err := store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
 	if err != nil {
@@ -125,11 +125,11 @@ func later(a, b time.Time) time.Time {
 
 // keep notes that the store has a call under the key.
 func (c *Claim) keep(now kept) {
-	more := 0
+	added := 0
 	if !c.present {
-		more = 1
+		added = 1
 	}
-	c.keys.count.add(c.key.byID, more, c.size-c.counted)
+	c.keys.count.add(c.key.byID, added, c.size-c.counted)
 	c.counted = c.size
 	c.call, c.present = now, true
 }
@@ -142,14 +142,14 @@ func (c *Claim) forget() {
 	}
 }
 
-// Begin implements [write.Participant]. It keeps what the script is about to change, and the
-// identity of the change in the history. It refuses a call that another gateway has taken over.
+// Begin implements [write.Participant]. It stores the intent of the script, and the identity of the
+// change in the history. It refuses a call that another gateway has taken over.
 func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
-	own, err := c.owns(tx)
+	owns, err := c.owns(tx)
 	if err != nil {
 		return err
 	}
-	if c.lost = !own; c.lost {
+	if c.lost = !owns; c.lost {
 		return write.TakenOver()
 	}
 	c.next = c.call
@@ -164,34 +164,34 @@ func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
 // Begun implements [write.Participant].
 func (c *Claim) Begun() { c.keep(c.next) }
 
-// Ended is how a call with a key has ended.
+// Ended is the end of a call with a key.
 type Ended struct {
 	Outcome   ps.Outcome     // of the whole call
 	Failure   *problem.Error // nil: a success
 	DryRun    bool
 	Overtaken bool // it failed because other changes of the object went first
 
-	// The answer, as it is sent.
+	// The answer as sent.
 	Status int
 	Body   []byte
-	Tag    string         // of its record; empty: none
-	Change string         // that it names; empty: none
-	Secret *ops.Generated // that it shows; nil: none
+	Tag    string         // tag of its record; empty: none
+	Change string         // change that it names; empty: none
+	Secret *ops.Generated // secret that it shows; nil: none
 }
 
-// End is what is put in an update at the end of a call with a key.
+// End is the part of an update at the end of a call with a key.
 type End struct {
 	of   *Claim
-	next *kept // nil: the key is no longer kept
+	next *kept // nil: the key is removed
 }
 
-// End returns what is kept of the call: its answer, or that it may be tried again. Nil: the key stays
-// as it is, and a repetition finds the outcome of the change.
+// End returns what to store for the call: its answer, or that it may be tried again. Nil: the key
+// does not change, and a repetition finds the outcome of the change.
 func (c *Claim) End(e Ended) *End {
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil
 	}
-	// An unknown outcome is the verdict if it stays so.
+	// An outcome that stays unknown is the verdict.
 	open := c.open || e.Outcome == ps.OutcomeUnknown && e.Failure.Code != schema.OutcomeUnknown
 	untouched := !open && e.Outcome == ps.OutcomeNone && e.Failure != nil
 	next := c.call
@@ -204,7 +204,7 @@ func (c *Claim) End(e Ended) *End {
 		}
 	case e.DryRun, untouched: // it may be tried again
 		return &End{of: c}
-	case open: // the next call finds it out
+	case open: // the next call determines the outcome
 		return nil
 	case asksAgain(e.Status):
 		next.Verdict, next.Token = &write.Verdict{Outcome: e.Outcome}, ""
@@ -218,11 +218,11 @@ func (c *Claim) End(e Ended) *End {
 	return &End{of: c, next: &next}
 }
 
-// asksAgain reports whether an answer with a status asks to come again, so that it is not kept.
+// asksAgain reports whether an answer with a status asks to come again, so it is not stored.
 func asksAgain(status int) bool { return status >= http.StatusInternalServerError }
 
 // counts reports whether a call changed nothing, belongs to an item that was cut off, and is made
-// again: a full host, a lost connection or an election of the engine passes.
+// again. A full host, a lost connection or an election pass.
 func (c *Claim) counts(e Ended) bool {
 	return c.key.ofItem() && e.Failure.Code == schema.Timeout && !e.Overtaken && c.call.Attempts < mostAttempts
 }
@@ -246,12 +246,12 @@ func (k *kept) answered(e Ended) {
 	}
 }
 
-// Put puts it, unless another call has the key by now.
+// Put stores the end, unless another call has taken the key.
 func (e *End) Put(tx *store.Tx) error {
 	c := e.of
-	own, err := c.owns(tx)
+	owns, err := c.owns(tx)
 	switch {
-	case err != nil || !own:
+	case err != nil || !owns:
 		return err
 	case e.next != nil:
 		return c.put(tx, *e.next)
@@ -261,7 +261,7 @@ func (e *End) Put(tx *store.Tx) error {
 	return nil
 }
 
-// Stored notes that what Put has put is stored.
+// Stored notes that the update of Put is stored.
 func (e *End) Stored() {
 	if e.next == nil {
 		e.of.forget()
@@ -270,8 +270,8 @@ func (e *End) Stored() {
 	e.of.keep(*e.next)
 }
 
-// Record returns a record of the change that an earlier call of an operation has begun, by a caller
-// and with parameters, if the history has none.
+// Record returns a record for the change of an earlier call, with its caller and parameters, if the
+// history has none.
 func (c *Claim) Record(operation string, caller identity.Who, parameters map[string]string) *changes.Record {
 	return &changes.Record{
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: operation,

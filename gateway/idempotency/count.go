@@ -14,14 +14,14 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Limits bound what is kept of calls with keys.
+// Limits bound the size of stored calls.
 type Limits struct {
 	Bytes int64        // of all of them, of which one caller gets a share; 0: no limit
 	Room  *bounds.Room // what is left on the disk; nil: no limit
 }
 
-// recountEvery is how often the keys of a caller at the limit are counted again: each count reads
-// them all.
+// recountEvery is how often the keys of a caller at the limit are counted again. Each count reads
+// all of them.
 const recountEvery = time.Second
 
 // keyCount counts the keys that callers have.
@@ -32,16 +32,16 @@ type keyCount struct {
 	refused atomic.Int64
 
 	mu   sync.Mutex
-	kept map[string]*keptKeys // by caller, of those that used one since the start
+	kept map[string]*keptKeys // by caller, for callers that used a key since the start
 }
 
 // keptKeys is what is known of the keys of one caller.
 type keptKeys struct {
 	known     bool      // they were counted
-	number    int       // at most: those that expired since are still counted
-	bytes     int64     // at most, in the same way
+	number    int       // upper bound: keys that expired since are included
+	bytes     int64     // upper bound, like number
 	countedAt time.Time // when the last count began
-	oldest    time.Time // when the first of them expires, by the last count
+	oldest    time.Time // when the oldest key expires, by the last count
 }
 
 func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
@@ -51,18 +51,17 @@ func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
 	return &keyCount{store: db, now: db.Now, limits: limits, kept: map[string]*keptKeys{}}
 }
 
-// add counts keys that were kept for a caller, or -1 for one that was given up, and the bytes by
-// which what is kept has grown.
-func (k *keyCount) add(caller string, more int, bytes int64) {
+// add counts keys stored for a caller, or -1 for a removed one, and the growth in bytes.
+func (k *keyCount) add(caller string, keys int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if of := k.kept[caller]; of != nil {
-		of.number += more
+		of.number += keys
 		of.bytes += bytes
 	}
 }
 
-// forget forgets how many keys callers have, as another gateway may have kept some.
+// forget forgets the numbers of keys, because another gateway may have stored some.
 func (k *keyCount) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -71,14 +70,13 @@ func (k *keyCount) forget() {
 
 // tooMany refuses a new key.
 type tooMany struct {
-	wait time.Duration // until the oldest key ends
-	full *bounds.Full  // nil: they are too many, not too large
+	wait time.Duration // until the oldest key expires
+	full *bounds.Full  // nil: they are too many, but not too large
 }
 
-// full returns why the caller of a key may not have another one now; nil: it may. Names of its keys
-// begin with key.byID, and those that it owns with key.byName. The keys are counted in the store when
-// their number is not known, and again when the limit is reached, as keys expire, but at most once a
-// second.
+// full returns why the caller of a key may not have another one now; nil: it may. The names of its
+// keys begin with key.byID or key.byName. They are counted in the store if their number is not
+// known, and again, at most once a second, when the limit is reached, because keys expire.
 func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 	now, caller := k.now(), key.byID
 	if refusal, decided := k.decide(caller, now); decided {
@@ -93,28 +91,28 @@ func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 		}
 		return true
 	}
-	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // sealed values will do
+	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // the values need not be opened
 		return nil, err
 	}
 	err := k.store.Range(ctx, kind, key.byName, func(e store.Entry) bool {
 		var of kept
 		return store.Decode(k.store, e.Value, &of) != nil || !key.mayOwn(of) || add(e)
 	})
-	if err != nil && !errors.Is(err, store.ErrUnreadable) { // nobody gets the answer of such a key
+	if err != nil && !errors.Is(err, store.ErrUnreadable) { // an unreadable key answers nobody
 		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of := k.kept[caller]
-	if of == nil { // forgotten meanwhile
+	if of == nil { // it was forgotten meanwhile
 		of = &keptKeys{countedAt: now}
 	}
 	of.known, of.number, of.bytes, of.oldest = true, number, bytes, oldest
 	return k.refusal(of, now), nil
 }
 
-// decide answers without the store. If it cannot, the caller counts: other calls at the
-// limit are answered by the count before until it has.
+// decide answers without the store. If it cannot, the caller of decide counts the keys. Until then
+// other calls at the limit are answered by the last count.
 func (k *keyCount) decide(caller string, now time.Time) (refusal *tooMany, decided bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -144,12 +142,12 @@ func (k *keyCount) refusal(of *keptKeys, now time.Time) *tooMany {
 	return refused
 }
 
-// sizes returns which bound in bytes is reached; nil: none. In all, the keys count of the callers
-// that used one since the start. k.mu is held.
+// sizes returns the bound in bytes that is reached; nil: none. The sum includes callers that used a
+// key since the start. k.mu is held.
 func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
-	own, short := k.limits.Room.Share(k.limits.Bytes)
-	if of.bytes >= own {
-		return &bounds.Full{Row: bounds.KeyBytes, Own: true, Used: of.bytes, Most: own, Room: short}
+	share, short := k.limits.Room.Share(k.limits.Bytes)
+	if of.bytes >= share {
+		return &bounds.Full{Row: bounds.KeyBytes, Own: true, Used: of.bytes, Most: share, Room: short}
 	}
 	var all int64
 	for other := range maps.Values(k.kept) {
@@ -161,7 +159,7 @@ func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
 	return nil
 }
 
-// most returns the number of keys of the caller that has most.
+// most returns the largest number of keys of one caller.
 func (k *keyCount) most() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -30,8 +30,8 @@ var portal = &identity.Principal{ID: "7", Kind: identity.KindToken, Name: "porta
 
 func (p process) update(f func(tx *store.Tx) error) error { return p.store.Update(p.t.Context(), f) }
 
-// TestTheCallOfAnItemIsCutOffOnlySoOften: its attempts are counted before it runs.
-func TestTheCallOfAnItemIsCutOffOnlySoOften(t *testing.T) {
+// TestCutOffCallsOfAnItemAreLimited: each attempt is counted before it runs.
+func TestCutOffCallsOfAnItemAreLimited(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	expires := time.Now().Add(time.Hour)
 	for range mostAttempts + 1 {

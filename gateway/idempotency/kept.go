@@ -7,19 +7,19 @@ import (
 	"adgateway/ps"
 )
 
-// An Answer is the answer that was kept of an earlier call with a key.
+// An Answer is the stored answer to an earlier call with a key.
 type Answer struct {
 	RequestID string // of that call
 	Status    int
 	Body      []byte
-	Within    string       // identifies the limits of the caller that was answered; empty: they are not known
-	Warnings  []ps.Warning // about what is not kept of it, see [WithWarning]
+	Within    string       // identifies the limits of the caller that got the answer; empty: not known
+	Warnings  []ps.Warning // about parts that are not stored, see [WithWarning]
 	Tag       string       // of its record; empty: none
 	Change    string       // that it names; empty: none
 	Server    string       // that was used; empty: none
 }
 
-// keptEnvelope is an envelope of which the members are as they were sent.
+// keptEnvelope is an envelope with its members as sent.
 type keptEnvelope struct {
 	Output   json.RawMessage `json:"output"`
 	Result   json.RawMessage `json:"result"`

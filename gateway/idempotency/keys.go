@@ -1,8 +1,8 @@
-// Package idempotency keeps the keys of calls. A change with an Idempotency-Key runs at most once
-// within the time that keys are kept, even if the gateway is killed in between: the key is on the
-// disk before the run, the intent of the script before it may begin, and the answer before it is
-// sent. A call that repeats a key gets the answer of the first one. If that call was cut off, the
-// outcome of its change is found out first.
+// Package idempotency stores the keys of calls. A change with an Idempotency-Key runs at most once
+// while its key is stored, even if the gateway is killed: the key is on the disk before the run,
+// the intent of the script before it may begin, and the answer before it is sent. A call that
+// repeats a key gets the answer of the first one. If that call was cut off, the outcome of its
+// change is determined first.
 //
 // [Keys.Take] gives a call its key, a [Claim], or the answer of an earlier call. The claim takes
 // part in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
@@ -36,35 +36,35 @@ import (
 // kind is the kind of keys in the store.
 const kind store.Kind = "key"
 
-// kept is what is kept of a call with a key.
+// kept is the stored state of a call with a key.
 type kept struct {
 	store.Formatted
 	Progress
-	Account     string `json:"account,omitempty"`  // of the caller; empty: not known, or that of an item
+	Account     string `json:"account,omitempty"`  // account of the caller; empty: not known, or an item's key
 	Fingerprint []byte `json:"fingerprint"`        // of the operation and its arguments
-	Attempts    int    `json:"attempts,omitempty"` // that were cut off
-	Tag         string `json:"tag,omitempty"`      // of the record in the answer
-	Token       string `json:"token,omitempty"`    // of the decision that allowed its change
+	Attempts    int    `json:"attempts,omitempty"` // attempts that were cut off
+	Tag         string `json:"tag,omitempty"`      // tag of the record in the answer
+	Token       string `json:"token,omitempty"`    // token of the decision that allowed its change
 
-	Status int             `json:"status,omitempty"` // of the answer; 0: there is none
+	Status int             `json:"status,omitempty"` // status of the answer; 0: there is none
 	Body   json.RawMessage `json:"body,omitempty"`
-	Secret string          `json:"secret,omitempty"` // member of the record that is not kept
-	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to keep its records
-	// Within identifies the limits of the caller that was answered. It is empty for the key of a
-	// job's item and for an answer that an earlier version has kept.
+	Secret string          `json:"secret,omitempty"` // member of the record that is not stored
+	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to store its records
+	// Within identifies the limits of the caller that got the answer. It is empty for the key of a
+	// job's item, and for an answer of an earlier version.
 	Within string `json:"within,omitempty"`
 }
 
-// Progress is how far the call of a key has come.
+// Progress is the progress of a key's call.
 type Progress struct {
 	RequestID string         `json:"requestId"`
 	StartedAt time.Time      `json:"startedAt"`
 	Intent    *ps.Intent     `json:"intent,omitempty"` // nil: nothing has been changed yet
 	Server    string         `json:"server,omitempty"`
-	Change    string         `json:"change,omitempty"`  // that the call made, or is about to make
-	Verdict   *write.Verdict `json:"verdict,omitempty"` // about the change that was cut off; nil: none yet
+	Change    string         `json:"change,omitempty"`  // the change that the call made, or is about to make
+	Verdict   *write.Verdict `json:"verdict,omitempty"` // verdict about a cut-off change; nil: none yet
 
-	// Batch is the first of the changes that the call made before that one; empty: there was none.
+	// Batch is the first of the earlier changes of the call; empty: there was none.
 	Batch string `json:"batch,omitempty"`
 }
 
@@ -80,7 +80,7 @@ type Keys struct {
 	active map[string]bool // keys of calls that are running
 }
 
-// New returns the keys in a store, which are kept for some time. history has the changes of their
+// New returns the keys in a store, which are stored for life. history has the changes of their
 // calls; nil: there is none.
 func New(db *store.Sealed, life time.Duration, history *changes.History, limits Limits) *Keys {
 	return &Keys{
@@ -91,15 +91,15 @@ func New(db *store.Sealed, life time.Duration, history *changes.History, limits 
 // Key names a call.
 type Key struct {
 	account string // of the caller; empty for the key of a job's item
-	// Prefixes of the names of its caller's keys: by its id, and by its name. Those by the name are
-	// what all versions find. They are the same of an item.
+	// Prefixes of the names of its caller's keys: by its id, and by its name. All versions find
+	// those by name. For an item both are equal.
 	byID, byName string
 	rest         string
 	within       string    // identifies the limits of the caller; empty for the key of a job's item
-	expires      time.Time // of the key of an item; zero: as long as all keys are kept
+	expires      time.Time // when the key of an item expires; zero: like all keys
 }
 
-// Of returns the key that a caller has given to a call of an operation.
+// Of returns the key that a caller has sent with a call of an operation.
 func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 	id := caller.Identity()
 	return Key{
@@ -108,8 +108,8 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 	}
 }
 
-// OfItem returns the key of an item of a job, from the key that the job gives it, and until when it is
-// kept. Keys of items are kept with the job, and do not count among the caller's.
+// OfItem returns the key of an item of a job. It is stored until expires, together with the job,
+// and does not count among the caller's.
 func (k *Keys) OfItem(given string, expires time.Time) Key {
 	prefix := k.prefix("job")
 	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
@@ -118,13 +118,13 @@ func (k *Keys) OfItem(given string, expires time.Time) Key {
 // forgottenAtOnce is how many keys one update removes.
 const forgottenAtOnce = 100
 
-// ForgetItems removes what is kept of the calls of items of jobs, from the keys that the jobs gave
-// them. None of them may be running.
+// ForgetItems removes the stored calls of items, by the keys that the jobs gave them. None of them
+// may be running.
 func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	for part := range slices.Chunk(given, forgottenAtOnce) {
 		err := k.store.Update(ctx, func(tx *store.Tx) error {
-			for _, one := range part {
-				key := k.OfItem(one, time.Time{})
+			for _, item := range part {
+				key := k.OfItem(item, time.Time{})
 				name := key.byID + key.rest
 				if _, err := tx.Get(kind, name); err == nil || !errors.Is(err, store.ErrAbsent) {
 					tx.Delete(kind, name)
@@ -139,8 +139,8 @@ func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	return nil
 }
 
-// find returns what is kept under the key, and the name that it is kept under, or is to be. It is
-// kept by the name of its caller, unless another credential of that name has such a key.
+// find returns what is stored under the key, and the name that it is or will be stored under. That
+// is by the name of its caller, unless another credential of that name has such a key.
 func (k Key) find(load func(name string) (kept, error)) (name string, found kept, err error) {
 	name = k.byID + k.rest
 	if found, err = load(name); k.byID == k.byName || !errors.Is(err, store.ErrAbsent) {
@@ -153,11 +153,11 @@ func (k Key) find(load func(name string) (kept, error)) (name string, found kept
 	return k.byName + k.rest, found, err
 }
 
-// mayOwn reports whether a key that is kept by the name of the caller is the caller's. An earlier
-// version has kept the name only.
+// mayOwn reports whether a key found by the name of the caller belongs to the caller. An earlier
+// version stored only the name.
 func (k Key) mayOwn(found kept) bool { return found.Account == "" || found.Account == k.account }
 
-// prefix returns the prefix of the names of some keys.
+// prefix returns a prefix of the names of keys.
 func (k *Keys) prefix(parts ...string) string { return k.sum(parts...)[:32] + "/" }
 
 // sum returns the digest of some texts.
@@ -169,17 +169,17 @@ func (k *Keys) sum(parts ...string) string {
 	return hex.EncodeToString(k.store.Sum(raw...))
 }
 
-// Fingerprint returns what identifies a call: its operation, its arguments, what it demands of the
-// state of its object, and its document.
+// Fingerprint identifies a call: its operation, its arguments, its conditions and its document.
 func (k *Keys) Fingerprint(operation, arguments, guard string, document []byte) []byte {
 	return k.store.Sum([]byte("call"), []byte(operation), []byte(arguments), []byte(guard), document)
 }
 
-// ErrRunning is in the chain of the refusal of a call whose key another one has.
+// ErrRunning is in the chain of a refusal if another call holds the key.
 var ErrRunning = errors.New("a call with the key is running")
 
 // Take takes a key for a call with a request id and a fingerprint. If an earlier call with the key
-// was answered, there is its answer, and no claim. [Claim.Release] must follow, if there is a claim.
+// was answered, it returns that answer and no claim. If there is a claim, the caller must call
+// [Claim.Release].
 func (k *Keys) Take(
 	ctx context.Context, key Key, requestID string, fingerprint []byte,
 ) (c *Claim, earlier *Answer, err error) {
@@ -201,11 +201,11 @@ func (k *Keys) Take(
 	return nil, earlier, err
 }
 
-// mostAttempts is how often the call of an item may be cut off, by the end of its gateway or in its
-// session, and be made again.
+// mostAttempts is how often the call of an item may be cut off, by the end of its gateway or
+// session, and still be made again.
 const mostAttempts = 3
 
-// decide keeps the key for a call, or returns what is kept, in one update.
+// decide stores the key for a call, or returns what is stored, in one update.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
@@ -233,7 +233,7 @@ func (k *Keys) decide(
 				return err
 			}
 			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
-				break // the outcome is looked up, which is no other attempt
+				break // looking up the outcome is not another attempt
 			}
 			fresh.Attempts = now.Attempts + 1
 			if fresh.Attempts > mostAttempts && c.key.ofItem() {
@@ -258,7 +258,7 @@ func (k *Keys) decide(
 // ofItem reports whether the key belongs to an item of a job.
 func (k Key) ofItem() bool { return !k.expires.IsZero() }
 
-// mayHave refuses a new key of a caller that has too many.
+// mayHave refuses a new key if its caller has too many.
 func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if key.ofItem() {
 		return nil
@@ -281,7 +281,7 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	return failed
 }
 
-// get returns what is kept under a name.
+// get returns what is stored under a name.
 func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
 	found, err := k.store.Get(ctx, kind, name)
 	if err == nil {
@@ -290,8 +290,8 @@ func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
 	return now, err
 }
 
-// reopen replaces an answer that an earlier version has kept although it asks to come again by what
-// it says of the change.
+// reopen removes an answer that asks to come again, which an earlier version stored. The key then
+// has the outcome that the answer states.
 func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 	if !asksAgain(of.Status) {
 		return nil
@@ -322,7 +322,7 @@ func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 	return err
 }
 
-// answer returns the answer of an earlier call.
+// answer returns the stored answer.
 func (k *kept) answer() *Answer {
 	answer := Answer{
 		RequestID: k.RequestID, Server: k.Server, Tag: k.Tag, Change: k.Change,
@@ -348,15 +348,15 @@ func SecretNotReplayed(member string) ps.Warning {
 	}
 }
 
-// End implements [write.Kind]. It notes in the key of a change how the change has ended. If nothing
-// was changed, a repetition of the call runs again.
+// End implements [write.Kind]. It stores the outcome of a change in its key. If nothing was
+// changed, a repetition of the call runs again.
 func (*Keys) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if c.Key == "" || e.Answered {
 		return nil
 	}
 	found, err := tx.Get(kind, c.Key)
 	if errors.Is(err, store.ErrAbsent) {
-		return nil // it is no longer kept
+		return nil // the key has expired
 	}
 	if err != nil {
 		return err
@@ -372,14 +372,14 @@ func (*Keys) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return store.Save(tx, kind, c.Key, of, found.Expires)
 }
 
-// Forget forgets how many keys callers have, as another gateway may have kept some.
+// Forget forgets the numbers of keys, because another gateway may have stored some.
 func (k *Keys) Forget() { k.count.forget() }
 
-// Most returns the number of keys of the caller that has most, of those that used one since the
-// start. Those that expired since they were counted are among them.
+// Most returns the largest number of keys of one caller that used one since the start. It includes
+// keys that expired since they were counted.
 func (k *Keys) Most() int { return k.count.most() }
 
-// Refused returns how many calls were refused because their credential has as many keys as it may.
+// Refused returns how many calls were refused because their credential has too many keys.
 func (k *Keys) Refused() int64 { return k.count.refused.Load() }
 
 // enter reports whether no other call with the key is running.

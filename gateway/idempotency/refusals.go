@@ -14,7 +14,7 @@ import (
 // keyPattern is a key, with or without the quotation marks of a structured field.
 var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.KeyPattern + `))$`)
 
-// Parse returns the key that the lines of the header give. There is at least one line.
+// Parse returns the key in the lines of the header, of which there is at least one.
 func Parse(lines []string) (string, error) {
 	if len(lines) > 1 {
 		return "", Invalid("is given %d times", len(lines))
@@ -36,7 +36,7 @@ func Invalid(format string, args ...any) error {
 	return failed
 }
 
-// Unavailable returns the refusal of a call whose key cannot be kept.
+// Unavailable returns the refusal of a call whose key cannot be stored.
 func Unavailable(err error) error {
 	return problem.StoreFault(err, "Keys cannot be kept at the moment, so that the call was not run. "+
 		"Try again later, or without %s.", ops.KeyHeader)
@@ -52,7 +52,7 @@ func poison(attempts int) error {
 		"session, so that it is not made again.", attempts)
 }
 
-// Undecided returns the answer while the outcome of an earlier call is not known yet.
+// Undecided returns the error while the outcome of an earlier call is unknown.
 func (c *Claim) Undecided() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
 		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
@@ -60,7 +60,7 @@ func (c *Claim) Undecided() error {
 	return failed
 }
 
-// Unknown returns the answer if the outcome of an earlier call will stay unknown.
+// Unknown returns the error if the outcome of an earlier call will stay unknown.
 func (c *Claim) Unknown() error {
 	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', "+
 		"which an earlier call has begun. Compare the object with what you asked for, and use a new %s.",
@@ -73,7 +73,8 @@ func (c *Claim) Unknown() error {
 	return failed
 }
 
-// Partly returns the answer if the change of an earlier call was made in part, as its verdict says.
+// Partly returns the error if the change of an earlier call was made only in part, according to its
+// verdict.
 func (c *Claim) Partly() error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
 	failed.Outcome, failed.Server = ps.OutcomePartial, c.call.Server

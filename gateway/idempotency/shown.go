@@ -13,9 +13,9 @@ import (
 	"adgateway/ps"
 )
 
-// Shown returns the answer as the caller of a call of a row may see it now. What it may not read is
-// left out. An answer about what lies outside its limits is refused: the call is not made again. made
-// returns a change of the history, or false if there is none.
+// Shown returns the answer as its caller may see it now, without what it may not read. If the
+// answer is about an object outside the caller's limits, Shown refuses, and the call is not made
+// again. made returns a change of the history, or false if there is none.
 func (a *Answer) Shown(
 	ctx context.Context, row *ops.Operation, sight change.Sight,
 	made func(ctx context.Context, id string) (change.Made, bool),
@@ -66,7 +66,7 @@ func (a *Answer) records() (records []map[string]json.RawMessage) {
 	return []map[string]json.RawMessage{single}
 }
 
-// reduced returns the body with other records: what reduce makes of each.
+// reduced returns the body with the records that reduce returns.
 func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.RawMessage) []byte {
 	var e keptEnvelope
 	if json.Unmarshal(a.Body, &e) != nil {
@@ -83,7 +83,7 @@ func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.Raw
 	return schema.JSON(e)
 }
 
-// about returns what the records of the answer are about.
+// about returns the objects of the answer's records.
 func (a *Answer) about() change.About {
 	var of change.About
 	for _, record := range a.records() {

@@ -254,11 +254,11 @@ func (p *Principal) overspent(kind Impact, n int, now time.Time) *Exceeded {
 		at.UTC().Truncate(time.Second).Add(time.Second).Format(time.RFC3339))
 }
 
-func amount(n int, one, many string) string {
+func amount(n int, singular, plural string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + singular
 	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%d %s", n, plural)
 }
 
 // Spending is what a run has reserved and not settled yet.
@@ -368,16 +368,16 @@ func (w *window) add(n int, now time.Time) {
 // forget drops events that are older than an hour, or in the future because the
 // clock was set back.
 func (w *window) forget(now time.Time) {
-	kept := w.events[:0]
+	recent := w.events[:0]
 	for _, e := range w.events {
 		if e.at.After(now) {
 			e.at = now
 		}
 		if now.Sub(e.at) < hour {
-			kept = append(kept, e)
+			recent = append(recent, e)
 		}
 	}
-	w.events = kept
+	w.events = recent
 }
 
 // left returns how much of a limit is left.

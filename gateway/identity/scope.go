@@ -65,8 +65,8 @@ func Scopes() []Scope {
 	}
 }
 
-// Apart reports whether [All] does not imply the scope, so that it must be given by its name: what it
-// reveals gives rights outside the directory.
+// Apart reports whether [All] excludes the scope, so it must be granted by name. Such a scope
+// reveals something that gives rights outside the directory.
 func (s Scope) Apart() bool {
 	switch s {
 	case LapsReveal, LapsExpire, RecoveryList, RecoveryReveal:

@@ -10,10 +10,10 @@ import (
 	"adgateway/gateway/store"
 )
 
-// StateError says why a job cannot be treated so. It is [ErrState].
+// StateError says why an operation does not fit the state of a job. It wraps [ErrState].
 type StateError struct {
 	State jobstate.Job
-	Wants string // what it must be: "running or held"
+	Wants string // the states that fit: "running or held"
 }
 
 func (e *StateError) Error() string {
@@ -22,15 +22,15 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return ErrState }
 
-// owns reports whether the jobs of the store are this manager's.
+// owns reports whether this manager runs the jobs of the store.
 func (m *Manager) owns() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.loaded
 }
 
-// control changes a job that has not ended, and returns it as it is then. change is
-// called with the lock of the run.
+// control changes a job that has not ended, and returns the changed job. It calls change with the
+// lock of the run held.
 func (m *Manager) control(ctx context.Context, id, wants string, change func(r *run) bool) (*Job, error) {
 	job, err := m.Get(ctx, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (m *Manager) control(ctx context.Context, id, wants string, change func(r *
 	return &now, nil
 }
 
-// Pause keeps a job from beginning further items. Those that were begun end.
+// Pause keeps a job from beginning further items. Items that have begun still finish.
 func (m *Manager) Pause(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "running or held", func(r *run) bool {
 		switch r.job.State {
@@ -73,7 +73,7 @@ func (m *Manager) Pause(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Resume lets a paused job go on.
+// Resume resumes a paused job.
 func (m *Manager) Resume(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "paused", func(r *run) bool {
 		switch r.job.State {
@@ -88,7 +88,7 @@ func (m *Manager) Resume(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Cancel ends a job after the items that were begun. The others are not run.
+// Cancel ends a job after its running items. The others are not run.
 func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "one that has not ended", func(r *run) bool {
 		if r.job.State.Ended() {
@@ -99,9 +99,9 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Start runs the items of a job that was validated or dry run. After a dry run each is
-// bound to its plan; what had none because it failed is not run, unless it waits for
-// another item, which a dry run cannot make.
+// Start runs the items of a job that was validated or dry run. After a dry run each item is bound
+// to its plan. An item whose dry run failed has no plan and is not run, unless it waits for another
+// item: a dry run cannot make that one.
 func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "ready, as it is after validate or dryRun", func(r *run) bool {
 		if r.job.State != jobstate.Ready {
@@ -137,7 +137,7 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Remove removes a job that has ended, with its items and results, and returns it as it was.
+// Remove removes a finished job with its items and results, and returns the removed job.
 func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 	job, err := m.Get(ctx, id)
 	switch {
@@ -148,7 +148,7 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 	case !job.State.Ended() || m.runOf(id) != nil:
 		return job, &StateError{job.State, "one that has ended: cancel it first"}
 	}
-	err = m.store.change(ctx, id, func(stored *Job) bool { // no reader finds half of a list
+	err = m.store.change(ctx, id, func(stored *Job) bool { // no reader may find half of a list
 		stored.Listless = true
 		return true
 	})
@@ -171,8 +171,8 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 	return job, err
 }
 
-// forgetCalls removes what is kept of the calls of the items of a job that is removed, but for those
-// that another job may try again.
+// forgetCalls removes the stored calls of a removed job's items, except those that another job may
+// try again.
 func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
 	if m.Forget == nil {
 		return nil
@@ -199,8 +199,7 @@ func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
 	return m.Forget(ctx, keys)
 }
 
-// dropItems removes the items of a job of which nothing was run. What cannot be removed now expires
-// with the job.
+// dropItems removes the items of a job that was not run. If that fails, they expire with the job.
 func (m *Manager) dropItems(ctx context.Context, job *Job) {
 	m.shelf.put(job)
 	err := m.store.removeItems(ctx, job)

@@ -1,14 +1,14 @@
-// Package jobs runs lists of calls: many changes as one job, beside the daily work.
+// Package jobs runs lists of calls: many changes as one job, next to the daily work.
 //
-// A [Job] is a list of items ([Spec]), each of which is a call of an operation under a key of its
-// own, so that it is made at most once however often it is tried. The key is the truth; the
-// [Result] of an item in the store is written after it, in batches. A [Manager] runs jobs: it
-// starts an item when the items that it waits for have ended and a session may be used (run.go),
-// keeps the counters (progress.go) and obeys the calls that start, pause, resume and cancel
-// (control.go). A gateway that was killed goes on where the store says (manager.go).
+// A [Job] is a list of items ([Spec]). Each is a call of an operation under a key of its own, so it
+// is made at most once however often it is tried. The key is the truth; the [Result] of an item is
+// written to the store after it, in batches. A [Manager] runs jobs: it starts an item when the
+// items that it waits for have ended and a session is free (run.go), keeps the counters
+// (progress.go) and serves the calls that start, pause, resume and cancel (control.go). After a
+// gateway was killed, its jobs continue where the store says (manager.go).
 //
-// Of the gateways of a cluster the one that leads runs the jobs: it loads them when its term begins
-// ([Manager.Load]). The others read from the store how far they have come.
+// In a cluster the leader runs the jobs: it loads them when its term begins ([Manager.Load]). The
+// others read their progress from the store.
 //
 // The package knows nothing of HTTP and operations: [Options.Call] makes the call of an item.
 package jobs
@@ -34,12 +34,12 @@ const Log store.Log = "jobs"
 // Caller identifies the credential, or the person, that submitted a job.
 type Caller = identity.Who
 
-// Job is a list of calls and how far it has come.
+// Job is a list of calls, with its progress.
 type Job struct {
 	store.Formatted
 	ID        string        `json:"id"`
 	Name      string        `json:"name,omitempty"`
-	Operation string        `json:"operation,omitempty"` // of items that name none
+	Operation string        `json:"operation,omitempty"` // operation of items that name none
 	Mode      jobstate.Mode `json:"mode"`
 	Caller    Caller        `json:"caller"`
 	From      string        `json:"from,omitempty"` // address from which it was submitted
@@ -49,7 +49,7 @@ type Job struct {
 	Created   time.Time       `json:"created"`
 	Started   time.Time       `json:"started,omitzero"`
 	Ended     time.Time       `json:"ended,omitzero"`
-	Expires   time.Time       `json:"expires"`            // when it is no longer kept
+	Expires   time.Time       `json:"expires"`            // when it is removed
 	NotBefore time.Time       `json:"notBefore,omitzero"` // both the wall clock and the store's time must have reached it
 
 	StopAfter     int  `json:"stopAfter"` // failures; 0: never

@@ -57,7 +57,7 @@ type Options struct {
 	Sessions  map[ps.Lane]int // of each lane
 	Share     float64         // of a lane's sessions that items may use at a time; at least one may
 	Running   int             // jobs at a time
-	PerCaller int             // of one caller
+	PerCaller int             // open jobs of one caller
 	Rate      int             // items of a job a second, 0: no limit
 	Keep      time.Duration   // how long jobs are kept
 	MaxStored int64           // bytes that all jobs may take, of which one caller gets a share; 0: no limit
@@ -246,26 +246,26 @@ func (m *Manager) released() {
 func (m *Manager) place(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	total, own := 0, map[Caller]int{}
-	var held []*Job
+	total, open := 0, map[Caller]int{}
+	var loaded []*Job
 	for _, r := range m.active {
 		switch job := r.snapshot(); {
 		case job.ID != id && (job.State == jobstate.Running || job.State == jobstate.Stopping):
 			total++
-			own[job.Caller]++
+			open[job.Caller]++
 		case job.ID == id, job.State == jobstate.Held && job.Why != jobstate.NotBefore:
-			held = append(held, job)
+			loaded = append(loaded, job)
 		}
 	}
-	slices.SortFunc(held, func(a, b *Job) int { return strings.Compare(a.ID, b.ID) })
-	for _, job := range held {
-		fits := total < m.Running && own[job.Caller] < m.PerCaller
+	slices.SortFunc(loaded, func(a, b *Job) int { return strings.Compare(a.ID, b.ID) })
+	for _, job := range loaded {
+		fits := total < m.Running && open[job.Caller] < m.PerCaller
 		if job.ID == id {
 			return fits
 		}
 		if fits {
 			total++
-			own[job.Caller]++
+			open[job.Caller]++
 		}
 	}
 	return false

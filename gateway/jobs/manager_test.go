@@ -358,7 +358,7 @@ func TestASubmissionThatIsRepeated(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
-func TestACallerHasSoManyOpenJobs(t *testing.T) {
+func TestOpenJobsOfACallerAreLimited(t *testing.T) {
 	g := start(t, storeFile(t), newWorld(nil), nil)
 	var ids []string
 	for range bounds.OpenJobs.Own {
@@ -553,8 +553,8 @@ type behind struct{ store.Store }
 
 func (behind) Reach(context.Context) error { return store.ErrUnreachable }
 
-// TestAJobThatMayBeThereIsNotAbsent: another gateway may have just added it.
-func TestAJobThatMayBeThereIsNotAbsent(t *testing.T) {
+// TestAJobIsNotAbsentWhileTheStoreIsBehind: another gateway may have just added it.
+func TestAJobIsNotAbsentWhileTheStoreIsBehind(t *testing.T) {
 	m, err := jobs.Open(t.Context(), jobs.Options{Store: storetest.Seal(t, behind{store.NewMemory(nil)})})
 	require.NoError(t, err)
 	_, err = m.Get(t.Context(), jobs.NewID())

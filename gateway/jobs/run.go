@@ -17,11 +17,11 @@ import (
 
 // Intervals of a run.
 const (
-	saveEvery   = 250 * time.Millisecond // results that wait to be written
-	lookAgain   = 5 * time.Second        // while a job is held and nothing wakes it
-	laneAgain   = 100 * time.Millisecond // while a lane has no session
+	saveEvery   = 250 * time.Millisecond // how often waiting results are written
+	lookAgain   = 5 * time.Second        // how often a held job is checked that nothing wakes
+	laneAgain   = 100 * time.Millisecond // how often a lane without a session is checked
 	shortestNap = time.Millisecond
-	lastWrites  = 10 * time.Second // when the gateway ends
+	lastWrites  = 10 * time.Second // how long writing may take when the gateway ends
 )
 
 // run is a job that has not ended. One goroutine, its loop, starts items and saves; each
@@ -39,18 +39,18 @@ type run struct {
 	results   []Result
 	revisions []store.Revision
 	lanes     []ps.Lane
-	waiting   []int   // number of items that each still waits for
-	followers [][]int // items that wait for each
+	waiting   []int   // number of items that each item still waits for
+	followers [][]int // items that wait for each item
 	needs     [][]int // items that must have succeeded
 	ready     map[ps.Lane][]int
 	changed   map[int]bool // results that are not saved
-	unsaved   bool         // the job is not saved as it is
-	saveAt    time.Time    // zero: nothing waits
+	unsaved   bool         // the job has changes that are not saved
+	saveAt    time.Time    // zero: nothing has to be saved
 	heldUntil time.Time
 	pace      pace
-	failures  []int // items that ended without success, in that order
+	failures  []int // items that ended without success, in the order of their ends
 	watchers  map[chan struct{}]bool
-	later     map[int]time.Time // items that are called again at a time
+	later     map[int]time.Time // when items are called again
 	abandoned bool              // the job has left this run, see [Manager.Load]
 }
 
@@ -94,15 +94,15 @@ func (r *run) recount() {
 	}
 }
 
-// wakeUp makes the loop look at the job.
+// wakeUp makes the loop check the job.
 func (r *run) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it will
+	default: // it is awake already
 	}
 }
 
-// abandon ends what a run does with its job, and what watches it.
+// abandon makes the run stop working on its job, and closes its watchers.
 func (r *run) abandon() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +143,7 @@ func (r *run) loop(ctx context.Context) {
 	r.save(ctx)
 }
 
-// step does what is due, and returns until when nothing is due.
+// step does everything that is due, and returns how long nothing else is.
 func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	mayRun := r.m.place(r.id)
 	r.mu.Lock()
@@ -173,14 +173,14 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	return nap, false
 }
 
-// admit lets a held job run when what it waits for has come, and holds one that has no place.
+// admit runs a held job when its reason has passed, and holds a job that has no place.
 func (r *run) admit(mayRun bool) {
 	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
 		return
 	}
 	switch {
 	case r.early() > 0:
-		r.heldUntil = time.Now().Add(min(r.early(), lookAgain)) // clocks may be set meanwhile
+		r.heldUntil = time.Now().Add(min(r.early(), lookAgain)) // somebody may set the clock meanwhile
 		r.become(jobstate.Held, jobstate.NotBefore)
 	case time.Now().Before(r.heldUntil):
 	case !mayRun && r.job.State == jobstate.Held:
@@ -194,8 +194,8 @@ func (r *run) admit(mayRun bool) {
 	}
 }
 
-// early returns how long it is until the job may begin, by the clock that says longer; not
-// more than 0: it may. r.mu is held.
+// early returns how long the job must still wait to begin, by the clock that says longer; 0 or
+// less: it may begin. r.mu is held.
 func (r *run) early() time.Duration {
 	now := r.m.store.Now()
 	if wall := r.m.Wall(); wall.Before(now) {
@@ -217,7 +217,7 @@ func (r *run) become(state jobstate.Job, why jobstate.Reason) {
 	r.notify()
 }
 
-// begin starts the items that may be called now, and returns when the next one may be.
+// begin starts the items that may be called now, and returns how long until the next one may.
 func (r *run) begin(ctx context.Context) (nap time.Duration) {
 	nap = r.takeUp()
 	for lane := range r.ready {
@@ -231,8 +231,8 @@ func (r *run) begin(ctx context.Context) (nap time.Duration) {
 	return nap
 }
 
-// beginOne starts the first item of a lane that is ready. If it cannot, wait is when to try
-// again; 0: a session must be released, which wakes all.
+// beginOne starts the first ready item of a lane. If it cannot, wait is when to try again; 0: when
+// a session is released, which wakes all runs.
 func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time.Duration) {
 	i := r.ready[lane][0]
 	if !r.allowed(i) {
@@ -290,13 +290,13 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
-	<-slot // not before: the next item is begun after the outcome of this one is known
+	<-slot // only now, so the next item begins after the outcome of this one is known
 	r.mu.Unlock()
 	r.wakeUp()
 	r.m.released()
 }
 
-// answer makes the call of an item and returns what it came to.
+// answer makes the call of an item and returns its outcome.
 func (r *run) answer(ctx context.Context, i int) Answer {
 	r.mu.Lock()
 	job, plan := r.job, r.results[i].Plan
@@ -315,7 +315,7 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 	return r.m.Call(context.WithoutCancel(ctx), Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
 }
 
-// unreadable holds a job of which the store cannot be read.
+// unreadable holds a job that cannot be read from the store.
 func (r *run) unreadable(ctx context.Context, err error) Answer {
 	if ctx.Err() == nil {
 		r.m.Log.WithError(err).WithField("job", r.id).Error("an item of a job cannot be read from the store")
@@ -331,8 +331,8 @@ func (r *run) hold(answer Answer) {
 	}
 }
 
-// takeUp makes items ready that are to be called again by now, and returns when the next
-// one is. r.mu is held.
+// takeUp makes items ready whose time to be called again has come, and returns how long until the
+// next. r.mu is held.
 func (r *run) takeUp() (nap time.Duration) {
 	nap = math.MaxInt64
 	for i, at := range r.later {
@@ -367,7 +367,7 @@ func (r *run) end(i int, result Result) {
 	}
 	if r.job.Mode == jobstate.DryRun {
 		r.notify()
-		return // it shows what would fail
+		return // a dry run shows everything that would fail
 	}
 	switch {
 	case r.job.State != jobstate.Running && r.job.State != jobstate.Held && r.job.State != jobstate.Paused:
@@ -410,7 +410,7 @@ func (r *run) finish() {
 	}
 }
 
-// save writes what has changed. After an error it is tried again. r.mu is held.
+// save writes all changes. After an error it tries again. r.mu is held.
 func (r *run) save(ctx context.Context) {
 	if r.abandoned {
 		return
@@ -435,7 +435,7 @@ func (r *run) save(ctx context.Context) {
 	r.unsaved, r.saveAt = false, time.Time{}
 }
 
-// bury does what follows the end of a job. r.mu is held.
+// bury does the work that follows the end of a job. r.mu is held.
 func (r *run) bury(ctx context.Context) {
 	r.m.seals.forget(r.job.Root)
 	if r.job.Listless {

@@ -70,7 +70,7 @@ func (s *seals) open(ctx context.Context, from db, root string, spec *Spec) (map
 	return secrets, json.Unmarshal(plain, &secrets)
 }
 
-// forget takes the data key of a root out of the memory.
+// forget removes the data key of a root from memory.
 func (s *seals) forget(root string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"adgateway/gateway/bounds"
 )
 
-// shelf knows how much the jobs that are kept take in the store, so that none of their callers fills
-// it. It is safe for concurrent use.
+// shelf counts the bytes that stored jobs take, so no caller can fill the store. It is safe for
+// concurrent use.
 type shelf struct {
 	most int64
 	room *bounds.Room
@@ -30,16 +30,16 @@ func newShelf(o *Options) *shelf {
 	return &shelf{most: o.MaxStored, room: o.Room, now: o.Store.Now, jobs: map[string]*shelved{}}
 }
 
-// put gives a job room, without asking whether there is any.
+// put counts a job without checking the limits.
 func (s *shelf) put(job *Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs[job.ID] = &shelved{caller: job.Caller, root: job.Root, bytes: job.Bytes, expires: job.Expires}
 }
 
-// take gives a new job room, or returns why it gets none.
+// take counts a new job, or returns an error if it exceeds a limit.
 func (s *shelf) take(job *Job) error {
-	own, short := s.room.Share(s.most)
+	share, short := s.room.Share(s.most)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all, callers int64
@@ -55,8 +55,8 @@ func (s *shelf) take(job *Job) error {
 		}
 	}
 	switch {
-	case callers+job.Bytes > own:
-		return &bounds.Full{Row: bounds.Jobs, Own: true, Used: callers, Most: own, Room: short}
+	case callers+job.Bytes > share:
+		return &bounds.Full{Row: bounds.Jobs, Own: true, Used: callers, Most: share, Room: short}
 	case all+job.Bytes > s.most:
 		return &bounds.Full{Row: bounds.Jobs, Used: all, Most: s.most}
 	}
@@ -64,7 +64,7 @@ func (s *shelf) take(job *Job) error {
 	return nil
 }
 
-// remove takes back the room of a job, and reports whether no other job has its root.
+// remove stops counting a job, and reports whether no other job has its root.
 func (s *shelf) remove(job *Job) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

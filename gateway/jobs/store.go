@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values in the store. Items have the keys of itemName. So the items of a job are
-// together and in order.
+// The kinds of values in the store. Items have the keys of itemName, so the items of a job are
+// adjacent and in order.
 const (
 	jobKind    store.Kind = "job"
 	specKind   store.Kind = "jobspec"
@@ -23,16 +23,16 @@ const (
 	onceKind   store.Kind = "jobonce"
 )
 
-// SecretKinds are the kinds whose values must not be readable in the file of a store once they are
-// removed: the keys of secrets in lists.
+// SecretKinds are the kinds whose removed values must not stay readable in the file of a store: the
+// keys of secrets in lists.
 var SecretKinds = []store.Kind{dataKind}
 
-// batch is how many items are written at a time, beside the job itself.
+// batch is how many items are written together with the job.
 const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 
-// stretch is how many items are read together: their names have the same beginning.
+// stretch is how many items are read together. Their names have the same beginning.
 const stretch = 100
 
 // stretchName returns the beginning of the names of a stretch of items.
@@ -40,17 +40,17 @@ func stretchName(job string, first int) string {
 	return fmt.Sprintf("%s/%04d", job, first/stretch)
 }
 
-// indexOf is the reverse of itemName.
+// indexOf is the inverse of itemName.
 func indexOf(name string) (index int) {
-	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // written by itemName
+	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // itemName has written it
 	return index
 }
 
-// store reads and writes jobs.
+// db reads and writes jobs.
 type db struct{ *store.Sealed }
 
-// items returns the changes that keep the items of a new job, and notes in the job how much all of
-// it will take.
+// items returns the changes that add the items of a new job. It notes in the job how many bytes
+// everything will take.
 func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	for i := range specs {
 		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
@@ -66,9 +66,9 @@ func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	return changes
 }
 
-// add keeps a new job with its items. The job itself is last: without it the items belong to no
-// job, and expire. once, if it is not empty, names the call that submits it; also is decided
-// together with the job.
+// add adds a new job with its items. The job itself is written last: without it the items belong to
+// no job, and expire. once, if not empty, names the submitting call; also is stored together with
+// the job.
 func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change) error {
 	for part := range slices.Chunk(items, batch) {
 		if _, err := s.Apply(ctx, part...); err != nil {
@@ -87,7 +87,7 @@ func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []b
 	return err
 }
 
-// storedSpec and storedResult are an item and its result as they are kept.
+// storedSpec and storedResult are an item and its result as stored.
 type (
 	storedSpec struct {
 		store.Formatted
@@ -99,7 +99,7 @@ type (
 	}
 )
 
-// encode encodes a value of this package, which can always be encoded.
+// encode encodes a value of this package. It cannot fail.
 func encode[T any, P store.Value[T]](s db, value T) []byte {
 	raw, err := store.Encode[T, P](s.Sealed, value)
 	if err != nil {
@@ -182,12 +182,12 @@ func (s db) specsOf(ctx context.Context, prefix string, visit func(int, *Spec) b
 	return errors.Join(err, failed)
 }
 
-// results returns what is kept of the items of a job, by their number, with the revisions.
+// results returns the stored results of a job's items by number, with their revisions.
 func (s db) results(ctx context.Context, job *Job) ([]Result, []store.Revision, error) {
 	return s.resultsOf(ctx, job.ID+"/", 0, job.Total)
 }
 
-// resultsIn returns what is kept of the items of a stretch.
+// resultsIn returns the stored results of the items of one stretch.
 func (s db) resultsIn(ctx context.Context, job *Job, first int) ([]Result, error) {
 	results, _, err := s.resultsOf(ctx, stretchName(job.ID, first), first, min(stretch, job.Total-first))
 	return results, err
@@ -217,10 +217,10 @@ func (s db) decodeResult(e store.Entry) (Result, error) {
 	return stored.Result, err
 }
 
-// put keeps a job and results of its items, and also together with the job. Every decision of a job but the last batch of
-// results is in the keys of its calls as well.
+// put stores a job and results of its items, and also together with the job. The keys of the calls
+// have every decision of a job except the last batch of results.
 func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision, also ...store.Change) error {
-	for len(changed) > batch { // all but the last batch without the job
+	for len(changed) > batch { // all batches except the last are written without the job
 		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
 			return err
 		}
@@ -230,13 +230,13 @@ func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, 
 	return s.putSome(ctx, &own, also, job, changed, results, revisions)
 }
 
-func (s db) putSome(ctx context.Context, own *store.Change, also []store.Change, job *Job, changed []int, results []Result, revisions []store.Revision) error {
+func (s db) putSome(ctx context.Context, first *store.Change, also []store.Change, job *Job, changed []int, results []Result, revisions []store.Revision) error {
 	changes := slices.Clone(also)
 	for _, i := range changed {
 		changes = append(changes, store.Change{Kind: resultKind, Key: itemName(job.ID, i), Expect: revisions[i], Value: encode(s, storedResult{Result: results[i]}), Expires: job.Expires})
 	}
-	if own != nil {
-		changes = append(changes, *own)
+	if first != nil {
+		changes = append(changes, *first)
 	}
 	revision, err := s.Apply(ctx, changes...)
 	if err != nil {
@@ -245,7 +245,7 @@ func (s db) putSome(ctx context.Context, own *store.Change, also []store.Change,
 	for _, i := range changed {
 		revisions[i] = revision
 	}
-	if own != nil {
+	if first != nil {
 		job.revision = revision
 	}
 	return nil
@@ -257,7 +257,7 @@ func (s db) dataKey(ctx context.Context, root string) ([]byte, error) {
 	return e.Value, err
 }
 
-// measure returns how much a job of an earlier version takes.
+// measure returns how many bytes a job of an earlier version takes.
 func (s db) measure(ctx context.Context, job *Job) (bytes int64, err error) {
 	bytes = ofAJob
 	for _, kind := range []store.Kind{specKind, resultKind} {
@@ -290,7 +290,7 @@ func (s db) removeItems(ctx context.Context, job *Job) error {
 	return nil
 }
 
-// change changes the record of a job that has ended, or removes it if keep is false.
+// change changes the record of a finished job, or removes it if keep is false.
 func (s db) change(ctx context.Context, id string, change func(*Job) (keep bool)) error {
 	return s.Update(ctx, func(tx *store.Tx) error {
 		e, err := tx.Get(jobKind, id)
@@ -330,7 +330,7 @@ func (s db) submittedBy(ctx context.Context, once string) (string, error) {
 	return string(e.Value), err
 }
 
-// now returns the time as records have it.
+// now returns the time as stored in records.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Kinds are the kinds of values of this package that outlast a key of the store.

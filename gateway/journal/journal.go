@@ -85,7 +85,7 @@ var (
 	// ErrNewer means that an entry has a format that this version cannot read.
 	ErrNewer = errors.New("the log was written by a newer version, which this gateway must have, too")
 
-	// ErrKeyUnknown is returned by a [Cipher] for what names a key that it does not have.
+	// ErrKeyUnknown is returned by a [Cipher] for a message under a key that it does not have.
 	ErrKeyUnknown = store.ErrKeyUnknown
 
 	// ErrUndecided means that an entry was sent, and that it is not known yet whether it is

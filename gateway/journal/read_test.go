@@ -176,9 +176,9 @@ func TestALogThatDoesNotReachBack(t *testing.T) {
 	})
 }
 
-// TestAStreamGoesOnWithAFile: only the file that it was made for, and copies of what
-// follows.
-func TestAStreamGoesOnWithAFile(t *testing.T) {
+// TestAStreamContinuesItsFileOnly: a stream belongs to the file that it was made for, and to copies
+// with what follows.
+func TestAStreamContinuesItsFileOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
 		file := store.Point{Sequence: 5000, Hash: store.Hash{7}}

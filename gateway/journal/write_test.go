@@ -214,9 +214,9 @@ func TestAHigherTermDeposes(t *testing.T) {
 	}
 }
 
-// TestWhatItsWriterIsDeposedForIsPassedBy: a batch that is sent without an expectation, as a
-// copy by somebody else would be, after a higher term.
-func TestWhatItsWriterIsDeposedForIsPassedBy(t *testing.T) {
+// TestABatchOfADeposedWriterIsSkipped: it is sent without an expectation after a higher term, as a
+// copy by somebody else would be.
+func TestABatchOfADeposedWriterIsSkipped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
 		a, b := newGateway(m, "a"), newGateway(m, "b")
@@ -410,9 +410,9 @@ func (k keyless) Open(sealed, bound []byte) ([]byte, error) {
 	return k.Cipher.Open(sealed, bound)
 }
 
-// TestWhoLacksAKeyDoesNotClaim: it may have passed by what a leader wrote, until it reads
+// TestAGatewayWithoutTheKeyDoesNotClaim: it may have missed what a leader wrote, until it reads
 // something of the leader again.
-func TestWhoLacksAKeyDoesNotClaim(t *testing.T) {
+func TestAGatewayWithoutTheKeyDoesNotClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
 		a := newGateway(m, "a")
@@ -521,9 +521,9 @@ func TestAnEntryThatCannotBeAppliedIsUndecided(t *testing.T) {
 	})
 }
 
-// TestATermIsOfItsProcessOnly: also if it begins before the last batch of the deposed one is
+// TestATermBelongsToItsProcess, even if it begins before the last batch of the deposed one is
 // answered.
-func TestATermIsOfItsProcessOnly(t *testing.T) {
+func TestATermBelongsToItsProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := journaltest.NewMemory()
 		a, b := newGateway(m, "a"), newGateway(m, "b")

@@ -148,7 +148,7 @@ func (r *runner) makeCurrent(ctx context.Context, number uint32) error {
 // gateway may seal under it for a moment after another one is current.
 const settled = 2
 
-// reseal seals what lasts under the current version.
+// reseal seals the lasting values under the current version.
 func (r *runner) reseal(ctx context.Context, current uint32) error {
 	left := 0
 	for _, kind := range r.o.Kinds {
@@ -183,7 +183,7 @@ type counted struct {
 	Seals   uint64 `json:"seals"`
 }
 
-// mostUncounted is how many seals are not told to the others.
+// mostUncounted is how many seals a gateway makes before it reports them to the others.
 const mostUncounted = 1000
 
 // count tells the others how much this gateway has sealed, when that has grown by much.

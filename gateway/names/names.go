@@ -1,5 +1,5 @@
-// Package names keeps a change from giving a name that another one has given at another controller,
-// which its own controller may not know of yet.
+// Package names reserves the names that changes give. It keeps a change at one controller from
+// using a name that was just given at another, and has not replicated yet.
 package names
 
 import (
@@ -91,9 +91,9 @@ func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name na
 	if err != nil {
 		return err
 	}
-	absent, own := present == nil, present != nil && present.Change == a.Record.ID
+	absent, ours := present == nil, present != nil && present.Change == a.Record.ID
 	elsewhere := !absent && !strings.EqualFold(present.Server, a.Intent.Server)
-	rival := elsewhere && !own && p.replicated[sum] != revision
+	rival := elsewhere && !ours && p.replicated[sum] != revision
 	if rival && !n.areOf(tx, present, object.GUID) {
 		found, server := *present, a.Intent.Server
 		return n.pending(name, present, func(ctx context.Context) bool {
@@ -105,7 +105,7 @@ func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name na
 		})
 	}
 	held := nameHold{
-		Server: a.Intent.Server, GUID: object.GUID, Change: a.Record.ID, Fresh: absent || own && present.Fresh,
+		Server: a.Intent.Server, GUID: object.GUID, Change: a.Record.ID, Fresh: absent || ours && present.Fresh,
 	}
 	return store.Save(tx, heldKind, sum, held, tx.Now().Add(n.o.Hold))
 }

@@ -56,20 +56,20 @@ func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 		done.Value.Content[p.Media].Example = example
 	}
 	all.Set(fmt.Sprint(p.Status), done)
-	lines, own, waits := map[int][]string{}, map[int]any{}, map[int]bool{}
+	lines, bodies, waits := map[int][]string{}, map[int]any{}, map[int]bool{}
 	for _, code := range append(codes(op), schema.NotAcceptable) {
 		status := code.Status()
 		if p.Refusal != nil {
 			var form any
 			status, form = p.Refusal(code, "")
-			own[status] = form
+			bodies[status] = form
 		}
 		waits[status] = waits[status] || code.Waits()
 		lines[status] = append(lines[status], fmt.Sprintf("`%s`: %s", code, code.Doc()))
 	}
 	for _, status := range slices.Sorted(maps.Keys(lines)) {
 		refused := answer(strings.Join(lines[status], "\n\n"), ref("Error"), headersOf(status, waits[status])...)
-		if form := own[status]; form != nil {
+		if form := bodies[status]; form != nil {
 			refusal, example := schemaOf(form)
 			refused.Value.Content = openapi3.NewContentWithJSONSchema(refusal)
 			refused.Value.Content["application/json"].Example = example

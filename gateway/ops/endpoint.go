@@ -121,8 +121,8 @@ func unquoted(text string) string {
 
 // adjusted returns record sets as they will be once they exist, so that the next loop
 // finds no difference: what the server cannot keep is left out. The notes say what.
-func adjusted(wanted []*endpoint) (kept []*endpoint, notes []string) {
-	kept = []*endpoint{}
+func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
+	left = []*endpoint{}
 	seen := map[string]bool{}
 	for _, e := range wanted {
 		name := e.DNSName
@@ -136,9 +136,9 @@ func adjusted(wanted []*endpoint) (kept []*endpoint, notes []string) {
 		}
 		seen[e.key()] = true
 		e.SetIdentifier, e.ProviderSpecific = "", nil
-		kept = append(kept, e)
+		left = append(left, e)
 	}
-	return kept, notes
+	return left, notes
 }
 
 // zoneRecord is the part of a record that a set is made from.
@@ -233,8 +233,8 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 			return nil, problem
 		}
 	}
-	records := func(one setChange) int {
-		if one.kind == typeTXT {
+	records := func(change setChange) int {
+		if change.kind == typeTXT {
 			return 1
 		}
 		return 0
@@ -277,9 +277,9 @@ func (c *endpointChanges) parted() {
 		other.DNSName, other.Targets = besides(plain(e)), slices.Clone(e.Targets)
 		return &other
 	}
-	made, changed, gone := aliases(c.Create), aliases(c.UpdateNew), aliases(c.Delete)
+	created, changed, gone := aliases(c.Create), aliases(c.UpdateNew), aliases(c.Delete)
 	for i, e := range c.Create {
-		if e.owns() && made[plain(e)] {
+		if e.owns() && created[plain(e)] {
 			c.Create[i] = moved(e)
 		}
 	}
@@ -312,7 +312,7 @@ func joined(sets map[string]*endpoint) {
 
 // appendChange appends the change from one endpoint to another; either may be nil.
 func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
-	one := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
+	change := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
 	for _, e := range []*endpoint{from, to} {
 		if e == nil {
 			continue
@@ -325,19 +325,19 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 				return &schema.FieldError{Code: schema.InvalidRequest, Message: "The dnsName of a record " + problem.Message + "."}
 			}
 		}
-		if one.kind != "" && (one.kind != e.RecordType || one.name != e.DNSName) {
+		if change.kind != "" && (change.kind != e.RecordType || change.name != e.DNSName) {
 			return &schema.FieldError{Code: schema.InvalidRequest, Message: "A record of updateNew has another name or type than that of updateOld."}
 		}
-		one.name, one.kind = e.DNSName, e.RecordType
+		change.name, change.kind = e.DNSName, e.RecordType
 	}
 	if to != nil && to.RecordTTL > 0 {
-		one.ttl = to.RecordTTL
+		change.ttl = to.RecordTTL
 	}
-	one.remove, one.add = difference(from, to), difference(to, from)
-	if from != nil && to != nil && len(one.add)+len(one.remove) == 0 && one.ttl >= 0 {
-		one.add = difference(to, nil) // all are there: their time to live changes
+	change.remove, change.add = difference(from, to), difference(to, from)
+	if from != nil && to != nil && len(change.add)+len(change.remove) == 0 && change.ttl >= 0 {
+		change.add = difference(to, nil) // all are there: their time to live changes
 	}
-	*all = append(*all, one)
+	*all = append(*all, change)
 	return nil
 }
 

@@ -217,8 +217,8 @@ func member(row, memberParam, groupParam string) Undo {
 	})
 }
 
-// restored is the undo of an update: the values before, by a row whose inputs are the
-// fields of its record.
+// restored returns the undo of an update. It sets the values before, by a row whose inputs are the
+// fields of the record.
 func restored(row string, target func(Done) Given) Undo {
 	return Undo{
 		Rows:   []string{row},

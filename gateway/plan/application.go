@@ -18,28 +18,28 @@ import (
 )
 
 // Application is a plan that a call applies. Nil: it applies none. It is a [write.Participant], and
-// compares what is announced as a guard does. One goroutine at a time uses it.
+// checks announcements like a guard. Only one goroutine uses it at a time.
 type Application struct {
 	plans      *Plans
 	plan       *Plan
 	requestID  string
-	sight      change.Sight // of the caller
+	sight      change.Sight // sight of the caller
 	announcing Announcing
 
-	drift  []change.Difference // from what the plan shows
-	used   bool                // by this call
-	closed bool                // how it has ended is kept
+	drift  []change.Difference // differences from the plan
+	used   bool                // used up by this call
+	closed bool                // its end is stored
 }
 
-// Announcing says how what a script announces is read.
+// Announcing says how to read announcements.
 type Announcing struct {
-	Shape  *schema.Shape // of the records of its operation
+	Shape  *schema.Shape // shape of the operation's records
 	Secret bool          // the call sets a password
 }
 
 var _ write.Participant = (*Application)(nil)
 
-// In returns the application by a call that is a part of the one that names the plan.
+// In returns the application for a part of the call that names the plan.
 func (a *Application) In(part Announcing) *Application {
 	if a == nil {
 		return nil
@@ -65,7 +65,7 @@ func (a *Application) Maker() string {
 	return a.plan.Caller.Name
 }
 
-// Announced compares what is announced with the plan.
+// Announced compares an announcement with the plan.
 func (a *Application) Announced(i *ps.Intent) error {
 	if a == nil {
 		return nil
@@ -73,7 +73,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 	planned := a.plan.Objects
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
 	a.drift = change.Drift(planned, now.Against(planned))
-	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // of more than was shown, or of less
+	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal includes more objects than shown, or fewer
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
 			if was.Counts[name] != i.Counts[name] {
 				a.drift = append(a.drift, change.Difference{
@@ -89,8 +89,8 @@ func (a *Application) Announced(i *ps.Intent) error {
 	return a.drifted(i.Server)
 }
 
-// Idle compares a script that had nothing to change, at a server, with the plan. If that shows that
-// nothing is to be changed, it is used up.
+// Idle compares the plan with a script that had nothing to change at a server. If the plan shows no
+// change either, it is used up.
 func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
@@ -105,7 +105,7 @@ func (a *Application) Idle(ctx context.Context, server string) error {
 	return a.Refused(a.drifted(server))
 }
 
-// Refused returns the error of a call that was refused as err says. If another call has applied the
+// Refused returns the error of a call that was refused with err. If another call has applied the
 // plan in between, the error says that instead.
 func (a *Application) Refused(err error) error {
 	if a == nil || a.drift == nil {
@@ -121,7 +121,7 @@ func (a *Application) Refused(err error) error {
 	return failed
 }
 
-// drifted returns the refusal of a call whose plan does not hold, at a server.
+// drifted returns the refusal of a call whose plan has drifted at a server.
 func (a *Application) drifted(server string) error {
 	failed := problem.New(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s "+
 		"differs from what it shows. See details, and make a new plan with %s.",
@@ -133,7 +133,7 @@ func (a *Application) drifted(server string) error {
 	return failed
 }
 
-// told returns a difference with the values that the caller may read.
+// told returns a difference, with only the values that the caller may read.
 func (a *Application) told(d change.Difference) problem.Detail {
 	if row := a.plans.operation(a.plan.Row); row == nil || !a.sight.Reads(row) {
 		return problem.Detail{Field: d.Field, Message: fmt.Sprintf("of '%s' differs from what the plan shows", d.Object)}
@@ -156,7 +156,7 @@ func (a *Application) fields() string {
 	return strings.Join(fields, ", ")
 }
 
-// Begin implements [write.Participant]. It uses up the plan, unless the call has used it already.
+// Begin implements [write.Participant]. It uses the plan up, unless the call has already done so.
 func (a *Application) Begin(tx *store.Tx, _ *write.Attempt) error {
 	if a.used {
 		return nil
@@ -176,12 +176,12 @@ func (a *Application) Begun() {
 	}
 }
 
-// use uses up a plan whose application has nothing to change.
+// use uses up a plan with nothing to change.
 func (a *Application) use(ctx context.Context) error {
 	if a.used {
 		return nil
 	}
-	// The caller may leave, the call goes on.
+	// The call goes on even if the caller leaves.
 	err := a.plans.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return a.Begin(tx, nil) })
 	switch {
 	case problem.Is(err):
@@ -193,8 +193,9 @@ func (a *Application) use(ctx context.Context) error {
 	return nil
 }
 
-// End returns what to put in an update when the call has ended with an outcome, unless its change
-// puts it; nil: nothing. A plan whose application changed nothing can be applied again.
+// End returns the part of an update that stores the end of the application with an outcome; nil:
+// there is none, because the change stores it. A plan whose application changed nothing can be
+// applied again.
 func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
 	if a == nil || a.closed {
 		return nil

@@ -1,10 +1,10 @@
-// Package plan has the plans of dry runs. What a dry run has shown is kept, so that it can be applied
-// exactly as it was shown, or not at all, by a call with the id of the plan and the arguments of the
-// dry run. The script resolves and checks again, and announces what it would do now; it may begin
-// only if that is what the plan shows. A plan is used up before the change begins.
+// Package plan stores the plans of dry runs. A call with the id of a plan and the arguments of its
+// dry run makes exactly the change that the dry run has shown, or none. The script resolves and
+// checks again, and announces what it would do now; it may begin only if that equals the plan. A
+// plan is used up before the change begins.
 //
-// A dry run keeps its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies: an
-// [Application], which compares what is announced and takes part in the beginning of the change.
+// A dry run stores its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies: an
+// [Application], which checks announcements and takes part in the beginning of the change.
 package plan
 
 import (
@@ -23,8 +23,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Fingerprint identifies the operation and the arguments of a call that has not run yet: arguments
-// that describe the caller are added then. It is nil for nil Plans.
+// Fingerprint identifies the operation and the arguments of a call that has not run yet, before
+// arguments that describe the caller are added. It is nil for nil Plans.
 func (p *Plans) Fingerprint(bound *ops.Bound) []byte {
 	if p == nil {
 		return nil
@@ -32,34 +32,33 @@ func (p *Plans) Fingerprint(bound *ops.Bound) []byte {
 	return p.store.Sum([]byte("plan"), []byte(bound.Planned()))
 }
 
-// DryRun is a dry run whose plan is to be kept.
+// DryRun is a dry run whose plan is to be stored.
 type DryRun struct {
 	Caller      *identity.Principal
-	Fingerprint []byte            // of the call that is to apply the plan
+	Fingerprint []byte            // fingerprint of the call that may apply the plan
 	Operation   string            // of that call
 	Parameters  map[string]string // as accepted, without secrets
 
-	// What was announced. Row is the operation that would make the change; empty: nothing would be
+	// The announcement. Row is the operation that makes the change; empty: nothing would be
 	// changed.
 	Row       string
 	Announced change.Announcement
-	Zone      string // of the DNS records
+	Zone      string // zone of the DNS records
 }
 
-// Keep keeps the plan of a dry run, which can be applied for some time, and gives it its id. If it
-// fails, the plan has none.
+// Keep stores the plan of a dry run for life, and gives it its id. If it fails, the plan has no id.
 func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *change.Plan) error {
 	id, expires := newID(), p.store.Now().Add(life).UTC().Truncate(time.Second)
 	shown.ID, shown.Expires, shown.State = &id, &expires, string(StateOpen)
-	kept := &Plan{
+	stored := &Plan{
 		ID: id, Caller: makerOf(of.Caller), Fingerprint: of.Fingerprint, Operation: of.Operation,
 		Parameters: of.Parameters, Expires: expires, Shown: schema.JSON(shown),
 	}
 	if of.Row != "" {
-		kept.Row, kept.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
-		kept.Objects, kept.Zone = change.Of(of.Announced), of.Zone
+		stored.Row, stored.Intent = of.Row, change.WithoutImages(*of.Announced.Intent)
+		stored.Objects, stored.Zone = change.Of(of.Announced), of.Zone
 	}
-	if err := p.add(ctx, kept); err != nil {
+	if err := p.add(ctx, stored); err != nil {
 		shown.ID, shown.Expires = nil, nil
 		return err
 	}
@@ -74,7 +73,7 @@ type Wanted struct {
 	OfOthers bool // a credential may apply what another has planned
 }
 
-// Known returns a plan, if its caller may know of it.
+// Known returns a plan, if its caller may see it.
 func (p *Plans) Known(ctx context.Context, w Wanted) (*Plan, error) {
 	if p == nil {
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")

@@ -9,13 +9,13 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Limits bound what plans take.
+// Limits bound the size of plans.
 type Limits struct {
 	Bytes int64        // of all plans, of which one caller gets a share; 0: no limit
 	Room  *bounds.Room // what is left on the disk; nil: no limit
 }
 
-// shelf knows how many plans callers have, and how large they are. It is safe for concurrent use.
+// shelf counts the plans of callers, and their size. It is safe for concurrent use.
 type shelf struct {
 	limits Limits
 	now    func() time.Time
@@ -24,7 +24,7 @@ type shelf struct {
 	plans map[identity.ID][]shelved // by account, the oldest first
 }
 
-// shelved is the room that a plan takes.
+// shelved is the size of a plan.
 type shelved struct {
 	id      string
 	bytes   int64
@@ -38,16 +38,16 @@ func newShelf(limits Limits, now func() time.Time) *shelf {
 	return &shelf{limits: limits, now: now, plans: map[identity.ID][]shelved{}}
 }
 
-// load replaces what is known.
+// load replaces all counts.
 func (s *shelf) load(all map[identity.ID][]shelved) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plans = all
 }
 
-// put adds a plan of a caller, and returns the ids of those that must be forgotten for it.
-func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
-	own, _ := s.limits.Room.Share(s.limits.Bytes)
+// put adds a plan of a caller, and returns the ids of plans that must be removed for it.
+func (s *shelf) put(of identity.Who, entry shelved) (surplus []string) {
+	share, _ := s.limits.Room.Share(s.limits.Bytes)
 	by, named := of.Identity(), identity.ID{Kind: of.Kind, ID: of.Name}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 		s.plans[by] = append(s.plans[named], s.plans[by]...)
 		delete(s.plans, named)
 	}
-	s.plans[by] = append(s.plans[by], one)
+	s.plans[by] = append(s.plans[by], entry)
 	sizes, all := s.measure()
 	forget := func(caller identity.ID) {
 		oldest := s.plans[caller][0]
@@ -64,7 +64,7 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 		sizes[caller] -= oldest.bytes
 		all -= oldest.bytes
 	}
-	for n := len(s.plans[by]); n > 1 && (n > bounds.Plans.Own || sizes[by] > own); n = len(s.plans[by]) {
+	for n := len(s.plans[by]); n > 1 && (n > bounds.Plans.Own || sizes[by] > share); n = len(s.plans[by]) {
 		forget(by)
 	}
 	for all > s.limits.Bytes {
@@ -82,8 +82,8 @@ func (s *shelf) put(of identity.Who, one shelved) (surplus []string) {
 	return surplus
 }
 
-// measure forgets what has expired, and returns how large the plans of each caller are, and all.
-// s.mu is held.
+// measure forgets expired plans, and returns the sizes of each caller's plans and of all. s.mu is
+// held.
 func (s *shelf) measure() (sizes map[identity.ID]int64, all int64) {
 	sizes = map[identity.ID]int64{}
 	now := s.now()

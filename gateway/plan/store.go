@@ -22,13 +22,13 @@ import (
 // kind is the kind of plans in the store.
 const kind store.Kind = "plan"
 
-// makerOf returns a caller as the maker of a plan. It always has an id, so that nobody else is known
-// by its name: only plans of an earlier version have none.
+// makerOf returns a caller as the maker of a plan. It always has an id, so no other caller with its
+// name is known by it: only plans of an earlier version have none.
 func makerOf(p *identity.Principal) identity.Who {
 	return identity.Who{Name: p.Name, Kind: p.Kind, ID: p.Identity().ID}
 }
 
-// madeBy reports whether a caller has made the plan. An earlier version has kept the name only.
+// madeBy reports whether a caller has made the plan. An earlier version stored only the name.
 func (p *Plan) madeBy(caller *identity.Principal) bool {
 	if p.Caller.ID == "" {
 		return p.Caller.Kind == caller.Kind && p.Caller.Name == caller.Name
@@ -36,7 +36,7 @@ func (p *Plan) madeBy(caller *identity.Principal) bool {
 	return p.Caller.Identity() == caller.Identity()
 }
 
-// Plan is what a dry run has shown.
+// Plan is the stored plan of a dry run.
 type Plan struct {
 	store.Formatted
 	ID          string          `json:"id"`
@@ -45,14 +45,14 @@ type Plan struct {
 	Operation   string          `json:"operation"`
 	Expires     time.Time       `json:"expires"`
 	Objects     []change.Object `json:"objects"`
-	Shown       json.RawMessage `json:"shown"` // the plan as it was made, without its state
+	Shown       json.RawMessage `json:"shown"` // the plan as shown, without its state
 
 	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
-	Row        string            `json:"row,omitempty"`        // makes the change; empty: there is none
-	Intent     ps.Intent         `json:"intent"`               // without the images of what is removed
-	Zone       string            `json:"zone,omitempty"`       // of the DNS records
+	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty: there is none
+	Intent     ps.Intent         `json:"intent"`               // without the images of removed objects
+	Zone       string            `json:"zone,omitempty"`       // zone of the DNS records
 
-	Drifted bool `json:"drifted,omitempty"` // it did not hold when it was last applied
+	Drifted bool `json:"drifted,omitempty"` // it had drifted when it was last applied
 	Used    *Use `json:"used,omitempty"`    // nil: it was not applied
 
 	revision store.Revision
@@ -72,11 +72,10 @@ func (p *Plan) ChangeID() string {
 	return p.Used.ChangeID
 }
 
-// State is what can be done with a plan.
+// State says what can be done with a plan.
 type State string
 
-// The states. A plan that has drifted can be applied again: it holds once what it expects
-// is there again.
+// The states. A drifted plan can be applied again: it holds once the expected values are back.
 const (
 	StateOpen    State = change.PlanOpen
 	StateUsed    State = "used"
@@ -103,16 +102,16 @@ const prefix = "pl_"
 // newID returns an id for a plan. Later ones are greater.
 func newID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
-// ErrAbsent means that the plan never existed or is no longer kept.
+// ErrAbsent means that the plan never existed or was removed.
 var ErrAbsent = store.ErrAbsent
 
 // errUsed means that another call has applied the plan.
 var errUsed = errors.New("the plan was applied by another call")
 
-// afterlife is how long a plan is kept after it has expired, so that it is found then.
+// afterlife is how long an expired plan is still found.
 const afterlife = 24 * time.Hour
 
-// Plans are those that are kept. Nil Plans keep none. They are safe for concurrent use.
+// Plans are the stored plans. Nil Plans store none. They are safe for concurrent use.
 type Plans struct {
 	store *store.Sealed
 	table []*ops.Operation
@@ -120,18 +119,18 @@ type Plans struct {
 	shelf *shelf
 }
 
-// Open returns the plans in a store, whose operations are in a table. Plans that cannot be read
-// count as absent. The limits bound what all plans take.
+// Open returns the plans in a store. table has their operations. Plans that cannot be read count as
+// absent. limits bound the size of all plans.
 func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation, limits Limits) (*Plans, error) {
 	p := &Plans{store: db, table: table, shelf: newShelf(limits, db.Now)}
 	return p, p.Load(ctx)
 }
 
-// Stats say how many plans were made, how many were applied, and how often one did not hold when it
-// was to be applied, since the start.
+// Stats count since the start the plans that were made, were applied, and had drifted when they
+// were to be applied.
 type Stats struct{ Made, Applied, Drifted int64 }
 
-// Stats returns them. There are none of nil Plans.
+// Stats returns the counts. It is safe on nil Plans.
 func (p *Plans) Stats() Stats {
 	if p == nil {
 		return Stats{}
@@ -139,7 +138,7 @@ func (p *Plans) Stats() Stats {
 	return Stats{p.stats.made.Load(), p.stats.applied.Load(), p.stats.drifted.Load()}
 }
 
-// Load counts the plans of each caller again, as another gateway may have kept some.
+// Load counts the plans of each caller again, because another gateway may have stored some.
 func (p *Plans) Load(ctx context.Context) error {
 	all := map[identity.ID][]shelved{}
 	var found []shelved
@@ -147,10 +146,10 @@ func (p *Plans) Load(ctx context.Context) error {
 		found = append(found, shelved{id: e.Key, bytes: int64(len(e.Value)), expires: e.Expires})
 		return true
 	})
-	for _, one := range found {
-		if plan, unread := p.Get(ctx, one.id); unread == nil {
+	for _, entry := range found {
+		if plan, unread := p.Get(ctx, entry.id); unread == nil {
 			by := plan.Caller.Identity()
-			all[by] = append(all[by], one)
+			all[by] = append(all[by], entry)
 		}
 	}
 	p.shelf.load(all)
@@ -175,21 +174,21 @@ func (p *Plans) decode(found store.Entry) (*Plan, error) {
 	return plan, nil
 }
 
-// add keeps a new plan, and forgets the oldest of a caller that has too many, or too large ones.
+// add stores a new plan. If a caller has too many plans, or too large ones, it removes the oldest.
 func (p *Plans) add(ctx context.Context, plan *Plan) error {
-	one := shelved{id: plan.ID}
+	entry := shelved{id: plan.ID}
 	err := p.store.Update(ctx, func(tx *store.Tx) error {
 		if err := p.put(tx, plan); err != nil {
 			return err
 		}
 		put, err := tx.Get(kind, plan.ID)
-		one.bytes, one.expires = int64(len(put.Value)), put.Expires
+		entry.bytes, entry.expires = int64(len(put.Value)), put.Expires
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	surplus := p.shelf.put(plan.Caller, one)
+	surplus := p.shelf.put(plan.Caller, entry)
 	if len(surplus) == 0 {
 		return nil
 	}
@@ -201,8 +200,8 @@ func (p *Plans) add(ctx context.Context, plan *Plan) error {
 	})
 }
 
-// use marks a plan as applied by a call, before that call changes anything. It is a part of an
-// update. If another call has used it since it was read, it returns that state and [errUsed].
+// use marks a plan as applied by a call, before that call changes anything, as part of an update.
+// If another call has used it since it was read, it returns the latest state and [errUsed].
 func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) {
 	latest, err = p.find(tx, plan.ID)
 	switch {
@@ -215,9 +214,9 @@ func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) 
 	return latest, p.put(tx, latest)
 }
 
-// note notes the change that a call has made with a plan, as a part of an update. Without a
-// change the plan can be applied again. It does nothing if another call has used the plan, or if
-// that was noted before.
+// note notes the change that a call has made with a plan, as part of an update. Without a change
+// the plan can be applied again. It does nothing if another call has used the plan, or if that was
+// noted before.
 func (p *Plans) note(tx *store.Tx, id, requestID, change string) error {
 	plan, err := p.find(tx, id)
 	switch {
@@ -235,8 +234,8 @@ func (p *Plans) note(tx *store.Tx, id, requestID, change string) error {
 	return p.put(tx, plan)
 }
 
-// drift marks a plan that did not hold when a call has applied it, as a part of an update. It does
-// nothing if another call has used the plan since it was read.
+// drift marks a plan that had drifted when a call applied it, as part of an update. It does nothing
+// if another call has used the plan since it was read.
 func (p *Plans) drift(tx *store.Tx, plan *Plan, requestID string) error {
 	latest, err := p.find(tx, plan.ID)
 	switch {
@@ -251,8 +250,8 @@ func (p *Plans) drift(tx *store.Tx, plan *Plan, requestID string) error {
 	return p.put(tx, latest)
 }
 
-// End implements [write.Kind]. It opens the plan again that a call has used up whose change was not
-// made, and notes the change in it otherwise. One that had nothing to change has used it up.
+// End implements [write.Kind]. It notes the change in the plan. If the change was not made, it
+// opens the plan again. A call with nothing to change has used the plan up.
 func (p *Plans) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	switch {
 	case c.Plan == "":

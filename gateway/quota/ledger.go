@@ -124,13 +124,13 @@ func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 
 // missing returns how much more than reserved some amounts are.
 func (r *reservation) missing(amounts map[Budget]int) map[Budget]int {
-	more := map[Budget]int{}
+	added := map[Budget]int{}
 	for of, n := range amounts {
 		if n != r.amounts[of] {
-			more[of] = n - r.amounts[of]
+			added[of] = n - r.amounts[of]
 		}
 	}
-	return more
+	return added
 }
 
 // add adds amounts to a minute.
@@ -164,18 +164,18 @@ func (r *record) sum() (n int) {
 
 // add adds to the minute of a time, and removes minutes that no longer count.
 func (r *record) add(at time.Time, n int, now time.Time) {
-	own := at.Unix()
-	var kept []minute
+	second := at.Unix()
+	var recent []minute
 	for _, m := range r.Minutes {
 		switch {
 		case m.Last/60 == at.Unix()/60:
-			n, own = n+m.N, max(own, m.Last)
+			n, second = n+m.N, max(second, m.Last)
 		case now.Sub(time.Unix(m.Last, 0)) < time.Hour:
-			kept = append(kept, m)
+			recent = append(recent, m)
 		}
 	}
 	if n > 0 {
-		kept = append(kept, minute{own, n})
+		recent = append(recent, minute{second, n})
 	}
-	r.Minutes = kept
+	r.Minutes = recent
 }

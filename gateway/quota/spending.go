@@ -60,12 +60,12 @@ func (l *Ledger) Reserve(
 			s.settle(none)
 			return nil, Unavailable(err)
 		}
-		one, err := caller.Spend(impact.Kind, most)
+		reserved, err := caller.Spend(impact.Kind, most)
 		if err != nil {
 			s.settle(none)
 			return nil, problem.Exceeded(err)
 		}
-		s.reserved = append(s.reserved, one)
+		s.reserved = append(s.reserved, reserved)
 	}
 	return s, nil
 }
@@ -81,8 +81,8 @@ func (l *Ledger) recall(ctx context.Context, caller *identity.Principal, kind id
 	return caller.Recall(kind, l.shared, func() (map[time.Time]int, error) {
 		before := map[time.Time]int{}
 		spent, err := l.Spent(ctx, Budget{Account: accountOf(caller), Impact: kind.String()})
-		for _, one := range spent {
-			before[one.At] += one.N
+		for _, reserved := range spent {
+			before[reserved.At] += reserved.N
 		}
 		return before, err
 	})
@@ -105,8 +105,8 @@ func (s *Spending) Most() int {
 	if s == nil {
 		return most
 	}
-	for _, one := range s.reserved {
-		most = min(most, one.Held())
+	for _, part := range s.reserved {
+		most = min(most, part.Held())
 	}
 	return most
 }
@@ -120,8 +120,8 @@ func (s *Spending) Exceeded() error {
 	if s == nil {
 		return nil
 	}
-	for _, one := range s.reserved {
-		if err := one.Exceeded(); err != nil && one.Held() == s.Most() {
+	for _, part := range s.reserved {
+		if err := part.Exceeded(); err != nil && part.Held() == s.Most() {
 			return err
 		}
 	}
@@ -131,14 +131,14 @@ func (s *Spending) Exceeded() error {
 // Overspent returns the refusal of a change that was refused with [ErrSpent]: others have spent
 // the rest of a budget since the run began.
 func (s *Spending) Overspent(ctx context.Context) error {
-	for _, one := range s.reserved {
-		if _, has := one.Limit(); !has {
+	for _, part := range s.reserved {
+		if _, has := part.Limit(); !has {
 			continue
 		}
-		if err := s.ledger.recall(ctx, s.caller, one.Impact()); err != nil {
+		if err := s.ledger.recall(ctx, s.caller, part.Impact()); err != nil {
 			return Unavailable(err)
 		}
-		if err := one.Exceeded(); err != nil {
+		if err := part.Exceeded(); err != nil {
 			return problem.Exceeded(err)
 		}
 	}
@@ -150,31 +150,31 @@ func (s *Spending) Kept() bool {
 	return s != nil && s.ledger != nil && len(s.amounts((*identity.Spending).Held)) > 0
 }
 
-func (s *Spending) budgetOf(one *identity.Spending) Budget {
-	return Budget{Account: accountOf(s.caller), Impact: one.Impact().String()}
+func (s *Spending) budgetOf(part *identity.Spending) Budget {
+	return Budget{Account: accountOf(s.caller), Impact: part.Impact().String()}
 }
 
 // amounts returns a number for each budget of the caller that the call spends.
 func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
 	all := map[Budget]int{}
-	for _, one := range s.reserved {
-		if _, limited := one.Limit(); limited {
-			all[s.budgetOf(one)] += n(one)
+	for _, part := range s.reserved {
+		if _, limited := part.Limit(); limited {
+			all[s.budgetOf(part)] += n(part)
 		}
 	}
 	return all
 }
 
-// limits returns the limits of the caller's budgets that all gateways share; none for a gateway
-// alone, which counts them itself.
+// limits returns the limits of the caller's budgets that all gateways share. A single gateway has
+// none: it counts them itself.
 func (s *Spending) limits() map[Budget]int {
 	limits := map[Budget]int{}
 	if !s.ledger.shared {
 		return limits
 	}
-	for _, one := range s.reserved {
-		if limit, has := one.Limit(); has {
-			limits[s.budgetOf(one)] = limit
+	for _, part := range s.reserved {
+		if limit, has := part.Limit(); has {
+			limits[s.budgetOf(part)] = limit
 		}
 	}
 	return limits
@@ -193,11 +193,11 @@ func (s *Spending) Part(i *ps.Intent) *Part {
 	if s == nil || s.ledger == nil || s.kept != nil {
 		return nil
 	}
-	amounts := s.amounts(func(one *identity.Spending) int {
+	amounts := s.amounts(func(part *identity.Spending) int {
 		if s.op.Extent != "" {
-			return one.Held() // it is corrected once it is known what was there
+			return part.Held() // it is corrected once it is known what was there
 		}
-		return min(one.Held(), max(1, len(i.Objects)))
+		return min(part.Held(), max(1, len(i.Objects)))
 	})
 	if len(amounts) == 0 {
 		return nil
@@ -244,9 +244,9 @@ func (s *Spending) Used(kind identity.Impact) (used, limit int) {
 	if s == nil {
 		return 0, 0
 	}
-	for _, one := range s.reserved {
-		if one.Impact() == kind {
-			return one.Used()
+	for _, part := range s.reserved {
+		if part.Impact() == kind {
+			return part.Used()
 		}
 	}
 	return 0, 0
@@ -279,7 +279,7 @@ func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error
 	if kept := s.kept; kept != nil {
 		err = s.Correct() // of an earlier run of the call
 		s.kept = nil
-		s.due = &correction{kept, s.amounts(func(one *identity.Spending) int { return affected(one.Impact()) })}
+		s.due = &correction{kept, s.amounts(func(part *identity.Spending) int { return affected(part.Impact()) })}
 		if !open {
 			err = errors.Join(err, s.Correct())
 		}
@@ -290,8 +290,8 @@ func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error
 
 // settle counts what was done in memory.
 func (s *Spending) settle(affected func(identity.Impact) int) {
-	for _, one := range s.reserved {
-		one.Settle(affected(one.Impact()))
+	for _, part := range s.reserved {
+		part.Settle(affected(part.Impact()))
 	}
 }
 

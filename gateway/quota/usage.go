@@ -30,17 +30,17 @@ type usage struct {
 // restart gives nobody a second share of a day. What was taken in the last minute before a crash is
 // not known afterwards. problem is told what cannot be read or kept.
 func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) {
-	kept := restored(ctx, db, room, problem)
+	stored := restored(ctx, db, room, problem)
 	keep := func(ctx context.Context) error {
 		now := room.Usage()
-		if reflect.DeepEqual(now, kept) {
+		if reflect.DeepEqual(now, stored) {
 			return nil
 		}
 		err := db.Update(ctx, func(tx *store.Tx) error {
 			return store.Save(tx, usageKind, usageKey, usage{Taken: now}, tx.Now().Add(usageLife))
 		})
 		if err == nil {
-			kept = now
+			stored = now
 		}
 		return err
 	}
@@ -54,7 +54,7 @@ func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem
 	_ = keep(ending) // another gateway may lead by now, and keeps its own
 }
 
-// restored takes over into a room what is kept, and returns it.
+// restored loads the stored usage into a room, and returns it.
 func restored(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) bounds.Usage {
 	var found usage
 	e, err := db.Get(ctx, usageKind, usageKey)

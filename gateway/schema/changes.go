@@ -20,7 +20,7 @@ var ChangeCursor Kind = patternKind{
 	must: "must be the value of next in the answer before",
 }
 
-// FeedStart is where a stream of changes begins: after a cursor of it, or at a time.
+// FeedStart is where a stream of changes begins: after one of its cursors, or at a time.
 var FeedStart Kind = feedStartKind{base{"string"}}
 
 type feedStartKind struct{ base }

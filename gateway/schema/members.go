@@ -33,7 +33,7 @@ func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, invalid("must name at most %d members", maxMembers)
 	}
 	known := map[string]bool{}
-	kept := []string{}
+	members := []string{}
 	for _, name := range names {
 		name, problem := text(strings.Trim(name, " "), identityLimit, false)
 		switch {
@@ -43,10 +43,10 @@ func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
 			return nil, invalid("must not have an empty name")
 		case !known[strings.ToLower(name)]:
 			known[strings.ToLower(name)] = true
-			kept = append(kept, name)
+			members = append(members, name)
 		}
 	}
-	return &Decoded{Values: []ps.Value{ps.List(kept)}, Text: string(TextsOf(kept))}, nil
+	return &Decoded{Values: []ps.Value{ps.List(members)}, Text: string(TextsOf(members))}, nil
 }
 
 // memberNames returns the names of a list.

@@ -321,7 +321,7 @@ func recordTypes() []string {
 	return names
 }
 
-// HowToWrite says how records of a type are written that is not written here.
+// HowToWrite says how to write records of a type that the gateway does not write.
 func HowToWrite(name string) string {
 	if t := RecordTypeNamed(name); t != nil && t.Refused != "" {
 		return t.Refused
@@ -354,9 +354,9 @@ func init() {
 	Record.Fields = append(Record.Fields, full...)
 	known := map[string]bool{}
 	for _, t := range RecordTypes {
-		var own []Field
+		var fields []Field
 		for _, f := range t.members() {
-			own = append(own, f)
+			fields = append(fields, f)
 			f.Null = true
 			if !known[f.Name] && !t.Apart {
 				Record.Fields, known[f.Name] = append(Record.Fields, f), true
@@ -365,7 +365,7 @@ func init() {
 		if t.Resource == "" {
 			continue
 		}
-		t.Shape.Fields = slices.Concat(full, own)
+		t.Shape.Fields = slices.Concat(full, fields)
 		t.Shape.Tag = &Tagging{Kind: "r1", Set: []string{"timestamp"}}
 		if t.Brief {
 			t.Shape.Fields, t.Shape.Tag.Beside = slices.Clone(common), []string{"ttl"}

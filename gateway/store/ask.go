@@ -31,7 +31,7 @@ var askID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func answerOf(path, id string) string { return path + copyMark + id }
 
-// ErrNoAnswer means that who has a store open did not make the copy that was asked for.
+// ErrNoAnswer means that the process that has the store open did not make the copy.
 var ErrNoAnswer = errors.New("no copy of the store was made")
 
 // AnswerCopies makes the copies that [AskForCopy] asks for, until ctx ends. problem is called

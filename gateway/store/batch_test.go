@@ -74,7 +74,7 @@ func TestAnEncodedBatchStays(t *testing.T) {
 		"\x00\x00\x00\x00\x00\x00\x00\x05\x00\x00\x00\x00", string(b.Encode()))
 }
 
-func TestWhatIsNoBatch(t *testing.T) {
+func TestMalformedBatchesAreRefused(t *testing.T) {
 	for name, encoded := range map[string]string{
 		"nothing":           "",
 		"a later format":    "\x02\x00\x00\x00\x00",

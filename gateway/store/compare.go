@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// mostTries is how often a function of an update is called at most.
+// mostTries limits how often an update calls its function.
 const mostTries = 50
 
 // CompareAndSet does what [Updater] says by [Store.Apply], for a store whose changes are decided

@@ -37,8 +37,7 @@ func names(t *testing.T, folder string) (all []string) {
 	return all
 }
 
-// TestACopyIsOfOneMoment while the file is written.
-func TestACopyIsOfOneMoment(t *testing.T) {
+func TestACopyIsConsistentWhileTheFileIsWritten(t *testing.T) {
 	folder, j := t.TempDir(), &journal{}
 	a := follower(t, filepath.Join(folder, "a.db"), nil)
 	a.Lead(j)
@@ -238,8 +237,8 @@ func TestAStoreAloneChainsItsBatches(t *testing.T) {
 	require.NoError(t, b.Close())
 }
 
-// TestADigestIsOfPositionsToo: what was appended and removed has left its number.
-func TestADigestIsOfPositionsToo(t *testing.T) {
+// TestADigestCoversPositions: what was appended and removed has left its number.
+func TestADigestCoversPositions(t *testing.T) {
 	folder := t.TempDir()
 	a := follower(t, filepath.Join(folder, "a.db"), nil)
 	b := copied(t, a, filepath.Join(folder, "b.db"), nil)

@@ -31,7 +31,7 @@ func copyFile(t *testing.T, from, to string) {
 	require.NoError(t, os.WriteFile(to, text, 0o600))
 }
 
-func TestAStoreThatWasTakenBackIsNoticed(t *testing.T) {
+func TestAFileFromABackupIsNoticed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	var before, lost Position
 	var revision Revision
@@ -75,7 +75,7 @@ func TestAStoreThatWasTakenBackIsNoticed(t *testing.T) {
 	inFile(t, path, func(s Store) { assert.NoError(t, s.State().Rewound) })
 }
 
-func TestWhatIsNoRewind(t *testing.T) {
+func TestWhichFilesCountAsRewound(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(path string) error
 		text   string // of the error; empty: there is none

@@ -284,9 +284,9 @@ func TestAFileAloneAppliesNothingOfOthers(t *testing.T) {
 
 var errAway = errors.New("the journal is away")
 
-// TestWhatBecomesOfABatchThatIsNotStored: nothing is applied, and unless it certainly is not
-// stored the file leads no more.
-func TestWhatBecomesOfABatchThatIsNotStored(t *testing.T) {
+// TestABatchThatIsNotStoredIsNotApplied. If it may have been stored all the same, the file no
+// longer leads.
+func TestABatchThatIsNotStoredIsNotApplied(t *testing.T) {
 	for name, c := range map[string]struct {
 		refused, lost error
 		leads         bool
@@ -381,8 +381,8 @@ func TestACallerMayLeave(t *testing.T) {
 	})
 }
 
-// TestWhoLeadsMayStopAtAnyMoment: the appender is told, and who waits is refused.
-func TestWhoLeadsMayStopAtAnyMoment(t *testing.T) {
+// TestTheLeaderMayStopAtAnyMoment: the appender is told, and who waits is refused.
+func TestTheLeaderMayStopAtAnyMoment(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop func(f *store.File)
 		err  error

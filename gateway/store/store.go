@@ -162,7 +162,7 @@ type Store interface {
 	// Sweep removes expired values and entries of logs and returns how many.
 	Sweep(ctx context.Context) (int, error)
 
-	// State returns how the store is.
+	// State returns the condition of the store.
 	State() State
 
 	// Now returns the time by which values and entries of logs expire. It may differ from
@@ -195,7 +195,7 @@ func (s *Sealed) Reach(ctx context.Context) error {
 	return nil
 }
 
-// State is how a store is.
+// State is the condition of a store.
 type State struct {
 	Bytes    int64  // size of its file; 0 if it is not known
 	Writes   uint64 // calls of Apply that were on the disk

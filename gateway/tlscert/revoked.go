@@ -91,14 +91,14 @@ func (r *revocationLists) ended(list *x509.RevocationList) bool {
 // warning names the lists that are out of date, or will be within a day; empty if
 // there are none.
 func (r *revocationLists) warning() string {
-	var late []string
+	var overdue []string
 	for _, list := range r.lists {
 		if !list.NextUpdate.IsZero() && r.now().Add(24*time.Hour).After(list.NextUpdate) {
-			late = append(late, fmt.Sprintf("%s (until %s)", list.Issuer, list.NextUpdate.UTC().Format(time.RFC3339)))
+			overdue = append(overdue, fmt.Sprintf("%s (until %s)", list.Issuer, list.NextUpdate.UTC().Format(time.RFC3339)))
 		}
 	}
-	if len(late) == 0 {
+	if len(overdue) == 0 {
 		return ""
 	}
-	return "the revocation list of " + strings.Join(late, ", ") + " ends soon or has ended; without a current one its client certificates are refused: put a new one in its place"
+	return "the revocation list of " + strings.Join(overdue, ", ") + " ends soon or has ended; without a current one its client certificates are refused: put a new one in its place"
 }

@@ -279,8 +279,8 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 func (k *Keeper) warnOfExpiry() {
 	k.mu.Lock()
 	now := k.options.Now()
-	late := k.revoked != nil && k.revoked.warning() != ""
-	due := k.leaf != nil && (late || !now.Before(k.leaf.NotAfter.Add(-warnBefore))) && now.Sub(k.warned) >= warnAgain
+	overdue := k.revoked != nil && k.revoked.warning() != ""
+	due := k.leaf != nil && (overdue || !now.Before(k.leaf.NotAfter.Add(-warnBefore))) && now.Sub(k.warned) >= warnAgain
 	if due {
 		k.warned = now
 	}
@@ -306,8 +306,8 @@ func (k *Keeper) State() (ok bool, reason string) {
 		reason = fmt.Sprintf("the certificate expires in %d days, at %s", int(end.Sub(now).Hours()/24), end.UTC().Format(time.RFC3339))
 	}
 	if k.revoked != nil {
-		if late := k.revoked.warning(); late != "" {
-			reason = strings.TrimPrefix(reason+"; "+late, "; ")
+		if overdue := k.revoked.warning(); overdue != "" {
+			reason = strings.TrimPrefix(reason+"; "+overdue, "; ")
 		}
 	}
 	if k.broken != nil {

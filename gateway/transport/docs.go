@@ -87,8 +87,8 @@ func wantsHome(x *exchange, path string) bool {
 		strings.Contains(x.c.GetHeader("Accept"), "text/html")
 }
 
-// serveHome answers a browser with links to what is here: without the public pages that is the
-// console alone.
+// serveHome answers a browser with the home page, or redirects it to the console if the public
+// pages are hidden.
 func serveHome(x *exchange) {
 	if x.server.HideDocs {
 		x.c.Redirect(http.StatusSeeOther, PagesPath)

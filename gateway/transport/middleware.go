@@ -228,9 +228,9 @@ func (x *exchange) checkOrigin(listed []string) {
 		header.Add("Vary", "Origin")
 	}
 	allowed := len(origins) == 1 && slices.ContainsFunc(listed, func(one string) bool { return strings.EqualFold(one, origins[0]) })
-	own := len(origins) == 1 && sameHost(origins[0], x.c.Request.Host)
+	ownOrigin := len(origins) == 1 && sameHost(origins[0], x.c.Request.Host)
 	crossSite := x.c.GetHeader("Sec-Fetch-Site") == "cross-site"
-	if !allowed && (crossSite || len(origins) > 0 && !own) {
+	if !allowed && (crossSite || len(origins) > 0 && !ownOrigin) {
 		failed := problem.New(schema.Forbidden, "Requests from other web sites are not accepted.")
 		failed.Reason = problem.ReasonOtherSites
 		x.fail(failed)

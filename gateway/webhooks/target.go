@@ -279,8 +279,8 @@ func (t *target) delivered(ctx context.Context, m *message) {
 	t.keep(ctx)
 }
 
-// keep saves what was reached. If that fails, messages come again after a restart. If
-// another one has written, what it has reached counts.
+// keep saves the position. If that fails, messages are sent again after a restart. If another
+// gateway has written, its position counts.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
 	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {

@@ -53,8 +53,8 @@ func (r *Run) begin(i *ps.Intent, zone string) error {
 	return r.inTime()
 }
 
-// mostStoring is how long it is tried to store what a script is about to change. Later it could
-// not begin anyway.
+// mostStoring limits how long the gateway tries to store a change before it begins. A change stored
+// later could not begin anyway.
 const mostStoring = 5 * time.Second
 
 // allow decides whether the change may begin, and stores that it does.

@@ -41,7 +41,7 @@ type EndPart struct {
 	Stored func() // is called once it is stored; nil: nothing is
 }
 
-// Closed is what a call has to know of the end of its change.
+// Closed is what a call learns about the end of its change.
 type Closed struct {
 	Record *changes.Record // of the change; nil: nothing was changed, or the history does not have it
 	Open   bool            // the outcome of the call is not stored, so that its key stays open

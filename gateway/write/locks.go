@@ -9,17 +9,18 @@ import (
 	"sync"
 )
 
-// Changes of one object exclude each other, from before its state is read until the change
-// is made and settled. Which objects a change is about is known when it is announced. So
-// the lock is taken there, without waiting: a run that would have to wait, or whose object
-// another change of this gateway has touched since the run began, is stopped, which changes
-// nothing. Its session is free for others while it waits, and then it runs again with the
-// lock. So no session ever waits for a lock, and no lock for itself: several locks are
-// taken at once, or one after another in their order.
+// Changes of one object exclude each other, from before its state is read until the change is made
+// and settled. The objects of a change are known when its script announces it, so the lock is taken
+// then, and never waited for. If the run would have to wait, or another change of this gateway has
+// touched the object since the run began, the run is stopped; it has changed nothing. Its session
+// is free for others while the change waits, and then the script runs again with the lock. So no
+// session waits for a lock. Changes do not deadlock either: several locks are taken all at once, or
+// one after another in their order.
 //
-// A membership is a pair, and so is what it locks: changes of the members of one
-// group do not wait for each other. They share the group and the member, which any other
-// change of these has alone: what is removed with its memberships has none that is changing.
+// A membership is a pair of a group and a member, so changes of different members of one group do
+// not wait for each other. They share the locks of the group and the member. Any other change of
+// these takes the lock alone, so it never removes an object while one of its memberships is
+// changing.
 
 // errContended is why a run is stopped that must wait for another change.
 var errContended = errors.New("another change of the object goes first")

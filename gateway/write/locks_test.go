@@ -121,8 +121,8 @@ func TestWaitersComeInOrder(t *testing.T) {
 	})
 }
 
-// TestWhoWantsAnObjectAloneIsNotOvertaken by those who would share it, unless it gives up.
-func TestWhoWantsAnObjectAloneIsNotOvertaken(t *testing.T) {
+// TestAnExclusiveWaiterIsNotOvertaken by readers, unless it gives up.
+func TestAnExclusiveWaiterIsNotOvertaken(t *testing.T) {
 	for name, givesUp := range map[string]bool{"it has its turn": false, "it gives up": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// NotLeading returns the refusal of a change that a member of a cluster could not begin, or not
-// store.
+// NotLeading returns the refusal of a change that a member of a cluster could not begin or store.
 func NotLeading(err error) error {
 	failed := problem.New(schema.NotLeader, "This gateway does not lead the cluster, or not any more, "+
 		"so that nothing was changed. Send it again.")

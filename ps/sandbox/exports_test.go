@@ -12,8 +12,8 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// TestExports loads exports as the three common tools write them, and counts what is
-// loaded, skipped, added and kept as written.
+// TestExports loads exports of the three common tools, and counts the entries that are loaded,
+// skipped, added and kept as written.
 func TestExports(t *testing.T) {
 	for tool, want := range map[string]struct {
 		loaded   directory.Loaded

@@ -37,8 +37,8 @@ func TestPeople(t *testing.T) {
 	assert.ErrorIs(t, err, sandbox.ErrLogon)
 }
 
-// TestPeopleAreAddedTogether: a name that is taken keeps all of them out, and leaves nothing
-// that is half made.
+// TestPeopleAreAddedTogether: if one name is taken, none of them is added, and nothing is left
+// behind.
 func TestPeopleAreAddedTogether(t *testing.T) {
 	ctx := context.Background()
 	for _, taken := range []string{"operator", "norights", "GW-Operators"} {

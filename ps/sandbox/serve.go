@@ -7,11 +7,10 @@ import (
 	"adgateway/ps/sandbox/engine"
 )
 
-// Serve is the life of a process with real standard streams, started with
-// these arguments: it runs the lines of the console's input until that ends, a
-// line says exit or ctx is done, and returns the exit code. A host that waits
-// for a line notices that ctx is done only when the input ends. modules may be
-// none: then there is the language alone.
+// Serve is the life of a process with real standard streams, started with these arguments. It runs
+// the lines of the console's input until that ends, a line says exit or ctx is done, and returns
+// the exit code. A host that waits for a line notices that ctx is done only when the input ends.
+// Without modules only the language is available.
 func Serve(ctx context.Context, args []string, console engine.Console, culture string, modules ...*engine.Module) int {
 	if err := checkArguments(args); err != nil {
 		if console.Stderr != nil {

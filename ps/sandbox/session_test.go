@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A transcript is one process fed through stdin: what a real engine did
-// (recorded on PowerShell 7.6.5).
+// A transcript is one process with its stdin, and what a real engine did (recorded on PowerShell
+// 7.6.5).
 type transcript struct {
 	Name           string
 	Args           []string
@@ -76,7 +76,7 @@ func playback(t testing.TB, s *Starter, args []string, input string) (stdout, st
 	}
 	outText, errText := read(out), read(errs)
 	go func() {
-		_, _ = io.WriteString(stdin, input) // a process that exits early does not read it all
+		_, _ = io.WriteString(stdin, input) // a process that exits early does not read everything
 		_ = stdin.(io.Closer).Close()
 	}()
 	done := make(chan error, 1)

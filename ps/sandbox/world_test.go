@@ -117,7 +117,7 @@ func TestServersCanBeSwitchedOff(t *testing.T) {
 	assert.NotEmpty(t, stderr)
 }
 
-// Zones can be directory entries, as in an export.
+// Zones can be entries of the directory, as in an export.
 func TestZonesOfTheDirectory(t *testing.T) {
 	const ( // dnsRecord values
 		soa   = "QwAGAAXwAAABAAAAAAAOEAAAAAAAAAAAAAAABwAAA4QAAAJYAAFRgAAADhASAwNkYzEEY29ycAdleGFtcGxlABkDCmhvc3RtYXN0ZXIEY29ycAdleGFtcGxlAA=="

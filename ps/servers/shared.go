@@ -27,7 +27,7 @@ type Shared interface {
 }
 
 const (
-	lookEvery  = time.Second      // at the choice of the gateways
+	lookEvery  = time.Second      // how often the shared choice is read
 	probeEvery = 5 * time.Second  // while nothing is heard of the pinned server
 	mostFailed = 3                // runs on a server that accepts connections, before it counts as unusable
 	setAside   = 15 * time.Second // for which it does

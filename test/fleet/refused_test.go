@@ -49,9 +49,9 @@ func copyFiles(t *testing.T, from, to string) {
 	}
 }
 
-// TestWhatIsWrongIsRefused with a reason and a remedy, while the other gateways go on. Only a
+// TestWrongStoresAndListsAreRefused with a reason and a remedy, while the other gateways go on. Only a
 // thorough run also restores a leader from a backup.
-func TestWhatIsWrongIsRefused(t *testing.T) {
+func TestWrongStoresAndListsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)
 	f.makeUsers()

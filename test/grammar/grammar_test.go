@@ -103,9 +103,9 @@ func bootLine(t *testing.T, lane ps.Lane) string {
 // has calls with both, as PowerShell 7.6.5 made them.
 var gaps = map[string]string{" -IPv4Address ": " -IPvAddress ", " -IPv6Address ": " -IPvAddress "}
 
-// TestGapsAreGaps: PowerShell binds what the grammar does not read, so that a grammar
-// that has learned it is noticed.
-func TestGapsAreGaps(t *testing.T) {
+// TestPowerShellReadsTheGapsOfTheGrammar: PowerShell binds what the grammar does not read. A
+// grammar that has learned to read it is noticed.
+func TestPowerShellReadsTheGapsOfTheGrammar(t *testing.T) {
 	var recorded struct {
 		Calls []struct {
 			Call  string

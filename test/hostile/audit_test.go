@@ -33,9 +33,9 @@ func sizeOf(t *testing.T, file string) int64 {
 	return info.Size()
 }
 
-// TestUselessCallsDoNotWashTheAuditAway repeats changes that find nothing to do, with the longest
+// TestCallsWithoutEffectDoNotFillTheAudit repeats changes that find nothing to do, with the longest
 // values allowed. The audit hardly grows, and still has the changes made before and between them.
-func TestUselessCallsDoNotWashTheAuditAway(t *testing.T) {
+func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	s, file, size := audited(t)
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}}
 	require.Equal(t, http.StatusOK, s.Do(change).Status)

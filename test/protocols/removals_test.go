@@ -125,7 +125,7 @@ func TestRemovedSetsAreCounted(t *testing.T) {
 }
 
 // One request removes as many sets as limits.bulkDelete says; the next loops remove the rest.
-func TestOneRequestRemovesOnlySoMany(t *testing.T) {
+func TestOneRequestRemovesAtMostTheLimit(t *testing.T) {
 	s, token := limited(t, 1000, "limits.bulkDelete=5")
 	var all []set
 	for i := range 12 {

@@ -163,9 +163,9 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	assert.Len(t, start.Compare(s.Snapshot()), 4, "department and country")
 }
 
-// TestAnUndoHasTheRightsOfWhoUndoes: an undo needs the scopes, and keeps to the limits, of the same
+// TestAnUndoHasTheRightsOfItsCaller: an undo needs the scopes, and keeps to the limits, of the same
 // change made by hand. It shows nothing that lies outside of them.
-func TestAnUndoHasTheRightsOfWhoUndoes(t *testing.T) {
+func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := func(c systemtest.Call) string {
 		a := s.Do(c)

@@ -49,9 +49,9 @@ func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 	return answer.Plan, a
 }
 
-// TestADryRunIsTheChangeBeforeItIsMade: every operation that changes something shows in a dry run
-// what it would do and changes nothing. The call itself then does exactly that, once.
-func TestADryRunIsTheChangeBeforeItIsMade(t *testing.T) {
+// TestADryRunShowsExactlyTheChange: every operation that changes something shows in a dry run what
+// it would do, and changes nothing. The call itself then does exactly that, once.
+func TestADryRunShowsExactlyTheChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
 		if !op.Effect.Writes() {

@@ -164,8 +164,8 @@ func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 	s.Rejects(revealingKey("PC02", recoveryID), http.StatusNotFound, "not_found")
 }
 
-// TestTheAuditHasWhoAsksBeforeTheSecretIsRead, even if the audit log leaves out reads.
-func TestTheAuditHasWhoAsksBeforeTheSecretIsRead(t *testing.T) {
+// TestTheAuditNamesTheCallerBeforeTheSecretIsRead, even if the audit log leaves out reads.
+func TestTheAuditNamesTheCallerBeforeTheSecretIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+file, "audit.reads=false")
 	require.Equal(t, http.StatusOK, s.Do(revealing("PC01")).Status)

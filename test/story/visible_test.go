@@ -420,8 +420,8 @@ func TestWritingDoesNotImplyReading(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, undone.Status)
 }
 
-// TestAnUndoByWhoMayNotRead needs only the rights to write, and shows no values.
-func TestAnUndoByWhoMayNotRead(t *testing.T) {
+// TestAnUndoWithoutTheRightToRead needs only the rights to write, and shows no values.
+func TestAnUndoWithoutTheRightToRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	change := func(department string) string {
 		a := s.Do(update("aschmidt", map[string]any{"Department": department}))

@@ -19,7 +19,7 @@ const (
 	everyone = "S-1-1-0"
 )
 
-func TestWhoGetsAFile(t *testing.T) {
+func TestAccountsThatMayUseAFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		accounts accounts
 		want     []string

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/servers"
 )
 
-// choice returns which servers the gateways of the cluster use together; nil if this one is
+// choice returns the choice of servers that the gateways of the cluster share; nil if this one is
 // alone.
 func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 	if s.cluster().Member() == nil {
@@ -30,8 +30,8 @@ func withCluster(ctx context.Context, o Options, do func(*store.Sealed) error) e
 	return withRunning(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }
 
-// RotateKey adds a version to the key of the store of the cluster. It waits until the gateways
-// that live have it and it is used, and tells which lack it.
+// RotateKey adds a version to the key of the store of the cluster. It waits until all live gateways
+// have the version and it is used, and calls lacking with those that do not have it yet.
 func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number uint32, err error) {
 	err = withRunning(ctx, o, func(ring *keyring.Ring) (err error) {
 		if number, err = ring.Rotate(ctx); err != nil {
@@ -42,7 +42,7 @@ func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number u
 	return number, err
 }
 
-// VerifyCluster holds the audit logs of the gateways of a cluster against each other.
+// VerifyCluster compares the audit logs of the gateways of a cluster with each other.
 func VerifyCluster(ctx context.Context, o Options, chains []auditmirror.Chain, key []byte) (found *auditmirror.Result, err error) {
 	err = withCluster(ctx, o, func(db *store.Sealed) error {
 		found, err = auditmirror.Verify(ctx, db, chains, key)

@@ -107,7 +107,7 @@ func (c *callEvents) close() {
 	c.ended.Wait()
 }
 
-// record is the Recorded of the audit log.
+// record is called for each line of the audit log, see [audit.Options.Recorded].
 func (c *callEvents) record(call audit.Call, line *audit.Line) {
 	op := c.operations[call.Operation]
 	if op == nil {

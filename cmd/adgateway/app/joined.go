@@ -95,13 +95,13 @@ func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) e
 }
 
 // reached returns the addresses of the gateways of a cluster, this host's first.
-func reached(list trust.Members, own string) (all []relay.Gateway) {
+func reached(list trust.Members, self string) (all []relay.Gateway) {
 	for _, m := range list.Gateways {
 		if m.HopAddress == "" || !m.HasJoined() {
 			continue
 		}
 		at := len(all)
-		if m.Name == own {
+		if m.Name == self {
 			at = 0
 		}
 		all = slices.Insert(all, at, relay.Gateway{Name: m.Name, Address: m.HopAddress})
@@ -154,9 +154,9 @@ func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, er
 		return nil, nil, err
 	}
 	for _, g := range reached(list.Members(), o.Identity.Gateway) {
-		one := Asked{Name: g.Name}
-		one.State, one.Err = askState(ctx, g.Address, o.Identity.Client(list.Members, g.Name))
-		all = append(all, one)
+		asked := Asked{Name: g.Name}
+		asked.State, asked.Err = askState(ctx, g.Address, o.Identity.Client(list.Members, g.Name))
+		all = append(all, asked)
 	}
 	servers := o.Settings.Cluster.Servers
 	if len(servers) == 0 {

@@ -28,14 +28,14 @@ var helpdeskScopes = []identity.Scope{
 // is one's own, and those with a role of the settings. It returns the sandbox's operator;
 // nil: there is none.
 func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
-	own := s.live.Now().SignIn.Roles
+	configured := s.live.Now().SignIn.Roles
 	groups, err := people()
-	if err != nil && len(own) == 0 {
+	if err != nil && len(configured) == 0 {
 		return nil, err
 	}
 	roles := sandboxRoles(groups)
-	if len(own) > 0 {
-		if roles, err = rolesOf(own, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
+	if len(configured) > 0 {
+		if roles, err = rolesOf(configured, func(group string) (string, error) { return sidIn(ctx, world, group) }); err != nil {
 			return nil, err
 		}
 	}

@@ -152,8 +152,8 @@ func (s *Server) addStore(ctx context.Context, static *authn.Static, file authn.
 		s.backend.auth = static
 		return nil
 	}
-	own := s.live.Now().Sandbox
-	store, err := s.openAccounts(ctx, file, len(own.Tokens)+len(own.Users) > 0)
+	settings := s.live.Now().Sandbox
+	store, err := s.openAccounts(ctx, file, len(settings.Tokens)+len(settings.Users) > 0)
 	if err != nil {
 		return err
 	}

@@ -105,15 +105,15 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	opened := true
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
 		ready, took, err := runner.Open(ctx, lane)
-		one := doctor.SelfSession{
+		session := doctor.SelfSession{
 			Lane: lane, PowerShell: ready.PowerShell, Edition: ready.Edition, Module: ready.Module, ModuleVersion: ready.ModuleVersion,
 			LanguageMode: ready.LanguageMode, Milliseconds: took.Milliseconds(),
 		}
 		if err != nil {
 			opened = false
-			one.Error, one.Blocked = program.OneLine(err), ps.AsError(err).Blocked()
+			session.Error, session.Blocked = program.OneLine(err), ps.AsError(err).Blocked()
 		}
-		v.Sessions = append(v.Sessions, one)
+		v.Sessions = append(v.Sessions, session)
 	}
 	if opened {
 		s.useServers(ctx, runner, &v)

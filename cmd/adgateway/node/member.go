@@ -103,12 +103,12 @@ const expelEvery = time.Second
 // originEvery is how often it is looked whether the gateway has noted where the log begins.
 const originEvery = time.Second
 
-// awaitOrigin waits until the gateway of this host, if it has made the cluster, notes with what
-// the log goes on. It returns false when ctx has ended.
+// awaitOrigin waits until the gateway of this host, if it made the cluster, has noted where the log
+// begins. It returns false when ctx has ended.
 func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store.Hash, bool) {
 	for said := false; ctx.Err() == nil; {
-		origin, made, err := m.folder.Origin()
-		if made {
+		origin, begun, err := m.folder.Origin()
+		if begun {
 			return origin, true
 		}
 		if err != nil && !said {
@@ -125,8 +125,8 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store
 
 // makeLog makes the log on the host where the cluster was made, as soon as the nodes can.
 func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) {
-	origin, made := m.awaitOrigin(ctx, log)
-	if !made {
+	origin, begun := m.awaitOrigin(ctx, log)
+	if !begun {
 		return
 	}
 	replicas := 1

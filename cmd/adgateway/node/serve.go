@@ -212,11 +212,11 @@ var files = host.Files{Service: winsvc.Gateway.Name}
 // restrictStore restricts the folder of the streams to the service's account and the
 // administrators. A folder with other things in it is left alone.
 func restrictStore(store string) error {
-	own, err := engine.OwnFolder(store)
+	dedicated, err := engine.OwnFolder(store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("engine.store: %w", err)
 	}
-	if !own {
+	if !dedicated {
 		return fmt.Errorf("engine.store: %s has other things in it, and its access rights are unchanged: choose a folder for the node alone", store)
 	}
 	if err := files.RestrictFolder(store); err != nil {

@@ -81,18 +81,18 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	if err != nil {
 		return err
 	}
-	own, err := keyring.StoreKey(o.Settings.Store.KeyFile())
+	storeKey, err := keyring.StoreKey(o.Settings.Store.KeyFile())
 	if err != nil {
 		return err
 	}
-	switch err := keyring.Rewrap(ctx, file, w, own); {
+	switch err := keyring.Rewrap(ctx, file, w, storeKey); {
 	case errors.Is(err, keyring.ErrNone):
 		return errors.New("this gateway has not copied the store of the cluster yet, so that it has nothing to go on with: " +
 			"run this on another one, or remove the folder " + folder.Path + " to begin anew")
 	case err != nil:
 		return err
 	}
-	ring, err := keyring.Open(ctx, file, own, store.Newest)
+	ring, err := keyring.Open(ctx, file, storeKey, store.Newest)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func answers(ctx context.Context, address string) bool {
 	defer func() { _ = raw.Close() }()
 	shown := false
 	conn := tls.Client(raw, &tls.Config{
-		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // nothing is sent: it is asked whether anybody is there
+		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // nothing is sent; this only checks whether somebody listens
 		VerifyConnection: func(tls.ConnectionState) error { shown = true; return nil },
 	})
 	_ = conn.HandshakeContext(ctx)

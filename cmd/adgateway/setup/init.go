@@ -111,7 +111,7 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 	if err != nil {
 		return nil, err
 	}
-	made := &Made{Self: self}
+	created := &Made{Self: self}
 	for _, g := range others {
 		if found, _ := list.Find(g.Name); found.HasJoined() {
 			continue
@@ -121,18 +121,18 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 			return nil, err
 		}
 		i.Address, i.Host = self.HopAddress, g.Hosts[0]
-		made.Invitations = append(made.Invitations, i)
+		created.Invitations = append(created.Invitations, i)
 	}
-	return made, nil
+	return created, nil
 }
 
 // members returns the gateways of a new cluster, whose hosts have no nodes if those are a NATS of
 // the user's own.
-func members(o Options, hosts []Host, own bool) (self trust.Member, others []trust.Member, err error) {
+func members(o Options, hosts []Host, external bool) (self trust.Member, others []trust.Member, err error) {
 	switch n := len(hosts); {
-	case own && n < 2:
+	case external && n < 2:
 		return self, nil, errors.New("name at least two gateways, with --gateway NAME=HOST for each, this one first")
-	case !own && n != 3 && n != 5:
+	case !external && n != 3 && n != 5:
 		return self, nil, fmt.Errorf("%d gateways are named: name three, or five, with --gateway NAME=HOST for each, this one first. "+
 			"With fewer, nothing can be agreed upon when one host is lost; more join later", n)
 	}
@@ -146,7 +146,7 @@ func members(o Options, hosts []Host, own bool) (self trust.Member, others []tru
 			return self, nil, err
 		}
 		switch {
-		case own:
+		case external:
 			m.NodeAddress, m.ClientAddress = "", ""
 		case port != "":
 			m.NodeAddress = net.JoinHostPort(host, port)
@@ -178,9 +178,9 @@ func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folde
 	}
 	switch {
 	case there: // made by a run that was interrupted, or left by an earlier cluster
-		own, err := keyring.StoreKey(o.Settings.Store.KeyFile())
+		storeKey, err := keyring.StoreKey(o.Settings.Store.KeyFile())
 		if err == nil {
-			err = keyring.Rewrap(ctx, file, own, w)
+			err = keyring.Rewrap(ctx, file, storeKey, w)
 		}
 		if err != nil {
 			return nil, err

@@ -30,10 +30,10 @@ const (
 	streamFile = "log-stream.json"
 )
 
-// OwnLog is what the administrator of a NATS of the user's own has to do for a new cluster.
+// OwnLog tells the administrator of an external NATS what to do for a new cluster.
 type OwnLog struct {
 	Account string // the account of the gateways, as nats-server reads it
-	Command string // that makes the log; empty: it is there
+	Command string // creates the log; empty: the log exists
 	Subject string // to which the user of this gateway would have to publish to make it
 	Warning string // empty: there is none
 }
@@ -258,11 +258,11 @@ func (n own) joins(ctx context.Context) error {
 
 // joined returns why a gateway that has joined cannot find the log of its cluster.
 func (n own) joined(list trust.Members) error {
-	switch own := len(n.nodes.Servers) > 0; {
-	case own && len(list.Nodes) > 0:
+	switch external := len(n.nodes.Servers) > 0; {
+	case external && len(list.Nodes) > 0:
 		return fmt.Errorf("%s has joined the cluster %s, whose nodes are those of its hosts: take cluster.servers "+
 			"out of the settings before you start it", n.self, n.cluster)
-	case !own && len(list.Nodes) == 0:
+	case !external && len(list.Nodes) == 0:
 		return fmt.Errorf("%s has joined the cluster %s: %w before you start it",
 			n.self, n.cluster, peer.ErrNoNodes)
 	}

@@ -48,8 +48,8 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 	}
 }
 
-// TestAStoreThatWasTakenBack is accepted if the cluster is to go on with it.
-func TestAStoreThatWasTakenBack(t *testing.T) {
+// TestAStoreFromABackupIsAcceptedOnRequest, if the cluster is to go on with it.
+func TestAStoreFromABackupIsAcceptedOnRequest(t *testing.T) {
 	o := options(t, "127.0.0.1:0")
 	use(t, o)
 	_, err := Init(t.Context(), o, "corp", hosts)

@@ -383,11 +383,11 @@ func (p *parameter) text(f *Function) string {
 		return s.required != sets[0].required || s.position != sets[0].position
 	})
 	if alike || sets == nil {
-		one := inSet{position: -1}
+		in := inSet{position: -1}
 		if sets != nil {
-			one = inSet{required: sets[0].required, position: sets[0].position}
+			in = inSet{required: sets[0].required, position: sets[0].position}
 		}
-		sets = []inSet{one}
+		sets = []inSet{in}
 	}
 	for _, s := range sets {
 		var arguments []string
@@ -480,14 +480,14 @@ func (f *Function) examplesOf(set *Set, parameters []*parameter) []string {
 	}
 	for _, p := range parameters {
 		for k := range set.Op.Params {
-			own := &set.Op.Params[k]
-			if parameterName(own.Name) != p.name {
+			param := &set.Op.Params[k]
+			if parameterName(param.Name) != p.name {
 				continue
 			}
-			if value, given := set.Op.Sample[own.Name]; given {
+			if value, given := set.Op.Sample[param.Name]; given {
 				call += " -" + p.name + p.written(value)
-			} else if set.Op.Sample == nil && own.Required {
-				call += " -" + p.name + p.written(own.Sample())
+			} else if set.Op.Sample == nil && param.Required {
+				call += " -" + p.name + p.written(param.Sample())
 			}
 		}
 	}

@@ -79,21 +79,21 @@ func (f *Function) parameters() ([]*parameter, error) {
 			if p.Name == ops.DryRun { // -WhatIf
 				continue
 			}
-			one := f.parameterOf(set, p)
+			param := f.parameterOf(set, p)
 			in := inSet{set: set.Name, required: p.Required, position: -1}
-			if p.Required && !p.Kind.Secret() && (i == 0 || len(required(set.Op)) == 1 && find(one.name) != nil) {
+			if p.Required && !p.Kind.Secret() && (i == 0 || len(required(set.Op)) == 1 && find(param.name) != nil) {
 				in.position = position
 				position++
 			}
-			if known := find(one.name); known != nil {
-				if known.typ != one.typ {
-					return nil, fmt.Errorf("%s -%s has two types: %s and %s", f.Name(), one.name, known.typ, one.typ)
+			if known := find(param.name); known != nil {
+				if known.typ != param.typ {
+					return nil, fmt.Errorf("%s -%s has two types: %s and %s", f.Name(), param.name, known.typ, param.typ)
 				}
 				known.sets = append(known.sets, in)
 				continue
 			}
-			one.sets = []inSet{in}
-			all = append(all, one)
+			param.sets = []inSet{in}
+			all = append(all, param)
 		}
 		if set.Switch != "" {
 			doc := "Lists " + lowerFirst(strings.TrimPrefix(set.Op.Summary, "Lists "))
@@ -119,30 +119,30 @@ func (p *parameter) rank() int {
 // parameterOf returns a parameter of an operation.
 func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	op := set.Op
-	one := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc}
-	if one.doc == "" {
-		one.doc = p.Kind.Doc().Text
+	param := &parameter{name: parameterName(p.Name), typ: f.typeOf(op, p), doc: p.Doc}
+	if param.doc == "" {
+		param.doc = p.Kind.Doc().Text
 	}
-	one.words = p.Kind.Doc().Enum
-	if one.completes = completers[one.name]; one.completes == "field" {
-		one.words = fieldNames(op)
+	param.words = p.Kind.Doc().Enum
+	if param.completes = completers[param.name]; param.completes == "field" {
+		param.words = fieldNames(op)
 	}
-	_, known := members[one.name]
+	_, known := members[param.name]
 	switch {
 	case p.Kind.Secret():
 	case op.Effect.Writes():
-		one.byName = p.Name != "Force" && p.Name != "Recursive" && op.ID != "computer.deleteMany"
+		param.byName = p.Name != "Force" && p.Name != "Recursive" && op.ID != "computer.deleteMany"
 	default: // an optional OUPath would take the place of the object itself: records have one
-		one.byName = p.Required || known && one.name != "OUPath" && p.Name != "Type" && p.Name != "Text"
+		param.byName = p.Required || known && param.name != "OUPath" && p.Name != "Type" && p.Name != "Text"
 	}
 	if set.Name == guidSet && len(f.Sets) > 1 { // records have a name, too, and one object has one of the two
-		one.byName = one.byName && p.Name != required(op)[0]
+		param.byName = param.byName && p.Name != required(op)[0]
 	}
 	first := required(op)
 	if set == &f.Sets[0] && len(first) > 0 && first[0] == p.Name {
-		one.byValue = !p.Kind.Secret() && op.ID != "computer.deleteMany"
+		param.byValue = !p.Kind.Secret() && op.ID != "computer.deleteMany"
 	}
-	return one
+	return param
 }
 
 // many reports whether a function takes several values of a parameter, with a call for each.
@@ -255,7 +255,8 @@ func (f *Function) quiet() bool {
 	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
 }
 
-// alias gives parameters the names of habit, of the API and of records, each to one parameter.
+// alias gives parameters their familiar names, their names in the API and those of records. No name
+// is given twice.
 func (f *Function) alias(all []*parameter) {
 	taken := map[string]bool{}
 	for _, p := range all {

@@ -11,20 +11,20 @@ import (
 	_ "crypto/sha512"
 )
 
-// Bindings say whether a ticket must be made for the TLS connection that it comes by. Otherwise a server
-// that people open could pass their tickets on to the gateway.
+// Bindings say whether a ticket must be bound to the TLS connection that it comes by. Without that,
+// a server that people open could pass their tickets on to the gateway.
 type Bindings string
 
 // The values of [Bindings].
 const (
-	Required Bindings = "required" // a ticket without is refused
-	IfSent   Bindings = "ifSent"   // what a client sends is checked
-	Ignored  Bindings = "off"      // as behind a proxy at which TLS ends
+	Required Bindings = "required" // a ticket without bindings is refused
+	IfSent   Bindings = "ifSent"   // bindings are checked if the client sends them
+	Ignored  Bindings = "off"      // for a gateway behind a proxy that ends TLS
 )
 
 // EndPoint returns the bindings of connections with a server certificate: tls-server-end-point (RFC 5929).
 func EndPoint(certificate *x509.Certificate) []byte {
-	hash := crypto.SHA256 // also for MD5 and SHA-1
+	hash := crypto.SHA256 // also in place of MD5 and SHA-1
 	switch certificate.SignatureAlgorithm {
 	case x509.SHA384WithRSA, x509.ECDSAWithSHA384, x509.SHA384WithRSAPSS:
 		hash = crypto.SHA384
@@ -44,14 +44,14 @@ const (
 	flagMutual    = 2
 )
 
-// sumOf returns how an authenticator names bindings.
+// sumOf returns the digest by which an authenticator names bindings.
 func sumOf(bindings []byte) [md5.Size]byte {
 	text := make([]byte, 16, 20+len(bindings)) // no addresses
 	text = binary.LittleEndian.AppendUint32(text, uint32(len(bindings)))
 	return md5.Sum(append(text, bindings...))
 }
 
-// bound checks what the checksum of an authenticator says of the connection.
+// bound checks the bindings in the checksum of an authenticator.
 func (b Bindings) bound(checksum, connection []byte) error {
 	if b == Ignored || connection == nil {
 		return nil

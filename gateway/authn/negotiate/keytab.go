@@ -26,14 +26,14 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// Keytab checks tickets by the keys of a file. It is a [Mechanism].
+// Keytab checks tickets with the keys in a file. It is a [Mechanism].
 type Keytab struct {
 	keys     *keytab.Keytab
 	bindings Bindings
 	replays  *replays
 }
 
-// service is the first part of the SPN that browsers ask for.
+// service is the first part of the SPN that browsers use.
 const service = "HTTP"
 
 // ReadKeytab reads a keytab. It fails if the file cannot be read, or has no key for a name HTTP/....
@@ -57,7 +57,7 @@ func ReadKeytab(path string, bindings Bindings) (*Keytab, error) {
 	return k, nil
 }
 
-// parseKeytab reads a keytab. The library panics at some files that are cut short.
+// parseKeytab reads a keytab. The library panics on some truncated files.
 func parseKeytab(text []byte) (keys *keytab.Keytab, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -72,7 +72,7 @@ func newKeytab(keys *keytab.Keytab, bindings Bindings) *Keytab {
 	return &Keytab{keys: keys, bindings: bindings, replays: newReplays(time.Now)}
 }
 
-// Names returns the names that the keytab has keys of, such as HTTP/gateway.corp.example@CORP.EXAMPLE.
+// Names returns the names of the keytab's keys, such as HTTP/gateway.corp.example@CORP.EXAMPLE.
 func (k *Keytab) Names() []string {
 	var names []string
 	for _, entry := range k.keys.Entries {
@@ -102,7 +102,7 @@ func isService(components []string) bool {
 // Check implements [Mechanism].
 func (k *Keytab) Check(_ context.Context, token Token) (person *Person, err error) {
 	defer func() {
-		// The library panics at some ciphertexts that are cut short.
+		// The library panics on some truncated ciphertexts.
 		if reason := recover(); reason != nil {
 			person, err = nil, refuse(Unreadable, fmt.Sprintf("the ticket is damaged: %v", reason))
 		}
@@ -142,7 +142,7 @@ func (k *Keytab) Check(_ context.Context, token Token) (person *Person, err erro
 	return person, err
 }
 
-// nameOf returns the name in the keytab that a ticket is for. Names of services are the same in any case.
+// nameOf returns the name in the keytab that a ticket is for. Service names are case-insensitive.
 func (k *Keytab) nameOf(ticket messages.Ticket) (types.PrincipalName, error) {
 	asked := ticket.SName.NameString
 	for _, entry := range k.keys.Entries {
@@ -157,7 +157,7 @@ func (k *Keytab) nameOf(ticket messages.Ticket) (types.PrincipalName, error) {
 	return types.PrincipalName{}, refuse(OtherService, cause)
 }
 
-// hostOf returns an address as tickets have them.
+// hostOf returns an address in the form of tickets.
 func hostOf(client netip.Addr) types.HostAddress {
 	client = client.Unmap()
 	kind := addrtype.IPv4
@@ -167,7 +167,7 @@ func hostOf(client netip.Addr) types.HostAddress {
 	return types.HostAddress{AddrType: kind, Address: client.AsSlice()}
 }
 
-// reasons are why Kerberos refuses a ticket.
+// reasons map the error codes of Kerberos.
 var reasons = map[int32]Reason{
 	errorcode.KRB_AP_ERR_TKT_EXPIRED:   Expired,
 	errorcode.KRB_AP_ERR_TKT_NYV:       NotYet,
@@ -190,7 +190,7 @@ func verifyFault(ticket messages.Ticket, err error) error {
 	return refuse(OtherService, fmt.Sprintf(cause, ticket.EncPart.KVNO, ticket.EncPart.EType, err))
 }
 
-// personOf returns whom a ticket is for.
+// personOf returns the person that a ticket names.
 func (k *Keytab) personOf(req *messages.APReq, name types.PrincipalName) (*Person, error) {
 	part := req.Ticket.DecryptedEncPart
 	if !strings.EqualFold(req.Authenticator.CRealm, part.CRealm) {
@@ -209,14 +209,15 @@ func (k *Keytab) personOf(req *messages.APReq, name types.PrincipalName) (*Perso
 	return person, addAccount(person, part.AuthorizationData, key)
 }
 
-// apReply is the encrypted part of an AP-REP without a key of its own.
+// apReply is the encrypted part of an AP-REP without a subkey.
 type apReply struct {
 	CTime          time.Time `asn1:"generalized,explicit,tag:0"`
 	Cusec          int       `asn1:"explicit,tag:1"`
 	SequenceNumber int64     `asn1:"optional,explicit,tag:3"`
 }
 
-// proof returns the context token that proves the gateway to a client, as it knows the key in the ticket.
+// proof returns the context token that proves to a client that the gateway knows the key in the
+// ticket.
 func proof(req *messages.APReq) ([]byte, error) {
 	part, err := asn1.Marshal(apReply{
 		CTime: req.Authenticator.CTime.UTC(), Cusec: req.Authenticator.Cusec,

@@ -31,14 +31,14 @@ const (
 	Skew = 5 * time.Minute
 )
 
-// Token is what a client sent.
+// Token is a token as sent by a client.
 type Token struct {
-	Value    []byte     // what follows the scheme, decoded
-	Bindings []byte     // of the connection, see [EndPoint]; nil: TLS does not end at this gateway
+	Value    []byte     // decoded text after the scheme
+	Bindings []byte     // bindings of the connection, see [EndPoint]; nil: TLS does not end at this gateway
 	Client   netip.Addr // zero: not known
 }
 
-// Person is the account that a ticket is for.
+// Person is the account that a ticket names.
 type Person struct {
 	Account string   // sAMAccountName
 	Domains []string // names of its domain: the realm, and the NetBIOS name if that is known
@@ -50,10 +50,11 @@ type Person struct {
 	Reply []byte
 }
 
-// Mechanism checks what a token carries for Kerberos. It is safe for concurrent use.
+// Mechanism checks Kerberos tokens. It is safe for concurrent use.
 type Mechanism interface {
-	// Check checks a context token of Kerberos (RFC 4121), and returns whom its ticket is for, with the
-	// reply as a context token. The error is a [*Refusal] if the ticket is at fault.
+	// Check checks a Kerberos context token (RFC 4121), and returns the person that its ticket
+	// names, with the reply as a context token. The error is a [*Refusal] if the ticket is at
+	// fault.
 	Check(ctx context.Context, token Token) (*Person, error)
 }
 
@@ -84,7 +85,7 @@ const (
 	NotAllowed   Reason = "not_allowed"
 )
 
-// sentences are what people are told.
+// sentences are the reasons in words for people.
 var sentences = map[Reason]string{
 	NotKerberos: "This computer did not send a Kerberos ticket, and NTLM is not accepted. " +
 		"Open the gateway by its full name.",
@@ -104,13 +105,13 @@ var sentences = map[Reason]string{
 	Full:        "Too many tickets are in use at the moment. Try again in a minute.",
 }
 
-// Refusal is the error of a token that is at fault.
+// Refusal is the error of a faulty token.
 type Refusal struct {
 	Reason Reason
-	Cause  string // for the log; it has nothing that lets anybody in
+	Cause  string // for the log; it contains no secret
 }
 
-// Sentence returns what a person is told.
+// Sentence returns the reason in words for people.
 func (r Reason) Sentence() string { return sentences[r] }
 
 // Error returns the sentence for the person.
@@ -121,8 +122,8 @@ func refuse(reason Reason, cause string) *Refusal { return &Refusal{Reason: reas
 // Refuse returns the refusal of a [Mechanism].
 func Refuse(reason Reason, cause string) error { return refuse(reason, cause) }
 
-// Accept returns the person of a token. The error is a [*Refusal], or why the ticket could not be
-// checked.
+// Accept returns the person of a token. The error is a [*Refusal], or the reason why the ticket
+// could not be checked.
 func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	found, err := open(token.Value)
 	if err != nil {
@@ -142,8 +143,8 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	return person, nil
 }
 
-// admit refuses accounts that are none of a person of the domains. A name is compared with names in the
-// directory, so that it must not mean another one there.
+// admit refuses accounts that do not belong to a person of the domains. The name is compared with
+// names in the directory, so it must not mean another one there.
 func (a *Acceptor) admit(p *Person) error {
 	switch {
 	case !slices.ContainsFunc(p.Domains, a.accepts):
@@ -161,7 +162,7 @@ func (a *Acceptor) accepts(domain string) bool {
 	return slices.ContainsFunc(a.Domains, func(d string) bool { return strings.EqualFold(d, domain) })
 }
 
-// unusual reports whether a character is in no sAMAccountName.
+// unusual reports whether a character cannot occur in a sAMAccountName.
 func unusual(r rune) bool {
 	return r < ' ' || r == 0x7f || strings.ContainsRune(`"/\[]:;|=,+*?<>@`, r)
 }

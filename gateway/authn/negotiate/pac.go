@@ -11,8 +11,8 @@ import (
 	"github.com/jcmturner/gokrb5/v8/types"
 )
 
-// addAccount adds what Active Directory says of the account in a ticket (MS-PAC). Other authorities leave it
-// out, or say nothing of the account there.
+// addAccount adds Active Directory's data about the account of a ticket (MS-PAC). Other authorities
+// leave it out, or say nothing about the account there.
 func addAccount(person *Person, data types.AuthorizationData, key types.EncryptionKey) error {
 	text, found := findPAC(data)
 	if !found {
@@ -53,7 +53,7 @@ func addAccount(person *Person, data types.AuthorizationData, key types.Encrypti
 	return nil
 }
 
-// findPAC returns the account data among what the authority says of a ticket.
+// findPAC returns the account data in the authorization data of a ticket.
 func findPAC(data types.AuthorizationData) ([]byte, bool) {
 	for _, entry := range data {
 		if entry.ADType != adtype.ADIfRelevant {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// usedMost is how many tickets are remembered: more than this in five minutes are not accepted.
+// usedMost is how many tickets are remembered. If more come in five minutes, they are refused.
 const usedMost = 500_000
 
-// replays remembers the authenticators that were used, as long as a clock that is off would let them be
-// used again.
+// replays remembers used authenticators for as long as a wrong clock could let them be used again.
 type replays struct {
 	now func() time.Time
 
@@ -23,8 +22,8 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, until: map[[16]byte]int64{}}
 }
 
-// use notes the use of an authenticator that a client made at a time. It is encrypted with a sum of itself
-// and cannot be changed without its key.
+// use notes the use of an authenticator that a client made at a time. It is encrypted together with
+// its checksum, so it cannot be changed without the key.
 func (r *replays) use(authenticator []byte, made time.Time) error {
 	sum := sha256.Sum256(authenticator)
 	key, now := [16]byte(sum[:16]), r.now().Unix()

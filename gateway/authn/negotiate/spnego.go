@@ -13,8 +13,8 @@ import (
 
 // opened is a token without its wrapping.
 type opened struct {
-	token []byte                // the context token of Kerberos
-	mech  asn1.ObjectIdentifier // under which the client offered it; nil: it was not wrapped
+	token []byte                // Kerberos context token
+	mech  asn1.ObjectIdentifier // mechanism that the client offered; nil: the token was not wrapped
 }
 
 var ntlm = []byte("NTLMSSP\x00")
@@ -25,7 +25,7 @@ var mechanisms = map[string]string{
 	"1.3.6.1.4.1.311.2.2.30": "NEGOEX",
 }
 
-// open takes the wrapping off a token. A token without one is returned as it is.
+// open unwraps a token. A token without a wrapping is returned unchanged.
 func open(value []byte) (opened, error) {
 	switch {
 	case len(value) == 0:
@@ -52,7 +52,7 @@ func open(value []byte) (opened, error) {
 const noTicket = "the client has no ticket for the name in the address, as without an SPN for it, " +
 	"or with an IP address"
 
-// unwrap reads a NegTokenInit. The token in it is of the first mechanism, which the client prefers.
+// unwrap reads a NegTokenInit. Its token belongs to the first mechanism, which the client prefers.
 func unwrap(inner []byte) (opened, error) {
 	isInit, read, err := spnego.UnmarshalNegToken(inner)
 	if err != nil {
@@ -83,7 +83,7 @@ func unwrap(inner []byte) (opened, error) {
 	}
 }
 
-// reply wraps the reply of the mechanism as the token was wrapped.
+// reply wraps the reply of the mechanism like the token.
 func (o opened) reply(inner []byte) ([]byte, error) {
 	if o.mech == nil {
 		return inner, nil
@@ -99,7 +99,7 @@ func (o opened) reply(inner []byte) ([]byte, error) {
 	return wrapped, nil
 }
 
-// The kinds of context tokens of Kerberos (RFC 4121, 4.1).
+// The kinds of Kerberos context tokens (RFC 4121, 4.1).
 var (
 	apReq = []byte{1, 0}
 	apRep = []byte{2, 0}
@@ -120,8 +120,8 @@ func unframe(token []byte) ([]byte, error) {
 	return rest[len(apReq):], nil
 }
 
-// frame makes a context token of an AP-REP.
+// frame makes a context token from an AP-REP.
 func frame(message []byte) []byte {
-	mech, _ := asn1.Marshal(gssapi.OIDKRB5.OID()) // it is one
+	mech, _ := asn1.Marshal(gssapi.OIDKRB5.OID()) // it is a valid OID
 	return asn1tools.AddASNAppTag(append(append(mech, apRep...), message...), 0)
 }

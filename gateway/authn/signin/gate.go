@@ -22,33 +22,33 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options configure a [Gate]. The zero value of every field but Now selects a default.
+// Options configure a [Gate]. Every field may be zero.
 type Options struct {
 	Directory   Directory           // nil: nobody signs in with an account
-	Tickets     bool                // people sign in with a ticket of Kerberos
+	Tickets     bool                // people can sign in with a Kerberos ticket
 	TicketsOnly bool                // nobody signs in with a password
 	Tokens      authn.Authenticator // nil: nobody signs in with a token
 	Roles       []Role
 	Domains     []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
 
-	Idle    time.Duration // without a request, after which a session ends; zero: 15 min
-	Max     time.Duration // after which a session ends; zero: 8 h
-	Recheck time.Duration // between two questions whether a person may still log on; zero: 5 min
+	Idle    time.Duration // time without a request after which a session ends; zero: 15 min
+	Max     time.Duration // time after which a session ends; zero: 8 h
+	Recheck time.Duration // how often a person's account is checked; zero: 5 min
 	Tries   int           // wrong passwords of an account that are passed on to the domain; zero: 3
 
-	// Policy returns what the domain knows of the account whose password is tried under a
-	// name. An error means that it could not be asked: no password is tried then. Nil: nothing
-	// is known of any account.
+	// Policy returns what the domain knows of the account with a name whose password is tried. An
+	// error means that the domain could not be asked, so no password is tried. Nil: nothing is
+	// known of any account.
 	Policy func(ctx context.Context, name string) (Policy, error)
-	// Record records how signing in ended: for which account, from where, why. Nil: nothing is
+	// Record records the outcome of a sign-in: for which account, from where, why. Nil: nothing is
 	// recorded.
 	Record func(Event)
 	Now    func() time.Time // nil: the time of the store
 
-	// Store keeps the sessions, what their pages are about to do, and the tries. Gates that
-	// share it have them in common. Nil: they end with the gate.
+	// Store stores the sessions, their steps, and the tries. Gates with the same store share them.
+	// Nil: they end with the gate.
 	Store *store.Sealed
-	// Problem is told what could not be kept, or read, and why. Nil: nobody is.
+	// Problem is called with errors of the store. It may be nil.
 	Problem func(error)
 }
 
@@ -111,9 +111,9 @@ func NewGate(o Options) *Gate {
 	if o.Now == nil && o.Store != nil {
 		o.Now = o.Store.Now
 	}
-	own := inMemory(o.Now)
+	memory := inMemory(o.Now)
 	if o.Now == nil {
-		o.Now = own.Now
+		o.Now = memory.Now
 	}
 	if o.Record == nil {
 		o.Record = func(Event) {}
@@ -122,7 +122,7 @@ func NewGate(o Options) *Gate {
 		o.Problem = func(error) {}
 	}
 	g := &Gate{
-		o: o, own: own, since: o.Now(),
+		o: o, own: memory, since: o.Now(),
 		addresses: newAddresses(o.Now), badTickets: newFailures(o.Now), lookups: newLookups(o), turns: newTurns(),
 		rights: newRights(),
 		asking: make(asking, 1), ended: map[sum]*Session{}, links: map[sum]*link{},
@@ -249,7 +249,7 @@ func (a *attempt) refused(reason string, err error) error {
 	return err
 }
 
-// make makes the attempt.
+// make performs the attempt.
 func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	g := a.gate
 	var err error
@@ -279,7 +279,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 		return g.start(ctx, ofPerson(person, a.client), "", t)
 	case errors.Is(err, ErrMustChange), errors.Is(err, ErrExpired):
 		a.right()
-		a.policy.Account = cmp.Or(a.policy.Account, a.name) // there is one
+		a.policy.Account = cmp.Or(a.policy.Account, a.name) // the account exists
 		t.change(ctx, t.forgiven)
 	case !errors.Is(err, ErrRefused):
 		a.shorten()
@@ -290,7 +290,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	return "", a.refused(err.Error(), err)
 }
 
-// right takes back what was counted for the address, as the password was right.
+// right uncounts the try of the address, because the password was right.
 func (a *attempt) right() {
 	a.giveBack()
 	if !a.marked {
@@ -312,15 +312,15 @@ func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (stri
 	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Account: p.ID, Client: client}, token, nil)
 }
 
-// byToken returns the principal of a token as it is now, in the dialect of the pages.
+// byToken returns the present principal of a token, in the dialect of the pages.
 func (g *Gate) byToken(ctx context.Context, token string, client netip.Addr) (*identity.Principal, error) {
 	p, err := g.o.Tokens.Authenticate(ctx, authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
 	if err != nil {
 		return nil, err
 	}
-	own := *p
-	own.Dialect = identity.Standard
-	return &own, nil
+	standard := *p
+	standard.Dialect = identity.Standard
+	return &standard, nil
 }
 
 // Link returns the code of a link that signs a person in once, within ten minutes, at this
@@ -351,16 +351,16 @@ func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (str
 	return g.start(ctx, ofPerson(found.person, client), "", nil)
 }
 
-// A ticket says who a person is, and in which groups the domain issued it. It lasts for hours, so that the
-// directory is asked as for a password: an account that is disabled, locked or has expired is refused, and a
-// group counts only while the account is still in it.
+// A ticket names a person, and the groups at the time of its issue. It is valid for hours, so the
+// directory is asked as for a password: an account that is disabled, locked or expired is refused,
+// and a group counts only while the account is still in it.
 
-// Tickets reports whether people can sign in with a ticket of Kerberos.
+// Tickets reports whether people can sign in with a Kerberos ticket.
 func (g *Gate) Tickets() bool { return g.o.Tickets && g.o.Directory != nil }
 
-// Ticket signs the person of a ticket in. It returns the id of the new session, and what proves the gateway
-// to the browser. The error is a [*negotiate.Refusal], a [*TooMany], [ErrStore], or why the directory could
-// not answer.
+// Ticket signs the person of a ticket in. It returns the id of the new session, and the proof of
+// the gateway for the browser. The error is a [*negotiate.Refusal], a [*TooMany], [ErrStore], or
+// the reason why the directory could not answer.
 func (g *Gate) Ticket(ctx context.Context, token negotiate.Token) (id string, reply []byte, err error) {
 	if err := g.lost(); err != nil {
 		return "", nil, err
@@ -373,7 +373,7 @@ func (g *Gate) Ticket(ctx context.Context, token negotiate.Token) (id string, re
 	return id, reply, err
 }
 
-// Caller implements [authn.Tickets]. The directory is asked as often as for a session.
+// Caller implements [authn.Tickets]. It asks the directory as often as for a session.
 func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.Principal, []byte, error) {
 	person, reply, err := g.accept(ctx, token, g.o.Recheck)
 	var refused *negotiate.Refusal
@@ -400,7 +400,7 @@ func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.P
 	return all, reply, nil
 }
 
-// accept returns the person of a ticket, with groups that are not older than life.
+// accept returns the person of a ticket, with groups that are at most life old.
 func (g *Gate) accept(
 	ctx context.Context, token negotiate.Token, life time.Duration,
 ) (*Person, []byte, error) {

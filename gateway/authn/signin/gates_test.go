@@ -272,7 +272,7 @@ func TestWhileTheStoreIsLost(t *testing.T) {
 	assert.Equal(t, nowhere, n.known(out), "it has ended everywhere")
 }
 
-func TestStepsAreThoseOfAllGates(t *testing.T) {
+func TestGatesShareSteps(t *testing.T) {
 	n := newThree(t)
 	id, other := in(t, n.gates[0], "anna"), in(t, n.gates[0], "bert")
 	s := find(t, n.gates[0], id)

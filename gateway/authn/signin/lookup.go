@@ -16,28 +16,28 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Policy is what the domain knows of the account whose password is tried under a name.
+// Policy is what the domain knows of the account with a name whose password is tried.
 type Policy struct {
 	SID       string        // of the account; empty: the domain has none of this name
-	Account   string        // its sAMAccountName; empty as well then
-	Threshold int           // at how many wrong passwords the domain locks it out, or others if it has none; 0: never
-	Window    time.Duration // for which each wrong password counts
+	Account   string        // its sAMAccountName; also empty then
+	Threshold int           // wrong passwords at which the domain locks it out, or others if it does not exist; 0: never
+	Window    time.Duration // how long each wrong password counts
 }
 
-// What keeps a password from being tried at the moment.
+// Errors that keep a password from being tried now.
 var (
 	ErrUnread = errors.New("signin: the account and its policy cannot be read")
 	ErrBusy   = errors.New("signin: too many sign in at once")
 )
 
 const (
-	lookupRuns = 2           // scripts that finding an account and its policy may run
-	lookupLife = time.Minute // after which a name is looked up again, whether it has an account or not
+	lookupRuns = 2           // maximum number of scripts that finding an account and its policy runs
+	lookupLife = time.Minute // how long a result is used, whether or not the name has an account
 )
 
-// lookups find the accounts of names that strangers type. What is found is remembered for a while,
-// and each address may have only so many names looked up. Names with and without an account cost
-// the same, so that the time of an answer does not tell which accounts there are.
+// lookups find the accounts of names that strangers type. Results are remembered for a while, and
+// each address may have only a number of names looked up. Names with and without an account cost
+// the same, so the time of an answer does not show which accounts exist.
 type lookups struct {
 	now    func() time.Time
 	find   func(context.Context, string) (Policy, error) // nil: nothing is known of any account
@@ -59,8 +59,8 @@ func newLookups(o Options) *lookups {
 	return l
 }
 
-// of returns what is known of the account of a name. What it runs is not counted for the address of a
-// try that is marked. It fails with ErrTooMany or ErrUnread.
+// of returns what is known of the account with a name. Its scripts do not count for the address of
+// a marked try. It fails with ErrTooMany or ErrUnread.
 func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked bool) (Policy, error) {
 	if l.find == nil {
 		return Policy{}, nil
@@ -76,7 +76,7 @@ func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked
 	ran := false
 	value, err, _ := l.flight.Do(fold(name), func() (any, error) {
 		ran = true
-		found, err := l.find(context.WithoutCancel(ctx), name) // others may wait for it, too
+		found, err := l.find(context.WithoutCancel(ctx), name) // others may wait for the same result
 		if err == nil {
 			l.remember(name, found)
 		}
@@ -109,10 +109,10 @@ func (l *lookups) remember(name string, found Policy) {
 	l.known.Add(fold(name), looked{found, l.now().Add(lookupLife)})
 }
 
-// counted returns whom wrong passwords are counted for, and how many of them are passed on within
-// which time: the account by its SID, whatever it is called. Typed is the name that is tried: names
-// that the domain does not know count as one if they differ only by case, width, diacritics or what
-// follows an @, which a directory may not tell apart.
+// counted returns the holder that wrong passwords are counted for, and its allowance. An account is
+// counted by its SID, whatever name is typed. Names that the domain does not know count as one if
+// they differ only in case, width, diacritics or the text after an @, because a directory may not
+// distinguish them.
 func (p Policy) counted(typed string, tries int) (h holder, a allowance) {
 	a.most, a.trusted = allowed(tries, p.Threshold)
 	a.window = max(p.Window, StandardWindow)
@@ -133,7 +133,7 @@ func plain(name string) string {
 	}, norm.NFKD.String(name)))
 }
 
-// turns bound how many strangers sign in at once: each takes a session that others need.
+// turns limit how many strangers sign in at once: each takes a session that others need.
 type turns struct{ running, waiting *semaphore.Weighted }
 
 const (

@@ -13,13 +13,13 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A browser in which somebody signed in keeps a mark, which is not secret to that person and lets
-// nobody in. With it, wrong passwords of others behind the same address, such as a NAT, do not keep the
-// person out: a few tries of that name are not counted for the address, but for the mark. Without one
-// nothing differs, so an address does not show who signs in from it.
+// A browser in which somebody signed in keeps a mark. It is not secret to that person, and does not
+// sign anybody in. With it, wrong passwords of others behind the same address, such as a NAT, do
+// not keep the person out: a few tries of that name count for the mark, and not for the address.
+// Without a mark nothing differs, so an address does not show who signs in from it.
 
 const (
-	// MarkLife is how long after a sign-in its mark is taken.
+	// MarkLife is how long after a sign-in its mark is accepted.
 	MarkLife  = trustPlace
 	markTries = 3 // wrong passwords with one mark within the window
 	markIDs   = 16
@@ -40,8 +40,8 @@ func newMarks(key [32]byte, now func() time.Time) *marks {
 	return m
 }
 
-// Mark returns the mark of a browser in which somebody has signed in under a name; empty: it is the name of
-// no account.
+// Mark returns the mark for a browser in which somebody has signed in under a name; empty: no
+// account has the name.
 func (g *Gate) Mark(typed string) string {
 	name, domain, err := account(typed, g.o.Domains)
 	if err != nil {
@@ -60,16 +60,16 @@ func (m *marks) sum(head []byte, domain, name string) []byte {
 	return mac.Sum(nil)
 }
 
-// take counts a try under a name as a wrong one of the mark. It fails if the mark is not one of
-// the name, is too old, or has no tries left.
+// take counts a try under a name as a wrong one of the mark. It fails if the mark belongs to
+// another name, is too old, or has no tries left.
 func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	const head = markIDs + 8
 	raw, err := base64.RawURLEncoding.DecodeString(mark)
 	if err != nil || len(raw) != head+sha256.Size || !hmac.Equal(raw[head:], m.sum(raw[:head], domain, name)) {
 		return id, false
 	}
-	made, now := time.Unix(int64(binary.BigEndian.Uint64(raw[markIDs:head])), 0), m.now()
-	if age := now.Sub(made); age >= MarkLife || age < -time.Minute {
+	issued, now := time.Unix(int64(binary.BigEndian.Uint64(raw[markIDs:head])), 0), m.now()
+	if age := now.Sub(issued); age >= MarkLife || age < -time.Minute {
 		return id, false
 	}
 	copy(id[:], raw)
@@ -84,7 +84,7 @@ func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	return id, true
 }
 
-// giveBack takes back the last try of a mark, as the password was right or was not tried.
+// giveBack uncounts the last try of a mark, because the password was right or was not tried.
 func (m *marks) giveBack(id [markIDs]byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// rightsLife is how long an answer of the directory about a person is used: a job asks before each
+// rightsLife is how long an answer of the directory about a person is used. A job asks before each
 // item.
 const rightsLife = 2 * time.Second
 
@@ -20,7 +20,7 @@ type rights struct {
 	known *simplelru.LRU[string, found] // by SID
 }
 
-// found is a person as it was.
+// found is a person as found at a time.
 type found struct {
 	person *Person // nil: the account may not log on
 	at     time.Time
@@ -32,8 +32,8 @@ func newRights() *rights {
 	return r
 }
 
-// of returns what was found for a person, not longer ago than life. A refusal is remembered for a moment
-// only, as an administrator may have unlocked the account.
+// of returns the person as found at most life ago. A refusal is remembered only for a moment,
+// because an administrator may have unlocked the account.
 func (r *rights) of(sid string, now time.Time, life time.Duration) (*Person, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 
 func fold(name string) string { return strings.ToLower(name) }
 
-// account returns the name of an account without the domain that may stand before it, and that
-// domain. It fails if the domain, or the suffix of the name, is not one of the domains.
+// account returns the name of an account, and the domain that was typed before it, if any. It fails
+// if the domain, or the suffix of the name, is not one of domains.
 func account(typed string, domains []string) (name, before string, err error) {
 	name = strings.TrimSpace(typed)
 	before, after, given := strings.Cut(name, `\`)
@@ -38,7 +38,7 @@ func account(typed string, domains []string) (name, before string, err error) {
 	return name, before, nil
 }
 
-// Session is a person, or a token, that is signed in, as one request has found it.
+// Session is a signed-in person or token, as one request has found it.
 type Session struct {
 	Name string
 	Kind string // identity.KindPerson, or the kind of a credential
@@ -47,38 +47,38 @@ type Session struct {
 
 	gate       *Gate
 	key        sum
-	in         *store.Sealed // where it is kept
+	in         *store.Sealed // the store that contains it
 	revision   store.Revision
 	kept       stored
-	token      string                // if it is not a person's
-	principals []*identity.Principal // of the person
+	token      string                // token of a session that is not a person's
+	principals []*identity.Principal // principals of the person
 }
 
-// use is what a gate knows of the use of a session here.
+// use is what a gate knows about the use of a session.
 type use struct{ at, savedAt time.Time }
 
-// ofPerson returns what is kept of a new session of a person.
+// ofPerson returns the stored form of a person's new session.
 func ofPerson(p *Person, client netip.Addr) *stored {
 	return &stored{Name: p.Name, Kind: identity.KindPerson, Person: p, Client: client}
 }
 
-// start keeps a new session, which proves a try right if there was one, and returns its id.
-// The oldest ones of the same credential end beyond the limit.
-func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *try) (id string, err error) {
+// start stores a new session and returns its id. It forgives the try that the session has proved
+// right, if there was one. Beyond the limit, the oldest sessions of the same credential end.
+func (g *Gate) start(ctx context.Context, session *stored, token string, proved *try) (id string, err error) {
 	id, now := NewID(), g.o.Now()
-	kept.Started, kept.Used, kept.Checked = now, now, now
-	if kept.Person == nil {
-		if kept.Token, err = sealToken(id, token); err != nil {
+	session.Started, session.Used, session.Checked = now, now, now
+	if session.Person == nil {
+		if session.Token, err = sealToken(id, token); err != nil {
 			return "", err
 		}
 	}
 	key := sumOf(id)
 	err = g.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
-		all, err := g.joinOthers(ctx, in, kept, key)
+		all, err := g.joinOthers(ctx, in, session, key)
 		if err != nil {
 			return nil, err
 		}
-		set, err := g.change(in, key, store.Absent, kept)
+		set, err := g.change(in, key, store.Absent, session)
 		if err != nil {
 			return nil, err
 		}
@@ -93,14 +93,14 @@ func (g *Gate) start(ctx context.Context, kept *stored, token string, proved *tr
 		return all, nil
 	})
 	if err != nil {
-		g.o.Record(kept.event("refused", err.Error()))
+		g.o.Record(session.event("refused", err.Error()))
 		return "", err
 	}
-	g.o.Record(kept.event("signed in", ""))
+	g.o.Record(session.event("signed in", ""))
 	return id, nil
 }
 
-// over reports whether a session has ended by itself.
+// over reports whether a session has expired.
 func (g *Gate) over(s *stored, usedAt, now time.Time) bool {
 	return now.Sub(usedAt) >= g.o.Idle || now.Sub(s.Started) >= g.o.Max
 }
@@ -115,7 +115,7 @@ func (s *stored) event(what, reason string) Event {
 }
 
 // Find returns the session with an id, or nil if it does not exist or has ended. From time to time
-// it asks whether the person may still log on; it fails with [ErrStore] if that is due while it
+// it asks whether the person may still log on. It fails with [ErrStore] if that is due, and it
 // cannot be known whether another gateway has ended the session. Find counts as use of the session.
 func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
@@ -125,8 +125,8 @@ func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	return s, err
 }
 
-// Peek is [Gate.Find] for a request that no person has made, such as one by which an open page
-// keeps itself up to date. It does not prolong the session.
+// Peek is [Gate.Find] for a request that no person made, such as the refresh of an open page. It
+// does not prolong the session.
 func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
 	if s != nil && checked && g.lost() == nil {
@@ -135,9 +135,9 @@ func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 	return s, err
 }
 
-// find returns the session with an id, and whether the directory was asked about its person just now.
+// find returns the session with an id, and whether the directory was just asked about its person.
 func (g *Gate) find(ctx context.Context, id string) (s *Session, checked bool, err error) {
-	s, _ = g.lookUp(ctx, id) // what cannot be looked up is not known here
+	s, _ = g.lookUp(ctx, id) // a session that cannot be looked up is not known here
 	if s == nil || !s.openToken(id) {
 		return nil, false, nil
 	}
@@ -156,7 +156,7 @@ func (g *Gate) find(ctx context.Context, id string) (s *Session, checked bool, e
 	return s, due && s.kept.Checked.Equal(now), nil
 }
 
-// roles returns what the person of a session may do.
+// roles returns the principals of a person's session.
 func (s *Session) roles() []*identity.Principal {
 	if s.kept.Person == nil {
 		return nil
@@ -164,7 +164,7 @@ func (s *Session) roles() []*identity.Principal {
 	return principals(s.kept.Person, s.gate.o.Roles)
 }
 
-// used notes that a session is used, and keeps it if that is due or was changed.
+// used notes that a session is used, and saves it if that is due or it has changed.
 func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool) {
 	g.mu.Lock()
 	last, _ := g.uses.Get(s.key)
@@ -182,18 +182,18 @@ func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool
 	g.keep(ctx, s)
 }
 
-// keep keeps what has changed of a session, unless another request has kept or ended it.
+// keep saves a session, unless another request has saved or ended it.
 func (g *Gate) keep(ctx context.Context, s *Session) {
 	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) {
 		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
 	}
 }
 
-// unreachable is how long a session goes on while the directory does not answer.
+// unreachable is how long a session continues while the directory does not answer.
 const unreachable = 15 * time.Minute
 
-// recheck asks the directory for the person of a session, and reports whether the
-// session goes on.
+// recheck asks the directory for the person of a session, and reports whether the session
+// continues.
 func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 	if s.kept.Person == nil || g.o.Directory == nil { // a token is checked at each request
 		s.kept.Checked, s.principals = now, s.roles()
@@ -216,19 +216,19 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 	return false
 }
 
-// readers returns the principals with their scopes for reading only.
+// readers returns the principals with only their reading scopes.
 func readers(all []*identity.Principal) []*identity.Principal {
 	var reading []*identity.Principal
 	for _, p := range all {
-		own := *p
-		own.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
-		reading = append(reading, &own)
+		reader := *p
+		reader.Scopes = slices.DeleteFunc(slices.Clone(p.Scopes), func(s identity.Scope) bool { return !strings.HasSuffix(string(s), ":read") })
+		reading = append(reading, &reader)
 	}
 	return reading
 }
 
-// End ends a session at all gateways. If it fails with [ErrStore], the session has ended
-// here; the others learn of it when the store can be used, by [Gate.Tidy].
+// End ends a session at all gateways. If it fails with [ErrStore], the session has ended here.
+// [Gate.Tidy] tells the others when the store can be used again.
 func (g *Gate) End(ctx context.Context, id string) error {
 	s, err := g.lookUp(ctx, id)
 	if s == nil {
@@ -238,7 +238,7 @@ func (g *Gate) End(ctx context.Context, id string) error {
 	return g.end(ctx, s)
 }
 
-// end removes a session from the store, or notes that it must be.
+// end removes a session from the store, or notes that it must be removed.
 func (g *Gate) end(ctx context.Context, s *Session) error {
 	err := g.remove(ctx, s)
 	g.mu.Lock()
@@ -255,22 +255,22 @@ func (g *Gate) end(ctx context.Context, s *Session) error {
 	return err
 }
 
-// Tidy removes what has ended and could not be removed at once. It is to be called every
-// second or so.
+// Tidy removes ended sessions that could not be removed at once. The caller should call it about
+// every second.
 func (g *Gate) Tidy(ctx context.Context) {
 	g.mu.Lock()
 	ended := slices.Collect(maps.Values(g.ended))
 	g.mu.Unlock()
 	for _, s := range ended {
 		if g.lost() == nil {
-			_ = g.end(ctx, s) // it has told why not
+			_ = g.end(ctx, s) // end has reported why it failed
 		}
 	}
 	_, _ = g.own.Sweep(ctx) // fails only when it is closed, which it never is
 }
 
-// Principals returns what the session may do: one principal for each role of a person, or the
-// principal of the token as it is now. The error is a [*authn.Refusal].
+// Principals returns the rights of the session: one principal for each role of a person, or the
+// present principal of the token. The error is a [*authn.Refusal].
 func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identity.Principal, error) {
 	if s.kept.Person != nil {
 		return slices.Clone(s.principals), nil
@@ -282,8 +282,8 @@ func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identit
 	return []*identity.Principal{p}, nil
 }
 
-// Rights returns what a person may do now, whether signed in or not: one principal for each role.
-// There is none if the account may no longer log on, or is in no group of a role. It fails if the
+// Rights returns the present rights of a person, whether or not signed in: one principal for each
+// role. It returns none if the account may no longer log on, or has no role. It fails if the
 // directory could not answer.
 func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	if g.o.Directory == nil {
@@ -296,14 +296,14 @@ func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, e
 	return principals(person, g.o.Roles), nil
 }
 
-// ask returns a person as the directory knew it not longer ago than life; nil: the account may not log on.
+// ask returns a person as the directory knew it at most life ago; nil: the account may not log on.
 // The error means that the directory could not answer.
 func (g *Gate) ask(ctx context.Context, sid string, life time.Duration) (*Person, error) {
 	if known, fresh := g.rights.of(sid, g.o.Now(), life); fresh {
 		return known, nil
 	}
 	asked := g.rights.flight.DoChan(sid, func() (any, error) {
-		at := g.o.Now() // what changes while the directory answers is asked for again
+		at := g.o.Now() // changes made while the directory answers are read again
 		person, err := g.o.Directory.Groups(context.WithoutCancel(ctx), sid)
 		switch {
 		case errors.Is(err, ErrRefused):

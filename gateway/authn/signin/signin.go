@@ -1,19 +1,19 @@
-// Package signin signs people in to the pages of the gateway: with their account of the
-// domain, with a token, or with a link that works once. It checks no password itself;
-// a [Directory] does. A [Gate] stops asking it before the domain would lock an account
-// out, gives roles by group, and keeps the sessions.
+// Package signin signs people in to the pages of the gateway: with their domain account, with a
+// token, or with a link that works once. It checks no password itself; a [Directory] does. A [Gate]
+// stops asking the directory before the domain would lock an account out, gives roles by group, and
+// keeps the sessions.
 //
-// The gateways of a cluster have sessions, what the pages keep for them, and the wrong
-// passwords of an account in common: a browser's requests may go to any of them. Each by
-// itself has the tries from an address, which only slow a host down, and the links.
+// The gateways of a cluster share sessions, the data that the pages store for them, and the wrong
+// passwords of accounts, because a browser's requests may go to any of them. Each gateway alone
+// counts the tries from an address, which only slow a host down, and knows its links.
 //
 //	gate.go     the gate, and the ways to sign in
 //	session.go  sessions: their start, use and end
-//	stored.go   what is kept of them, and how it is decided and looked up
-//	steps.go    what the pages keep for a session
+//	stored.go   what is stored of them, and how it is decided and looked up
+//	steps.go    what the pages store for a session
 //	tries.go    wrong passwords
-//	tickets.go  tickets of Kerberos that are not valid
-//	rights.go   what people may do who are not at a page
+//	tickets.go  Kerberos tickets that are not valid
+//	rights.go   rights of people who are not at a page
 //	lookup.go   what is known of the accounts whose passwords are tried
 package signin
 
@@ -37,19 +37,20 @@ type Person struct {
 // Directory knows the accounts of the domain. Implementations are safe for concurrent use. Errors
 // other than the errors of this package mean that the directory could not answer.
 type Directory interface {
-	// Check checks a password. The name is a sAMAccountName or a UPN, the domain what was
-	// typed before it, if anything. It does not keep the password, and the caller wipes it.
+	// Check checks a password. name is a sAMAccountName or a UPN; domain is what was typed before
+	// it, if anything. Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns whom a ticket of Kerberos is for, with the groups in the ticket; nil: it names none.
-	// The reply proves the gateway to the client; nil: it did not ask. It does not say whether the account
-	// may log on now. The error is a [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
+	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
+	// Accept does not check whether the account may log on now. The error is a [*negotiate.Refusal]
+	// if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
-	// Groups returns the person as the directory has them now, or ErrRefused if the account may no
-	// longer log on.
+	// Groups returns the present data of a person, or ErrRefused if the account may no longer log
+	// on.
 	Groups(ctx context.Context, sid string) (*Person, error)
 }
 
-// What a [Directory] may answer instead of a person.
+// Errors that a [Directory] may return.
 var (
 	ErrRefused     = errors.New("signin: the name or password is not right, or the account may not log on")
 	ErrMustChange  = errors.New("signin: the password is right and must be changed")
@@ -57,8 +58,8 @@ var (
 	ErrUnsupported = errors.New("signin: this way to sign in is not supported")
 )
 
-// Role is what the members of a group may do. Roles are not merged: every action must
-// be allowed by one of them whole.
+// Role is what the members of a group may do. Roles are not merged: one role alone must allow the
+// whole action.
 type Role struct {
 	Group  string // SID
 	Name   string // shown to people
@@ -67,7 +68,7 @@ type Role struct {
 	Quota  *identity.Quota // of each member; nil: the default of everything
 }
 
-// principals returns one principal for each role that the groups of a person give.
+// principals returns one principal for each role of a person.
 func principals(p *Person, roles []Role) []*identity.Principal {
 	var all []*identity.Principal
 	for _, role := range roles {

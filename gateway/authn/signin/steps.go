@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Steps are what the pages keep for a session, such as a preview until it is confirmed: they
-// are in the store, as the next request may come to another gateway.
+// Steps are data that the pages store for a session, such as a preview until it is confirmed. They
+// are in the store, because the next request may come to another gateway.
 
 // Limits of the steps of a session.
 const (
@@ -21,7 +21,7 @@ const (
 	stepLife  = time.Hour
 )
 
-// Version counts the changes of a step; 0: it is not kept.
+// Version counts the changes of a step; 0: it does not exist.
 type Version store.Revision
 
 // step is a step in the store.
@@ -32,8 +32,8 @@ type step struct {
 
 func (s *Session) stepKey(name string) string { return s.key.String() + "." + sumOf(name).String() }
 
-// Keep keeps a step under a name, for an hour, if the one that is kept has a version. It
-// fails with [store.ErrConflict] if it has another, or with [ErrStore].
+// Keep stores a step under a name for an hour, if the stored one has the version at. It fails with
+// [store.ErrConflict] if it has another, or with [ErrStore].
 func (s *Session) Keep(ctx context.Context, name string, at Version, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Session) Keep(ctx context.Context, name string, at Version, value any) 
 	return err
 }
 
-// oldest returns the changes that make room for one more step.
+// oldest returns the changes that make room for another step.
 func (s *Session) oldest(ctx context.Context) (forgotten []store.Change, err error) {
 	var all []store.Entry
 	err = s.in.Range(ctx, stepKind, s.key.String()+".", func(e store.Entry) bool { all = append(all, e); return true })
@@ -83,10 +83,10 @@ func (s *Session) Kept(ctx context.Context, name string, value any) (Version, er
 	return Version(at), json.Unmarshal(found.Value, value)
 }
 
-// CatchUp lets steps that are read afterwards be as other gateways had kept them when it was
-// called. Without a cluster, or while its store is lost, it does nothing.
+// CatchUp makes later reads see the steps that other gateways had stored when it was called.
+// Without a cluster, or while its store is lost, it does nothing.
 func (s *Session) CatchUp(ctx context.Context) {
 	if s.in.Remote() {
-		_ = s.gate.asking.ask(ctx, s.in) // what is known here is read
+		_ = s.gate.asking.ask(ctx, s.in) // otherwise the reads see what is known here
 	}
 }

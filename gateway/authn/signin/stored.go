@@ -19,24 +19,24 @@ import (
 	"adgateway/gateway/store"
 )
 
-// What a gate knows is in the store, so that all gateways that share it know the
-// same, also after a restart. The store knows the hash of a cookie, not the cookie; a token
-// is sealed with a key made of the cookie, so that nobody who has the store and its key has it.
+// The state of a gate is in the store, so all gateways that share it know the same, also after a
+// restart. The store knows the hash of a cookie, but not the cookie. A token is sealed with a key
+// derived from the cookie, so the store and its key are not enough to get it.
 
 const (
 	kind      store.Kind = "session"       // by the hash of the cookie
 	ownerKind store.Kind = "session-owner" // the sessions of a person or a token
-	stepKind  store.Kind = "session-step"  // what the pages keep for a session
+	stepKind  store.Kind = "session-step"  // what the pages store for a session
 	triesKind store.Kind = "tries"         // wrong passwords of an account
 )
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
 var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind}
 
-// saveEvery is how often the last use of a session is kept at most.
+// saveEvery is the minimum time between two saved uses of a session.
 const saveEvery = time.Minute
 
-// stored is what is kept of a session.
+// stored is a session as stored.
 type stored struct {
 	store.Formatted
 	Name    string     `json:"name"`
@@ -50,14 +50,14 @@ type stored struct {
 	Checked time.Time  `json:"checked"`
 }
 
-// owned are the sessions of a person or a token, the oldest first. Each new one rewrites it,
-// so that there are never more than the limit, wherever they start.
+// owned are the sessions of a person or a token, the oldest first. Each new session rewrites it, so
+// there are never more than the limit, wherever they start.
 type owned struct {
 	store.Formatted
 	Sessions []string `json:"sessions"`
 }
 
-// sum is what the gate knows of the id of a session.
+// sum is the hash of a session's id, which is all that the gate stores of it.
 type sum [32]byte
 
 func sumOf(id string) sum { return sha256.Sum256([]byte(id)) }
@@ -78,7 +78,7 @@ func inMemory(now func() time.Time) *store.Sealed {
 	panic(err) // the key has the right length
 }
 
-// lost returns [ErrStore] if the store is shared with others and cannot be used.
+// lost returns [ErrStore] if the store is shared and cannot be used.
 func (g *Gate) lost() error {
 	if !g.o.Store.Remote() {
 		return nil
@@ -94,12 +94,12 @@ func (g *Gate) lost() error {
 
 const (
 	decisions  = 20               // how often a conflicting decision is repeated
-	writeLimit = 20 * time.Second // of a decision: more than an election takes
+	writeLimit = 20 * time.Second // time limit of a decision, longer than an election
 )
 
-// decide makes the changes that compose returns, which reads what they depend on and is
-// called again if others change it. What a store of this gateway alone cannot keep ends
-// with the gate; if it is shared, decide fails with [ErrStore].
+// decide makes the changes that compose returns. compose reads what they depend on, and is called
+// again if others change it. A store of this gateway alone that fails ends with the gate; if the
+// store is shared, decide fails with [ErrStore].
 func (g *Gate) decide(ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit) // the person may leave
 	defer cancel()
@@ -129,8 +129,8 @@ func decideIn(ctx context.Context, in *store.Sealed, compose func(context.Contex
 	return err
 }
 
-// read reads a value as it is known here, without asking the other gateways: Get would ask
-// them for each value that there is not. The revision is [store.Absent] if there is none.
+// read reads a value as known here, without asking the other gateways: Get would ask them for each
+// missing value. The revision is [store.Absent] if there is none.
 func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
 	var wrong error
 	err = in.Range(ctx, kind, key, func(e store.Entry) bool {
@@ -143,7 +143,7 @@ func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind s
 }
 
 // lookUp returns the session with an id that has not ended, or nil. If it is not known here,
-// it may have been made by another gateway a moment ago; the error is why that is not known.
+// another gateway may just have made it; the error says why that is not known.
 func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 	if id == "" {
 		return nil, nil
@@ -177,10 +177,10 @@ func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
-// known returns a session as it is known here, or nil.
+// known returns a session as known here, or nil.
 func (g *Gate) known(ctx context.Context, key sum) *Session {
 	for _, in := range []*store.Sealed{g.o.Store, g.own} {
-		kept, revision, err := read[stored](ctx, in, kind, key.String())
+		session, revision, err := read[stored](ctx, in, kind, key.String())
 		if err != nil {
 			if ctx.Err() == nil {
 				g.o.Problem(fmt.Errorf("a session cannot be read: %w", err))
@@ -188,21 +188,21 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 			continue
 		}
 		if revision != store.Absent {
-			return &Session{Name: kept.Name, Kind: kept.Kind, Identity: kept.identity(), gate: g, key: key, in: in, revision: revision, kept: kept}
+			return &Session{Name: session.Name, Kind: session.Kind, Identity: session.identity(), gate: g, key: key, in: in, revision: revision, kept: session}
 		}
 	}
 	return nil
 }
 
-// asking holds when the other gateways were asked last. Only the goroutine that has taken it out
-// asks.
+// asking contains the time when the other gateways were last asked. Only the goroutine that has
+// taken it asks.
 type asking chan time.Time
 
-// askEvery is how often they are asked at most, for all who want to know together: anybody
-// can send cookies that nobody knows.
+// askEvery is the minimum time between two questions, for all callers together, because anybody can
+// send unknown cookies.
 const askEvery = 50 * time.Millisecond
 
-// askLimit is how long an answer is waited for.
+// askLimit is how long a gateway waits for an answer.
 const askLimit = 2 * time.Second
 
 // ask returns once a shared store has what the others had when ask was called.
@@ -211,7 +211,7 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 	select {
 	case last := <-a:
 		defer func() { a <- last }()
-		if last.After(called) { // for this one, too
+		if last.After(called) { // that answer is recent enough
 			return nil
 		}
 		select {
@@ -228,20 +228,20 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 	}
 }
 
-// change returns the change that keeps a session as it is.
-func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, kept *stored) (store.Change, error) {
-	value, err := store.Encode(in, *kept)
-	expires := kept.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
-	if most := kept.Started.Add(g.o.Max); most.Before(expires) {
+// change returns the change that saves a session.
+func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, session *stored) (store.Change, error) {
+	value, err := store.Encode(in, *session)
+	expires := session.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
+	if most := session.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
 	return store.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
 }
 
-// saveLimit is how long a request waits until the use of its session is kept.
+// saveLimit is how long a request waits for the use of its session to be saved.
 const saveLimit = 2 * time.Second
 
-// save keeps a session as it is now, unless it was changed or has ended.
+// save saves a session, unless it was changed or has ended.
 func (g *Gate) save(ctx context.Context, s *Session) error {
 	set, err := g.change(s.in, s.key, s.revision, &s.kept)
 	if err != nil {
@@ -253,7 +253,7 @@ func (g *Gate) save(ctx context.Context, s *Session) error {
 	return err
 }
 
-// identity returns whose session it is.
+// identity returns the owner of the session.
 func (s *stored) identity() identity.ID {
 	if s.Person != nil {
 		return identity.ID{Kind: s.Kind, ID: s.Person.SID}
@@ -261,16 +261,16 @@ func (s *stored) identity() identity.ID {
 	return identity.ID{Kind: s.Kind, ID: cmp.Or(s.Account, s.Name)}
 }
 
-// ownerKey is the key of the sessions of the person or the token that a session is of.
-func ownerKey(in *store.Sealed, kept *stored) string {
-	who := kept.identity()
+// ownerKey returns the key of the sessions of a session's owner.
+func ownerKey(in *store.Sealed, session *stored) string {
+	who := session.identity()
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
 // joinOthers returns the changes that add a session to the sessions of its owner, and end the
 // oldest beyond the limit.
-func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, key sum) (all []store.Change, err error) {
-	owner := ownerKey(in, kept)
+func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored, key sum) (all []store.Change, err error) {
+	owner := ownerKey(in, session)
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
 	if err != nil {
 		return nil, err
@@ -294,10 +294,10 @@ func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, kept *stored, k
 	}
 	others.Sessions = append(others.Sessions, key.String())
 	value, err := store.Encode(in, others)
-	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: kept.Started.Add(g.o.Max)}), err
+	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: session.Started.Add(g.o.Max)}), err
 }
 
-// remove removes a session from where it is kept.
+// remove removes a session from its store.
 func (g *Gate) remove(ctx context.Context, s *Session) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
@@ -328,14 +328,14 @@ func sealer(id, what string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// What is sealed with a key that only the cookie of a session has.
+// Texts that are sealed with a key derived from the cookie of a session.
 const (
 	tokenOfSession  = "token of a session"
 	secretOfSession = "secret of a session"
 )
 
-// SealSecret encrypts what a page shows for the cookie of its session. A reader of the store without the
-// cookie cannot read it.
+// SealSecret encrypts a secret of a page for the cookie of its session. A reader of the store
+// without the cookie cannot read it.
 func SealSecret(id, text string) ([]byte, error) {
 	aead, err := sealer(id, secretOfSession)
 	if err != nil {

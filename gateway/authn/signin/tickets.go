@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// failures counts tickets that were not valid, by address.
+// failures counts invalid tickets by address.
 type failures struct {
 	now func() time.Time
 
@@ -29,7 +29,7 @@ func newFailures(now func() time.Time) *failures {
 	return f
 }
 
-// wait returns how long an address must wait; zero: it need not.
+// wait returns how long an address must wait; zero: not at all.
 func (f *failures) wait(client netip.Addr) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,21 +14,21 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Wrong passwords are counted before the directory is asked, because in the domain each one counts
-// towards locking the account out, whichever gateway passes it on. So the tries of an account are
-// in the store, and all gateways count together. The tries from an address are counted by each
-// gateway for itself: they only keep one host from trying many accounts.
+// Wrong passwords are counted before the directory is asked, because the domain counts each one
+// towards a lockout, whichever gateway passes it on. So the tries of an account are in the store,
+// and all gateways count together. Each gateway counts the tries from an address alone: they only
+// keep one host from trying many accounts.
 
 const (
 	remembered    = 20000 // addresses, and uses of sessions
 	addressTries  = 20
 	standardTries = 3
-	// StandardWindow is the time for which a wrong password counts when the policy of
-	// the domain cannot be read.
+	// StandardWindow is how long a wrong password counts if the policy of the domain cannot be
+	// read.
 	StandardWindow = 30 * time.Minute
 )
 
-// addresses counts what strangers cause by address.
+// addresses counts by address what strangers cause.
 type addresses struct {
 	now func() time.Time
 
@@ -42,7 +42,7 @@ func newAddresses(now func() time.Time) *addresses {
 	return a
 }
 
-// take counts n tries as wrong ones. It fails with a [*TooMany] that says when so many are free.
+// take counts n tries as wrong ones. It fails with a [*TooMany] that says when that many are free.
 func (a *addresses) take(client netip.Addr, n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -57,10 +57,10 @@ func (a *addresses) take(client netip.Addr, n int) error {
 	return nil
 }
 
-// giveBack takes back n tries that [addresses.take] counted.
+// giveBack uncounts n tries that [addresses.take] counted.
 func (a *addresses) giveBack(client netip.Addr, n int) { a.replace(client, n) }
 
-// shorten lets n tries count for a minute only, as it was not the client who failed.
+// shorten makes n tries count for a minute only, because the failure was not the client's.
 func (a *addresses) shorten(client netip.Addr, n int) {
 	a.replace(client, n, slices.Repeat([]time.Time{a.now().Add(time.Minute - StandardWindow)}, n)...)
 }
@@ -75,7 +75,8 @@ func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 	}
 }
 
-// tried are the wrong passwords of an account in the store, and where the right one was typed.
+// tried are the stored wrong passwords of an account, and the addresses where the right one was
+// typed.
 type tried struct {
 	store.Formatted
 	Times   []time.Time `json:"times"`
@@ -83,11 +84,11 @@ type tried struct {
 	Places  []place     `json:"places,omitempty"`
 }
 
-// place is an address from which the account signed in. It has tries to spare there, which
-// strangers elsewhere do not use up.
+// place is an address from which the account signed in. It has spare tries there, which strangers
+// elsewhere cannot use up.
 type place struct {
 	Host netip.Prefix `json:"host"`
-	At   time.Time    `json:"at"` // when it signed in last
+	At   time.Time    `json:"at"` // last sign-in
 }
 
 const (
@@ -95,13 +96,13 @@ const (
 	placesEach = 8                  // of an account; the oldest is forgotten
 )
 
-// trusted reports whether the account signed in from an address lately.
+// trusted reports whether the account signed in from an address recently.
 func (t *tried) trusted(host netip.Prefix, now time.Time) bool {
 	return slices.ContainsFunc(t.Places, func(p place) bool { return p.Host == host && now.Sub(p.At) < trustPlace })
 }
 
-// counting returns the wrong passwords that count. Each new one makes all before it count for the
-// window again, as the domain counts them.
+// counting returns the wrong passwords that count. Like in the domain, each new one makes all
+// earlier ones count for another window.
 func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 	if len(t.Times) == 0 || !slices.MaxFunc(t.Times, time.Time.Compare).Add(window).After(now) {
 		return nil
@@ -109,10 +110,10 @@ func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 	return t.Times
 }
 
-// holder is who wrong passwords are counted for.
+// holder is the account or name that wrong passwords are counted for.
 type holder struct {
-	sid  string // of the account; empty: the domain has none of the name
-	name string // folded; with a SID, under which earlier versions counted
+	sid  string // of the account; empty: no account has the name
+	name string // folded; with a SID, the name that earlier versions counted by
 }
 
 // keys returns the key in the store, and the key of earlier versions; empty: the same.
@@ -124,7 +125,7 @@ func (h holder) keys(in *store.Sealed) (key, former string) {
 	return hex.EncodeToString(in.Sum([]byte("tries of a SID"), []byte(h.sid))), key
 }
 
-// try is a try of a password.
+// try is an attempt with a password.
 type try struct {
 	gate   *Gate
 	holder holder
@@ -137,7 +138,7 @@ type kept struct {
 	tried
 	key      string
 	revision store.Revision
-	former   []store.Change // removes what an earlier version has kept, which tried is then
+	former   []store.Change // removes the value of an earlier version, which is in tried
 }
 
 func (t *try) read(ctx context.Context, in *store.Sealed) (k kept, err error) {
@@ -173,7 +174,7 @@ func (t *try) take(ctx context.Context, allowed allowance) error {
 	})
 }
 
-// set returns the changes that keep what is left of the wrong passwords of the account.
+// set returns the changes that store the remaining wrong passwords of the account.
 func (k *kept) set(in *store.Sealed, left tried) ([]store.Change, error) {
 	change := store.Change{Kind: triesKind, Key: k.key, Expect: k.revision}
 	switch {
@@ -192,8 +193,8 @@ func (k *kept) set(in *store.Sealed, left tried) ([]store.Change, error) {
 	return []store.Change{change}, nil
 }
 
-// forgiven returns the change that forgets the wrong passwords of the account, as the right
-// one is known, and keeps where it was typed.
+// forgiven returns the change that removes the wrong passwords of the account, because the right
+// one was typed, and stores where.
 func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	before, err := t.read(ctx, in)
 	if err != nil {
@@ -204,8 +205,7 @@ func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, e
 	return before.set(in, tried{Places: places[max(len(places)-placesEach, 0):]})
 }
 
-// withdrawn returns the change that takes the try back, which the directory was not able to
-// answer.
+// withdrawn returns the change that uncounts a try that the directory could not decide.
 func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	before, err := t.read(ctx, in)
 	i := slices.IndexFunc(before.Times, t.at.Equal)
@@ -216,7 +216,7 @@ func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, 
 	return before.set(in, before.tried)
 }
 
-// change makes a change of the tries. One that cannot be made leaves the try as a wrong one.
+// change changes the tries. If it fails, the try stays a wrong one.
 func (t *try) change(ctx context.Context, of func(context.Context, *store.Sealed) ([]store.Change, error)) {
 	if err := t.gate.decide(ctx, of); err != nil {
 		t.gate.o.Problem(err)
@@ -234,18 +234,18 @@ func since(times []time.Time, start time.Time) []time.Time {
 	return later
 }
 
-// allowance says how many wrong passwords of an account are passed on to the domain within which
+// allowance limits how many wrong passwords of an account are passed on to the domain within a
 // time.
 type allowance struct {
 	most    int // from anywhere
-	trusted int // with those from an address where the account signed in lately
+	trusted int // including those from an address where the account signed in recently
 	window  time.Duration
 }
 
 // allowed returns how many wrong passwords are passed on to a domain that locks out at the
-// threshold: two fewer, so that one try elsewhere does not lock the account. An address where
-// the account signed in lately has as many to spare, but together they are fewer than the
-// threshold in any case. Zero is a domain that never locks out.
+// threshold: two fewer, so one try elsewhere does not lock the account. An address where the
+// account signed in recently has as many to spare, but together they always stay below the
+// threshold. A threshold of zero means that the domain never locks out.
 func allowed(tries, threshold int) (most, trusted int) {
 	if threshold <= 0 {
 		return tries, 2 * tries
@@ -255,10 +255,10 @@ func allowed(tries, threshold int) (most, trusted int) {
 	return most, min(2*tries, below)
 }
 
-// TooMany is the error after too many wrong passwords, of an account that there is or not. It is
-// [ErrTooMany] for errors.Is.
+// TooMany is the error after too many wrong passwords of a name, whether or not an account has it.
+// errors.Is finds [ErrTooMany] in it.
 type TooMany struct {
-	Wait time.Duration // until one more is tried
+	Wait time.Duration // until one more try is allowed
 }
 
 func (e *TooMany) Error() string { return ErrTooMany.Error() }
@@ -267,7 +267,7 @@ func (e *TooMany) Error() string { return ErrTooMany.Error() }
 func (e *TooMany) Is(target error) bool { return target == ErrTooMany }
 
 // tooMany returns the error for an account with these wrong passwords. There are none if the domain
-// locks out at the first one, which no password is passed on to.
+// locks out at the first one, because no password is passed on then.
 func tooMany(times []time.Time, now time.Time, window time.Duration) error {
 	wait := window
 	if len(times) > 0 {

@@ -60,9 +60,9 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	require.ErrorIs(t, tryAt(t, g, home, "right"), ErrTooMany, "it is too long ago")
 }
 
-// TestTriesAreThoseOfASID: an account that is renamed has the tries that it had, and a new one with its
-// name has its own. Those that an earlier version counted by the name count on.
-func TestTriesAreThoseOfASID(t *testing.T) {
+// TestTriesCountBySID: a renamed account keeps its tries, and a new account with its old name has
+// none. Tries that an earlier version counted by name still count.
+func TestTriesCountBySID(t *testing.T) {
 	sids := map[string]string{"anna": ""} // as an earlier version counted
 	g, d, now, _ := gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) {
@@ -89,7 +89,7 @@ func TestTriesAreThoseOfASID(t *testing.T) {
 }
 
 // The address where an account signed in is known to the gateways of a cluster, and after a restart.
-func TestPlacesAreThoseOfAllGates(t *testing.T) {
+func TestGatesShareKnownAddresses(t *testing.T) {
 	n := newThree(t)
 	_, err := n.gates[0].Password(t.Context(), "anna", []byte("right"), home, "")
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestTriesStayBelowEveryThreshold(t *testing.T) {
 
 // A domain forgets wrong passwords once none came for the window. So do the tries, or a few now
 // and a few at the end of the window would add up there.
-func TestEachTryBeginsTheWindowAnew(t *testing.T) {
+func TestEachTryRestartsTheWindow(t *testing.T) {
 	g, d, now := withThreshold(5)
 	wrong := func() error { return tryAt(t, g, stranger, "wrong") }
 	require.ErrorIs(t, wrong(), ErrRefused)
@@ -236,7 +236,7 @@ func TestMarkedTriesStayBelowEveryThreshold(t *testing.T) {
 }
 
 // A mark is taken by all gateways of a cluster.
-func TestMarksAreThoseOfAllGates(t *testing.T) {
+func TestGatesShareMarks(t *testing.T) {
 	n := newThree(t)
 	mark := n.gates[0].Mark("anna")
 	for i := range 2 * addressTries {

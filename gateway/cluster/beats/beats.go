@@ -1,11 +1,11 @@
-// Package beats carries the messages of the gateways of a cluster by the nodes of the engine,
-// which keep nothing of them.
+// Package beats carries the messages of the gateways of a cluster through the nodes of the engine,
+// which store none of them.
 //
-// A message is sealed with the key of the cluster, and bound to the cluster and to the gateway
-// that has sent it. It names the processes that its sender has heard. A process believes only
-// what names itself: that was made since it began, whatever the clocks say, and is not an old
-// message that somebody has kept. So two gateways hear each other with their second message.
-// That no message counts twice within the life of a process is up to [cluster.Member].
+// A message is sealed with the key of the cluster, and bound to the cluster and to its sender. It
+// names the processes that its sender has heard. A process accepts only messages that name it. Such
+// a message was made since the process began, whatever the clocks say, so it is not an old message
+// that somebody has kept. Therefore two gateways hear each other with their second message.
+// [cluster.Member] ignores repetitions within the life of a process.
 package beats
 
 import (
@@ -28,15 +28,15 @@ const (
 	outgoingMost = 64  // messages that wait to be sent
 	incomingMost = 256 // messages that wait to be received
 
-	// processesMost is how many processes of a gateway a message names: also those before the
-	// last one, since it may be an old message that was heard last.
+	// processesMost is how many processes of a gateway a message names. The last one heard may come
+	// from an old message, so earlier ones are named, too.
 	processesMost = 4
 
-	// A connection that is dead is given up after about three of these.
+	// A dead connection is given up after about three of these.
 	pingEvery = time.Second
 )
 
-// Options configure the messages of a process. All are needed.
+// Options configure the messages of a process. All are required.
 type Options struct {
 	Cluster string
 	Self    journal.Process
@@ -46,8 +46,8 @@ type Options struct {
 	Connect func(...nats.Option) (*nats.Conn, error)
 }
 
-// Peers is a [cluster.Peers]. It is safe for concurrent use, but for Receive, which one
-// goroutine calls. [Peers.Close] must follow.
+// Peers is a [cluster.Peers]. It is safe for concurrent use, except for Receive, which only one
+// goroutine may call. The caller must call [Peers.Close].
 type Peers struct {
 	o        Options
 	conn     *nats.Conn
@@ -63,14 +63,14 @@ type Peers struct {
 
 var _ cluster.Peers = (*Peers)(nil)
 
-// letter is what is sealed.
+// letter is the sealed content of a message.
 type letter struct {
 	Heard   []string        `json:"heard,omitempty"` // the starts of the processes that the sender has heard
 	Message cluster.Message `json:"message"`
 }
 
-// New returns the messages of a process. Nodes that cannot be reached are tried until
-// [Peers.Close].
+// New connects a process to the messages of its cluster. It keeps trying nodes that are out of
+// reach until [Peers.Close].
 func New(o Options) (*Peers, error) {
 	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1), nats.Timeout(2*pingEvery),
@@ -90,16 +90,15 @@ func New(o Options) (*Peers, error) {
 	return p, nil
 }
 
-// Close ends the connection. What was not sent is lost.
+// Close closes the connection. Unsent messages are lost.
 func (p *Peers) Close() {
 	close(p.done)
 	p.conn.Close()
 	p.sending.Wait()
 }
 
-// Refused returns how many messages were received that count for nothing: they are of somebody
-// who has not the key of the cluster, or are older than this process, or are the first ones of
-// another.
+// Refused returns how many received messages were refused: their sender lacks the key of the
+// cluster, they are older than this process, or they are the first ones of another process.
 func (p *Peers) Refused() uint64 { return p.refused.Load() }
 
 // Send implements [cluster.Peers].
@@ -112,7 +111,7 @@ func (p *Peers) Send(m cluster.Message) {
 	p.mu.Unlock()
 	plain, err := json.Marshal(l)
 	if err != nil {
-		return // it has nothing that cannot be encoded
+		return // every message can be encoded
 	}
 	select {
 	case p.outgoing <- p.o.Cipher.Seal(plain, p.bound(p.o.Self.Gateway)):
@@ -120,8 +119,8 @@ func (p *Peers) Send(m cluster.Message) {
 	}
 }
 
-// publish sends messages until Close. Without a connection they are dropped: they would be stale
-// later.
+// publish sends messages until Close. Without a connection it drops them, because they would be
+// stale later.
 func (p *Peers) publish() {
 	subject := stock.BeatSubject(p.o.Cluster, p.o.Self.Gateway)
 	for {
@@ -149,7 +148,7 @@ func (p *Peers) Receive(ctx context.Context) (cluster.Message, bool) {
 	}
 }
 
-// open returns the message that was received. It returns false if it counts for nothing.
+// open opens a received message. It returns false if the message is refused.
 func (p *Peers) open(received *nats.Msg) (cluster.Message, bool) {
 	gateway := received.Subject[strings.LastIndexByte(received.Subject, '.')+1:]
 	plain, err := p.o.Cipher.Open(received.Data, p.bound(gateway))

@@ -1,10 +1,9 @@
-// Package choice keeps which controller and which DNS server all gateways of a cluster use.
+// Package choice stores which controller and which DNS server all gateways of a cluster use.
 //
-// The gateway that leads decides: it pins the first server of a lane that it can use, and moves the
-// pin when it has not reached that server for a while and can use another one. The others follow
-// its choice. The servers that they reach themselves count only for the election: a gateway that
-// reaches more lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a pin
-// by [Move].
+// The leader decides: it pins the first server of a lane that it can use. It moves the pin when it
+// has not reached that server for a while and can use another one. The others follow its choice.
+// The servers that they reach count only for the election: a gateway that reaches more lanes than
+// the leader takes over, see [Choices.Lanes]. An administrator moves a pin with [Move].
 package choice
 
 import (
@@ -32,13 +31,13 @@ type Choice struct {
 	store.Formatted
 	Lane   ps.Lane   `json:"lane"`
 	Server string    `json:"server"`
-	Epoch  uint64    `json:"epoch"` // greater each time that another server is chosen
+	Epoch  uint64    `json:"epoch"` // increases with each new choice
 	Since  time.Time `json:"since"` // log time
 	Reason string    `json:"reason,omitempty"`
 }
 
 const (
-	moveAfter = 10 * time.Second // for which the leader has not reached the server
+	moveAfter = 10 * time.Second // how long the leader cannot reach the server before it chooses another
 	look      = time.Second
 )
 
@@ -143,8 +142,8 @@ func (c *Choices) Pinned(ctx context.Context, on ps.Lane) (server string, epoch 
 	return found.Server, found.Epoch
 }
 
-// Pin chooses a server of a lane unless one is chosen, if this gateway leads. Otherwise it does
-// nothing: the one that leads will.
+// Pin chooses a server of a lane unless there is a choice, if this gateway leads. Otherwise it does
+// nothing, because the leader will choose.
 func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	before, err := read(ctx, c.o.Store, on)
 	if err != nil || before.Server != "" {
@@ -162,8 +161,8 @@ func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	return err
 }
 
-// Reached notes whether this gateway can use a server, if it is the chosen one, and another one
-// that it could use instead.
+// Reached notes whether this gateway can use the chosen server, and another server that it could
+// use instead.
 func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,7 +179,7 @@ func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string)
 	}
 }
 
-// Doubted returns false: what the others reach does not count.
+// Doubted returns false: the servers that the others reach do not count.
 func (c *Choices) Doubted(ps.Lane) bool { return false }
 
 // Lanes returns the names of the lanes on which this gateway could use the chosen server or
@@ -197,8 +196,8 @@ func (c *Choices) Lanes() (names []string) {
 	return names
 }
 
-// Run chooses other servers when they are needed, until ctx ends. It is for the gateway that
-// leads, in each of its terms.
+// Run replaces choices when that is needed, until ctx ends. The leader runs it in each of its
+// terms.
 func (c *Choices) Run(ctx context.Context) {
 	every.Do(ctx, look, func() {
 		for _, on := range []ps.Lane{ps.Directory, ps.DNS} {
@@ -207,7 +206,7 @@ func (c *Choices) Run(ctx context.Context) {
 	})
 }
 
-// check chooses another server of a lane if it is time.
+// check replaces the choice of a lane if that is due.
 func (c *Choices) check(ctx context.Context, on ps.Lane) {
 	before := c.current(ctx, on)
 	now := c.o.Now()
@@ -238,7 +237,7 @@ func (c *Choices) check(ctx context.Context, on ps.Lane) {
 	c.failed(ctx, before, err)
 }
 
-// failed notes why another server could not be chosen, or nil, and logs it if it is new.
+// failed stores why another server could not be chosen, or nil. It logs the reason if it is new.
 func (c *Choices) failed(ctx context.Context, before Choice, err error) {
 	fault := ""
 	if err != nil {

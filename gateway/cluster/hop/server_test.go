@@ -41,7 +41,7 @@ func TestNoCallIsLostWhenALeaderStops(t *testing.T) {
 	})
 }
 
-func TestALeaderThatStopsDoesNotWaitForConnectionsForEver(t *testing.T) {
+func TestAStoppingLeaderLimitsItsWaitForConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		old := f.gateway("gw1", echo)

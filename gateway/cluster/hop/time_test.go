@@ -108,7 +108,7 @@ func TestALeaderThatWasOutOfReachIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestOnlySoManyCallsWaitForALeader(t *testing.T) {
+func TestCallsThatWaitForALeaderAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.options = func(o *Options) { o.Waiting = 2 }

@@ -105,7 +105,7 @@ func (m *migration) adopt(ctx context.Context, c *changes.Record, history *chang
 	return err
 }
 
-// unowned returns a record as one that no store has yet, and that no gateway is running.
+// unowned returns a copy of a record that belongs to no store and no gateway.
 func unowned(c *changes.Record) (*changes.Record, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -28,50 +28,50 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options say what is taken over, and where to. All fields but Journals and KeyFile are
+// Options say what to take over, and where to put it. All fields except Journals and KeyFile are
 // required.
 type Options struct {
 	Cluster string
-	Gateway string       // this one, with the name that it had
-	Mirror  string       // is read; the one that goes furthest of all gateways
-	Store   string       // file of the store, which is made
-	Folder  trust.Folder // is made
+	Gateway string       // this gateway, under the name that it had
+	Mirror  string       // the file to read: the mirror that is furthest ahead of all gateways
+	Store   string       // file of the new store
+	Folder  trust.Folder // new folder
 
-	// Create makes the cluster in a store, as 'adgateway cluster init' does, and the files of
-	// this gateway in a folder. The key file of the cluster is there before.
+	// Create makes the cluster in a store, as 'adgateway cluster init' does, and the files of this
+	// gateway in a folder. The key file of the cluster exists already.
 	Create func(ctx context.Context, db *store.Sealed, folder trust.Folder) error
 
-	Wrapper  keyring.Wrapper // of the key ring
-	KeyFile  string          // that the wrapper reads; empty: it reads none
-	Journals []Journal       // of changes that were made without the store
+	Wrapper  keyring.Wrapper // wrapper of the key ring
+	KeyFile  string          // file that the wrapper reads; empty: it reads none
+	Journals []Journal       // changes that were made without the store
 
-	Life time.Duration    // of the history
-	Most int64            // bytes of the history
-	Now  func() time.Time // by which values expire, too
+	Life time.Duration    // how long the history is kept
+	Most int64            // maximum bytes of the history
+	Now  func() time.Time // clock; values also expire by it
 
-	step func(what string) // is called before each change of a file; nil in the program
+	step func(what string) // called before each change of a file; nil in the program
 }
 
 // Journal has changes that a gateway made while it could not reach the store.
 type Journal struct {
-	File string // which need not be there
-	Key  string // file of its key
+	File string // may be missing
+	Key  string // its key file
 }
 
-// Result is what was taken over.
+// Result says what was taken over.
 type Result struct {
 	Mirror   string    `json:"mirror"`
-	Sequence uint64    `json:"sequence"` // up to which the mirror has the store
-	At       time.Time `json:"at"`       // when the change of the sequence was made
+	Sequence uint64    `json:"sequence"` // last sequence of the store in the mirror
+	At       time.Time `json:"at"`       // when the change with that sequence was made
 	Values   int       `json:"values"`
-	Entries  int       `json:"entries"`         // of logs
+	Entries  int       `json:"entries"`         // entries of logs
 	Open     int       `json:"open"`            // changes that the first leader settles
-	Added    int       `json:"added"`           // changes of journals
-	Aside    string    `json:"aside,omitempty"` // where a store is now that was in the place
-	Done     bool      `json:"done"`            // by a call before; nothing was changed
+	Added    int       `json:"added"`           // changes added from journals
+	Aside    string    `json:"aside,omitempty"` // new name of a store that was in the place
+	Done     bool      `json:"done"`            // an earlier call did it; nothing was changed
 }
 
-// taken is a value of the store that says where it comes from.
+// taken is a value that says where the store comes from.
 type taken struct {
 	store.Formatted
 	Mirror   string    `json:"mirror"`
@@ -81,14 +81,14 @@ type taken struct {
 	Time     time.Time `json:"time"` // when it was taken over
 }
 
-// Where [taken] is in the store.
+// Where the value [taken] is stored.
 const (
 	takenKind = store.Kind("taken")
 	takenKey  = "over"
 )
 
-// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster
-// may run. It fails with what to do about it.
+// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster may
+// be running. Its errors say what to do.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.step == nil {
 		o.step = func(string) {}
@@ -115,21 +115,21 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return m.found, err
 }
 
-// migration is a call of Run.
+// migration is one call of Run.
 type migration struct {
 	places
-	known    store.Known // of the mirror
-	creation string      // of the new store
+	known    store.Known // what is known of the mirror
+	creation string      // creation of the new store
 	found    Result
 }
 
-// clock returns a clock for a store that is open during the migration.
+// clock returns a clock for stores that are open during the migration.
 func (o Options) clock() *store.Clock {
 	return store.NewClock(time.Time{}, store.ClockSources{Wall: o.Now})
 }
 
-// complete opens the copy with the key of the cluster, and makes of it what a gateway of the
-// new cluster needs.
+// complete opens the copy with the key of the cluster, and converts it for a gateway of the new
+// cluster.
 func (m *migration) complete(ctx context.Context) (err error) {
 	if err := m.secret(); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (m *migration) complete(ctx context.Context) (err error) {
 	return m.Create(ctx, db, m.newFolder())
 }
 
-// unopened says what to do about a key ring that does not open.
+// unopened explains what to do about a key ring that cannot be opened.
 func unopened(mirror string, err error) error {
 	switch {
 	case errors.Is(err, keyring.ErrNone):
@@ -188,7 +188,7 @@ func (m *migration) note(ctx context.Context, db *store.Sealed) error {
 	return err
 }
 
-// result returns what an earlier call has taken over, as its store says.
+// result returns the result of an earlier call, as its store has it.
 func (p *places) result(ctx context.Context) (Result, error) {
 	copied, err := copyOf(ctx, p.Store, p.newStore()+".read")
 	if err != nil {

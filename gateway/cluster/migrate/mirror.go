@@ -8,24 +8,24 @@ import (
 	"adgateway/gateway/store"
 )
 
-// In a mirror a value is preceded by what its message meant, the token of its batch, and how
-// many messages of the call came after it.
+// In a mirror each value is preceded by the meaning of its message, the token of its batch, and the
+// number of later messages of the call.
 const (
 	mirrored = 1 + 8 + 2
-	removed  = 1 // what a message meant: the value is removed
+	removed  = 1 // meaning of a message: the value is removed
 )
 
-// unused are the kinds of values that a cluster with one writer has no use for.
+// unused are the kinds of values that the new cluster does not need.
 var unused = map[store.Kind]bool{
-	"\x00end": true, "\x00tick": true, // of the driver
+	"\x00end": true, "\x00tick": true, // values of the driver
 	"obj": true, "fence": true, "member": true, "incarnation": true, "pin": true, "nodecheck": true,
 	"jobunit": true, "jobpart": true,
 }
 
-// unusedLogs tell the gateways of each other.
+// unusedLogs carried messages between the gateways.
 var unusedLogs = map[store.Log]bool{"jobnews": true, "keyring": true}
 
-// again is what to do about a mirror that does not do.
+// again says what to do about an unusable mirror.
 const again = "take the mirror of another gateway (--from), or start this one once more with the version " +
 	"that it had, wait until GET /readyz says 200, stop it, and run the command again"
 
@@ -54,7 +54,7 @@ func (m *migration) copy() error {
 	return fault
 }
 
-// put puts something of the mirror into the store, unless it has no use there.
+// put puts an entry of the mirror into the store, unless the new cluster does not need it.
 func (m *migration) put(s store.Stored, put func(store.Stored) error) error {
 	end := s.Log != "" && s.Number == 0
 	switch {

@@ -13,13 +13,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// beside ends the names of what is being made.
+// beside is the suffix of files that are being made.
 const beside = ".migrating"
 
-// asideMark ends the name of a store that was in the place of the new one.
+// asideMark is the suffix of a store that stood in the place of the new one.
 const asideMark = ".before-cluster"
 
-// places are the files that are read and made.
+// places are the files that a migration reads and makes.
 type places struct{ Options }
 
 func (p *places) newStore() string { return p.Store + beside }
@@ -28,7 +28,8 @@ func (p *places) newFolder() trust.Folder {
 	return trust.Folder{Path: p.Folder.Path + beside, Restrict: p.Folder.Restrict}
 }
 
-// done reports whether an earlier call has done all, or why nothing can be done here.
+// done reports whether an earlier call has completed the migration. The error says why no migration
+// is possible here.
 func (p *places) done() (bool, error) {
 	id, err := p.Folder.Identity()
 	switch {
@@ -52,7 +53,7 @@ func (p *places) done() (bool, error) {
 		p.Folder.Path, id.Gateway, id.Cluster)
 }
 
-// free returns why the places cannot be taken, or nil.
+// free returns an error if a place is taken.
 func (p *places) free() error {
 	if err := store.Unused(p.Store); err != nil {
 		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", err)
@@ -104,8 +105,8 @@ func (p *places) secret() error {
 	return atomicfile.Write(to.SecretFile(), []byte(line), to.Restrict)
 }
 
-// take gives what was made its places, and returns the new name of a store that was there. The
-// folder is last: before, no gateway takes itself for one of the cluster.
+// take renames the new files to their final names, and returns the new name of a store that was
+// there. The folder is last: until then no gateway considers itself one of the cluster.
 func (p *places) take() (aside string, err error) {
 	p.step("head of the new store")
 	if err := absent(os.Remove(store.HeadOf(p.newStore()))); err != nil {
@@ -125,15 +126,15 @@ func (p *places) take() (aside string, err error) {
 		return aside, err
 	}
 	p.step("empty folder")
-	if err := absent(os.Remove(p.Folder.Path)); err != nil { // it is empty
+	if err := absent(os.Remove(p.Folder.Path)); err != nil { // the folder is empty
 		return aside, err
 	}
 	p.step("folder takes its place")
 	return aside, atomicfile.Replace(p.newFolder().Path, p.Folder.Path)
 }
 
-// setAside renames a store that is in the place of the new one, with its head: the gateway kept it
-// before it joined a cluster. It returns the new name; empty: there is no such store.
+// setAside renames the store that the gateway had before it joined a cluster, together with its
+// head. It returns the new name; empty: there is no such store.
 func (p *places) setAside(aside string) (string, error) {
 	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
 		// Its head must not be taken for the head of the new store.
@@ -152,7 +153,7 @@ func (p *places) setAside(aside string) (string, error) {
 	return aside, absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 }
 
-// earlier returns the name if an interrupted call has given it to a store.
+// earlier returns aside if an interrupted call has already renamed a store to it.
 func (p *places) earlier(aside string) string {
 	if _, err := os.Stat(aside); err != nil {
 		return ""
@@ -160,7 +161,7 @@ func (p *places) earlier(aside string) string {
 	return aside
 }
 
-// absent returns nil if an error says that a file is not there.
+// absent returns nil if an error means that a file does not exist.
 func absent(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

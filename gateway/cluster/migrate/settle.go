@@ -19,7 +19,7 @@ const (
 	webhookKind store.Kind = "webhook"
 )
 
-// settle changes the values that the new cluster reads in another way.
+// settle converts the values that the new cluster reads in another way.
 func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 	for _, kind := range owned {
 		if err := m.rewrite(ctx, db, kind, `"owner":`, m.disown); err != nil {
@@ -32,7 +32,8 @@ func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 // members are the members of a JSON object.
 type members map[string]json.RawMessage
 
-// rewrite replaces the values of a kind that contain a text, where change returns a new value.
+// rewrite calls change for each value of a kind that contains a text, and stores the values that it
+// has changed.
 func (m *migration) rewrite(
 	ctx context.Context, db *store.Sealed, kind store.Kind, having string,
 	change func(store.Kind, members) (bool, error),
@@ -73,7 +74,7 @@ func (m *migration) rewrite(
 	return nil
 }
 
-// disown takes the owner out of a value, and counts changes that are running.
+// disown removes the owner from a value, and counts running changes.
 func (m *migration) disown(kind store.Kind, value members) (bool, error) {
 	if value["owner"] == nil {
 		return false, nil
@@ -86,8 +87,8 @@ func (m *migration) disown(kind store.Kind, value members) (bool, error) {
 	return true, nil
 }
 
-// moveWebhook lets a webhook go on in the new store where it was in the old one. Logs have the
-// same sequences in both.
+// moveWebhook rewrites the positions of a webhook for the new store, so it continues where it was.
+// The logs of both stores have the same sequences.
 func (m *migration) moveWebhook(_ store.Kind, value members) (bool, error) {
 	after := map[string]store.Position{}
 	if err := json.Unmarshal(value["after"], &after); err != nil {

@@ -8,17 +8,17 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// The first gateway of a new cluster goes on alone, with its file, until the nodes of most hosts
-// serve. Then it writes no more, notes the place of its file, from which the log goes on, and is
-// opened again: the node of its host makes the log, and its file is the first copy.
+// The first gateway of a new cluster works alone with its file until the nodes of most hosts serve.
+// Then it stops writing, notes the position of its file, where the log begins, and is opened again.
+// The node of its host makes the log, and its file is the first copy.
 
-// growEvery is how often the nodes are asked whether they serve.
+// growEvery is how often the gateway asks whether the nodes serve.
 const growEvery = time.Second
 
-// Grow waits until the nodes serve, and ends the time of the first gateway alone: its file takes
-// no more changes, and the gateway is to be opened again. It returns false if ctx ends before,
-// and at once for any other gateway, or if the log is in a NATS of the user's own, where the
-// command makes it that makes the cluster.
+// Grow waits until the nodes serve, and then stops the changes of the first gateway's file, so the
+// gateway can be opened again with the log. It returns false if ctx ends before. It also returns
+// false, at once, for any other gateway, and if the log is in an external NATS: there the command
+// that makes the cluster makes the log.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
 		return false

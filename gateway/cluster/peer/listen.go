@@ -23,12 +23,12 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// StatePath is where a gateway says what it knows of its cluster.
+// StatePath is where a gateway shows what it knows of its cluster.
 const StatePath = "/cluster/state"
 
-// Serve serves the other gateways until [Gateway.Close]: their copies of the store, what they
-// write to it, those that join, with state what this gateway knows of the cluster, and with calls
-// what their clients have sent them. It is called once.
+// Serve serves the other gateways until [Gateway.Close]: copies of the store, their changes,
+// gateways that join, this gateway's view of the cluster (state), and the calls that their clients
+// sent them (calls). It must be called only once.
 func (g *Gateway) Serve(calls, state http.Handler) error {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
@@ -70,7 +70,7 @@ func (g *Gateway) Serve(calls, state http.Handler) error {
 	return nil
 }
 
-// leader tells who leads.
+// leader returns the view of who leads.
 func (g *Gateway) leader() hop.Leader {
 	if m := g.Member(); m != nil {
 		return hop.Of(m, g.self.Gateway)
@@ -78,7 +78,7 @@ func (g *Gateway) leader() hop.Leader {
 	return nobody{}
 }
 
-// leads reports whether this gateway leads for certain, or goes on alone.
+// leads reports whether this gateway leads for certain, or is alone.
 func (g *Gateway) leads() bool {
 	m := g.Member()
 	if m == nil {
@@ -94,7 +94,7 @@ type nobody struct{}
 func (nobody) Leader() (string, string, uint64, bool) { return "", "", 0, false }
 func (nobody) Changed() <-chan struct{}               { return nil }
 
-// noted tells an administrator what the server of the listener complains about.
+// noted passes errors of the listener's server to the administrator.
 type noted struct{ note func(string, error) }
 
 func (n noted) Write(p []byte) (int, error) {

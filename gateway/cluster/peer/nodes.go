@@ -16,20 +16,19 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// Nodes says where the nodes of the log are: on the hosts of the cluster, or in a NATS of the
-// user's own.
+// Nodes says where the nodes of the log are: on the hosts of the cluster, or in an external NATS.
 type Nodes struct {
-	Servers   []string // of a NATS of the user's own; empty: the nodes of the cluster
+	Servers   []string // of an external NATS; empty: the nodes of the cluster
 	CA        string   // file with the certificates of its authorities; empty: the system's
-	NKeyFile  string   // with the seed of a key; empty: none
-	CredsFile string   // with a JWT and its key; empty: none
+	NKeyFile  string   // file with the seed of a key; empty: none
+	CredsFile string   // file with a JWT and its key; empty: none
 }
 
 // ErrNoNodes means that neither the cluster nor the settings have nodes.
 var ErrNoNodes = errors.New("no host of the cluster has a node: its log is in a NATS of your own, " +
 	"so set cluster.servers as on the other hosts")
 
-// connect connects to one of the nodes, if possible to the node on the same host.
+// connect connects to one of the nodes, preferably the one on the same host.
 func (n Nodes) connect(id *trust.Identity, list func() trust.Members, options []nats.Option) (*nats.Conn, error) {
 	if len(n.Servers) > 0 {
 		return n.Own(id.Cluster, id.Gateway).Connect(options...)
@@ -43,7 +42,7 @@ func (n Nodes) connect(id *trust.Identity, list func() trust.Members, options []
 	return nats.Connect(strings.Join(servers, ","), options...)
 }
 
-// Own returns how a gateway reaches the log of its cluster in a NATS of the user's own.
+// Own returns how a gateway reaches the log of its cluster in an external NATS.
 func (n Nodes) Own(cluster, gateway string) jetstream.Options {
 	return jetstream.Options{Cluster: cluster, Connect: func(options ...nats.Option) (*nats.Conn, error) {
 		return n.connectOwn(append(options, nats.CustomInboxPrefix(stock.InboxPrefix(cluster, gateway))))

@@ -33,25 +33,25 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options describe a gateway of a cluster. All are needed but those that say otherwise.
+// Options describe a gateway of a cluster. Fields are required unless they say otherwise.
 type Options struct {
 	Folder   trust.Folder
 	Identity *trust.Identity // from the folder
-	File     string          // of the store
+	File     string          // file of the store
 	Listen   string          // address for the other gateways
 	Wrapper  keyring.Wrapper // of the key ring in the store
-	Format   int             // the newest that the gateway reads
+	Format   int             // the newest format that the gateway reads
 	Erase    []store.Kind    // see [store.Options]
 	Nodes    Nodes
 
 	Waiting     int                             // calls that wait for a leader at a time
 	SettleDelay time.Duration                   // see [cluster.Options]
 	Lanes       func() []string                 // see [cluster.Options]; nil is none
-	Clock       store.ClockSources              // of log time; Agree is set here
-	Note        func(message string, err error) // is told what an administrator should know
+	Clock       store.ClockSources              // clocks of log time; Agree is set here
+	Note        func(message string, err error) // receives messages for administrators
 }
 
-// Gateway is a gateway of a cluster. [Gateway.Close] must follow.
+// Gateway is a gateway of a cluster. The caller must call [Gateway.Close].
 type Gateway struct {
 	o       Options
 	self    journal.Process
@@ -63,7 +63,7 @@ type Gateway struct {
 	stream  *jetstream.Stream
 	peers   *beats.Peers
 	replica atomic.Pointer[replica.Replica]
-	first   *store.File // until there is a replica
+	first   *store.File // the file until there is a replica
 
 	listener net.Listener
 	server   *hop.Server
@@ -71,13 +71,13 @@ type Gateway struct {
 	stop     context.CancelFunc
 }
 
-// firstFor is how long a gateway waits for what it cannot do without the first time: a copy of
-// the store, and the log.
+// firstFor is how long a new gateway waits for a copy of the store, and for the log. It cannot
+// start without them.
 const firstFor = 2 * time.Minute
 
-// Open opens what a gateway has of its cluster. A gateway that has taken part before does not
-// wait for the others or for the nodes. Values expire by the clock that it returns from
-// [Gateway.Clock]. ctx bounds the opening.
+// Open opens a gateway's part of its cluster. A gateway that has taken part before waits neither
+// for the others nor for the nodes. Values expire by the clock that [Gateway.Clock] returns. ctx
+// bounds the opening.
 func Open(ctx context.Context, o Options) (*Gateway, error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -104,17 +104,17 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// begin returns where log time begins. That of a gateway alone is its wall clock. In a cluster log
-// time is what the copy of the store says, since the wall clock of this host may be wrong: a
-// leader raises it as the members agree.
+// begin returns where log time begins. For a single gateway that is its wall clock. In a cluster it
+// is the time in the copy of the store, because the wall clock of this host may be wrong: a leader
+// raises it when the members agree.
 func (g *Gateway) begin() time.Time {
 	if g.alone {
-		return time.Time{} // which is the wall clock
+		return time.Time{} // this means the wall clock
 	}
 	return time.Unix(0, 0)
 }
 
-// copyAgain is how soon another gateway is asked again for its store.
+// copyAgain is the pause before another gateway is asked for its store.
 const copyAgain = time.Second
 
 // openFile opens the copy of the store. A gateway that has none yet gets a copy from another one.
@@ -152,7 +152,7 @@ func (g *Gateway) openFile(ctx context.Context) (err error) {
 	return err
 }
 
-// others returns the other gateways of the list, whose stores can be copied.
+// others returns the other gateways of the list that have stores to copy.
 func (g *Gateway) others() (all []copies.Source) {
 	for _, m := range g.Members().Gateways {
 		if m.Name != g.self.Gateway && m.HopAddress != "" {
@@ -170,7 +170,7 @@ func (g *Gateway) open() (*store.File, error) {
 	return file, err
 }
 
-// copying gets copies of the store from other gateways.
+// copying returns a client that copies the store of other gateways.
 func (g *Gateway) copying(sources func() []copies.Source) *copies.Client {
 	return &copies.Client{Path: g.o.File, Open: g.open, Sources: sources, TLS: g.client}
 }
@@ -183,7 +183,7 @@ func (g *Gateway) connect(options ...nats.Option) (*nats.Conn, error) {
 // client returns the settings of a connection to another gateway.
 func (g *Gateway) client(gateway string) *tls.Config { return g.o.Identity.Client(g.Members, gateway) }
 
-// openStream opens the log in the nodes. Only the first time it waits for them.
+// openStream opens the log in the nodes. It waits for them only the first time.
 func (g *Gateway) openStream(ctx context.Context) error {
 	at := jetstream.Options{Cluster: g.o.Identity.Cluster, Connect: g.connect}
 	text, err := os.ReadFile(g.o.Folder.LogFile())
@@ -217,7 +217,7 @@ func (g *Gateway) openStream(ctx context.Context) error {
 	return atomicfile.Write(g.o.Folder.LogFile(), append(text, '\n'), g.o.Folder.Restrict)
 }
 
-// openLog joins the copy of the store, the log and the other gateways.
+// openLog connects the copy of the store, the log and the other gateways.
 func (g *Gateway) openLog(ctx context.Context) error {
 	err := g.openStream(ctx)
 	if err != nil {

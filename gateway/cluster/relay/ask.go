@@ -14,21 +14,21 @@ import (
 	"adgateway/gateway/store"
 )
 
-// stalled is how long an answer may stand still.
+// stalled is how long an answer may make no progress.
 const stalled = 30 * time.Second
 
 var errStalled = errors.New("the answer stands still")
 
-// asker asks the gateway that leads.
+// asker sends requests to the gateway that leads.
 type asker struct {
 	forwarder *hop.Forwarder
 	closing   context.Context // ends with close
 	closed    context.CancelFunc
 
 	mu    sync.Mutex // guards the fields below
-	now   time.Time  // of the log, at that moment; zero: it was never told
+	now   time.Time  // log time when it was last received; zero: it never was
 	at    time.Time
-	state store.State // of the changes that were sent
+	state store.State // outcome of the changes that were sent
 }
 
 func newAsker(o hop.Options) *asker {
@@ -42,7 +42,7 @@ func (a *asker) close() {
 	a.forwarder.Close()
 }
 
-// usable returns why nothing can be done.
+// usable returns an error if ctx has ended or the asker is closed.
 func (a *asker) usable(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -53,12 +53,12 @@ func (a *asker) usable(ctx context.Context) error {
 	return nil
 }
 
-// notSent is for changes that have certainly not been made.
+// notSent marks an error: the changes were certainly not made.
 func notSent(why error) error {
 	return fmt.Errorf("%w: %w: %w", store.ErrUnreachable, store.ErrNotSent, why)
 }
 
-// apply has changes made. It fails with [hop.ErrHere] if this gateway leads.
+// apply sends changes. It fails with [hop.ErrHere] if this gateway leads.
 func (a *asker) apply(ctx context.Context, changes []store.Change) (store.Revision, error) {
 	message, err := changing(changes)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *asker) apply(ctx context.Context, changes []store.Change) (store.Revisi
 	return o.revision, err
 }
 
-// changing returns the request to make changes, or why there is none.
+// changing returns the request to make changes, or an error if they are malformed.
 func changing(changes []store.Change) ([]byte, error) {
 	if err := store.CheckChanges(changes); err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func changing(changes []store.Change) ([]byte, error) {
 	return message, nil
 }
 
-// ask sends a question, and calls visit with each part of the answer but the last until it
-// returns false. Then the outcome is zero.
+// ask sends a question, and calls visit with each part of the answer except the last. If visit
+// returns false, ask stops with a zero outcome.
 func (a *asker) ask(
 	ctx context.Context, question []byte, limit time.Duration, visit func(part) bool,
 ) (outcome, error) {
@@ -153,7 +153,7 @@ func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bo
 		case visit == nil:
 			return outcome{}, errMessage
 		}
-		alive.Stop() // a visitor may take its time
+		alive.Stop() // a visitor may take any time
 		if !visit(p) {
 			return outcome{}, nil
 		}
@@ -161,7 +161,7 @@ func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bo
 	}
 }
 
-// tell keeps the time of the log.
+// tell stores the time of the log.
 func (a *asker) tell(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,14 +170,14 @@ func (a *asker) tell(now time.Time) {
 	}
 }
 
-// time returns the time of the log, or false if it was never told.
+// time returns the time of the log, or false if it was never received.
 func (a *asker) time() (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.now.Add(time.Since(a.at)), !a.now.IsZero()
 }
 
-// noted notes how a change that was sent has ended.
+// noted notes the outcome of a change that was sent.
 func (a *asker) noted(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +201,7 @@ func (a *asker) reached() {
 	}
 }
 
-// sent returns how changes ended that were sent.
+// sent returns the outcome of the changes that were sent.
 func (a *asker) sent() store.State {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,27 +12,27 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Gateway is where a gateway of the cluster is reached.
+// Gateway is the name and the address of a gateway of the cluster.
 type Gateway struct{ Name, Address string }
 
-// ClientOptions configure a [Client]. All are needed.
+// ClientOptions configure a [Client]. All are required.
 type ClientOptions struct {
-	Gateways []Gateway // in the order in which they are asked: the one of this host first
+	Gateways []Gateway // in the order in which they are asked, this host's first
 
-	// TLS returns the settings of a connection to a gateway, which must prove its name. They
-	// show the identity of this host's gateway.
+	// TLS returns the settings of a connection to a gateway. They verify its name, and show the
+	// identity of this host's gateway.
 	TLS func(gateway string) *tls.Config
 }
 
-// Client is a [store.Store] for a command: it reads from and writes to the gateway that leads,
-// whichever that is. Any gateway on the list may use it, as it has the key of the cluster.
+// Client is a [store.Store] for a command. It reads from and writes to the gateway that leads. Any
+// gateway on the list may use it, because it has the key of the cluster.
 type Client struct {
 	far   *asker
 	guess *guess
 }
 
-// NewClient returns a client when a gateway has answered that leads. It fails with
-// [store.ErrUnreachable] if there is none within 5 s.
+// NewClient returns a client once a leading gateway has answered. It fails with
+// [store.ErrUnreachable] if none does within 5 s.
 func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	if len(o.Gateways) == 0 {
 		return nil, notSent(errors.New("no gateway of the cluster is known"))
@@ -46,14 +46,14 @@ func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// guess is a [hop.Leader] that is found out by asking: each gateway in turn, or the one that
-// another one names.
+// guess is a [hop.Leader] that finds the leader by asking: each gateway in turn, or the one that
+// another gateway names.
 type guess struct {
 	all []Gateway
 
 	mu      sync.Mutex // guards the fields below
 	at      int
-	tried   int // gateways that were asked since one was named or has answered
+	tried   int // gateways asked since one was named or has answered
 	changed chan struct{}
 }
 
@@ -69,12 +69,12 @@ func (g *guess) Changed() <-chan struct{} {
 	return g.changed
 }
 
-// refused goes on to another gateway. It is asked at once, unless all were.
+// refused moves on to another gateway. That is asked at once, unless all were asked.
 func (g *guess) refused(gateway, leader string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.all[g.at].Name != gateway {
-		return // another call has gone on already
+		return // another call has moved on already
 	}
 	next := (g.at + 1) % len(g.all)
 	for i := range g.all {
@@ -156,8 +156,8 @@ func (c *Client) End(ctx context.Context, log store.Log) (store.Position, error)
 	return o.position, err
 }
 
-// Apply implements [store.Store]. It fails with [store.ErrUnreachable], and [store.ErrNotSent] if
-// the changes have certainly not been made.
+// Apply implements [store.Store]. It fails with [store.ErrUnreachable], and also with
+// [store.ErrNotSent] if the changes were certainly not made.
 func (c *Client) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	message, err := changing(changes)
 	if err != nil {
@@ -170,29 +170,29 @@ func (c *Client) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 // askAgain is how soon a reader of a log looks again.
 const askAgain = time.Second
 
-// Appends returns a channel that is closed a second later, or when the client is closed: what is
-// appended elsewhere is found by asking.
+// Appends returns a channel that is closed a second later, or when the client is closed, because a
+// client can only find new entries by asking.
 func (c *Client) Appends(store.Log) <-chan struct{} {
 	soon, end := context.WithCancel(c.far.closing)
 	time.AfterFunc(askAgain, end)
 	return soon.Done()
 }
 
-// Sweep removes nothing: the gateway that leads does.
+// Sweep removes nothing: that is the leader's task.
 func (c *Client) Sweep(ctx context.Context) (int, error) {
 	return 0, c.far.usable(ctx)
 }
 
-// State returns how the changes of this client have ended.
+// State returns the outcomes of this client's changes.
 func (c *Client) State() store.State { return c.far.sent() }
 
-// Now returns the time of the log, as the gateway that leads has told it last.
+// Now returns the time of the log that the leader sent last.
 func (c *Client) Now() time.Time {
-	now, _ := c.far.time() // which NewClient has been told
+	now, _ := c.far.time() // NewClient has received it
 	return now
 }
 
-// Close closes the connections. Other calls fail then.
+// Close closes the connections. Later calls fail.
 func (c *Client) Close() error {
 	c.far.close()
 	return nil

@@ -12,28 +12,27 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Path is where a gateway takes the requests of others for its store.
+// Path is where a gateway takes requests of other gateways for its store.
 const Path = "/cluster/store"
 
 // MostBytes is the size of the largest request.
 const MostBytes = 8 << 20
 
 const (
-	bodyFor = 30 * time.Second // a request may take to arrive
-	sendFor = 30 * time.Second // a piece of an answer may take to be taken
+	bodyFor = 30 * time.Second // how long a request may take to arrive
+	sendFor = 30 * time.Second // how long the other end may take to receive a piece of an answer
 )
 
-// Handler makes the changes of other gateways and reads for them, while this gateway leads. It
-// answers that nothing was begun otherwise, and who leads. It asks nobody who they are: it is
-// for the Beside of a [hop.Receiver], and lets everything through that the key of the cluster
-// allows.
+// Handler makes changes and reads for other gateways while this gateway leads. Otherwise it answers
+// that nothing was begun, and names the leader. It does not authenticate: it is for the Beside of a
+// [hop.Receiver], and serves every caller with the key of the cluster.
 type Handler struct {
 	File   func() *store.File // the store as it is now
 	Leader hop.Leader
 
-	// Leads reports whether this gateway leads for certain, so that its file is the newest there
-	// is. Changes need no certainty: they are refused when they cannot be stored. It also reports
-	// true if the log has not begun and this gateway goes on alone.
+	// Leads reports whether this gateway leads for certain, so its file is the newest. It also
+	// returns true if the log has not begun and this gateway is alone. Changes do not depend on it:
+	// they fail if they cannot be stored.
 	Leads func() bool
 }
 
@@ -49,7 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyFor)) // a writer in a test has none
+	_ = control.SetReadDeadline(time.Now().Add(bodyFor)) // writers in tests have no deadline
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MostBytes))
 	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
@@ -99,7 +98,7 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File
 		return
 	}
 	if errors.Is(o.err, store.ErrConflict) {
-		o.revision, _ = file.Revision() // 0: it is not known what to wait for
+		o.revision, _ = file.Revision() // 0: the caller has nothing to wait for
 	}
 	o.now = file.Now()
 	if writeRecord(w, o.encode()) != nil {
@@ -120,8 +119,8 @@ func (a *answer) write(record []byte) bool {
 	return a.broken == nil
 }
 
-// read writes what a request asks for, and returns what ends the answer. It fails with
-// errMessage, and has written nothing, if the request cannot be read.
+// read writes the answer to a request, and returns the record that ends it. If the request cannot
+// be read, it fails with errMessage and has written nothing.
 func (a *answer) read(
 	ctx context.Context, file *store.File, what request, body []byte,
 ) (o outcome, err error) {
@@ -171,13 +170,13 @@ func (a *answer) read(
 	return o, errMessage
 }
 
-// timely gives up a gateway that has stopped reading.
+// timely is a writer that gives up a gateway that has stopped reading.
 type timely struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 func (t timely) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(time.Now().Add(sendFor)) // a writer in a test has none
+	_ = t.control.SetWriteDeadline(time.Now().Add(sendFor)) // writers in tests have no deadline
 	return t.ResponseWriter.Write(p)
 }

@@ -298,8 +298,8 @@ func TestALeaderThatIsNotCertain(t *testing.T) {
 	assert.NotErrorIs(t, err, store.ErrAbsent)
 }
 
-// TestRequestsThatAreNone are refused, and nothing is changed.
-func TestRequestsThatAreNone(t *testing.T) {
+// TestMalformedRequestsAreRefused, and nothing is changed.
+func TestMalformedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
 	for name, body := range map[string][]byte{

@@ -10,18 +10,18 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Local is the copy of a gateway as a [store.Store]: also when another file takes its place. It
-// makes changes while the gateway leads. Otherwise Apply fails with [store.ErrFollows] and
-// [store.ErrNotSent]: it is for what only the gateway that leads may do.
+// Local is the copy of a gateway as a [store.Store], even if another file takes its place. It makes
+// changes while the gateway leads. Otherwise Apply fails with [store.ErrFollows] and
+// [store.ErrNotSent]. Use it for changes that only the leader may make.
 type Local struct {
 	file   func() *store.File
 	closed atomic.Bool
 }
 
-// NewLocal returns the store in a file, which may be replaced by another one at any time.
+// NewLocal returns a store over a file, which may be replaced at any time.
 func NewLocal(file func() *store.File) *Local { return &Local{file: file} }
 
-// usable returns why nothing can be done.
+// usable returns an error if ctx has ended or the store is closed.
 func (s *Local) usable(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
@@ -48,8 +48,7 @@ func (s *Local) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return s.file().Update(ctx, f)
 }
 
-// read calls a function with the copy, and again with another one that has taken its place
-// meanwhile.
+// read calls read with the copy, and again if the copy was replaced meanwhile.
 func (s *Local) read(ctx context.Context, read func(*store.File) error) error {
 	until := time.NewTimer(copyFor)
 	defer until.Stop()
@@ -86,7 +85,7 @@ func (s *Local) Get(ctx context.Context, kind store.Kind, key string) (found sto
 	return found, err
 }
 
-// errBroken is for a reader that has seen a part of what a file has that was replaced.
+// errBroken is the error of a read that has visited values of a file that was then replaced.
 var errBroken = fmt.Errorf("%w: another copy has taken its place", store.ErrUnreachable)
 
 // Range implements [store.Store]. It fails with [store.ErrUnreachable] if the copy is replaced
@@ -117,7 +116,7 @@ func (s *Local) Log(
 	})
 }
 
-// visiting reads the copy, and begins again with another one if nothing was visited yet.
+// visiting reads the copy. If the copy is replaced before anything was visited, it starts over.
 func visiting[T any](
 	s *Local, ctx context.Context, visit func(T) bool, read func(*store.File, func(T) bool) error,
 ) error {
@@ -147,8 +146,8 @@ func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err
 // this one.
 func (s *Local) Appends(log store.Log) <-chan struct{} { return s.file().Appends(log) }
 
-// Sweep removes what has expired while this gateway leads. Otherwise it removes nothing: the one
-// that leads does.
+// Sweep removes expired values while this gateway leads. Otherwise it does nothing: the leader does
+// it.
 func (s *Local) Sweep(ctx context.Context) (int, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err
@@ -156,13 +155,13 @@ func (s *Local) Sweep(ctx context.Context) (int, error) {
 	return s.file().Sweep(ctx)
 }
 
-// State returns how the copy is.
+// State returns the condition of the copy.
 func (s *Local) State() store.State { return s.file().State() }
 
 // Now implements [store.Store].
 func (s *Local) Now() time.Time { return s.file().Now() }
 
-// Close lets other calls fail. The file remains its owner's.
+// Close makes later calls fail. It does not close the file.
 func (s *Local) Close() error {
 	s.closed.Store(true)
 	return nil

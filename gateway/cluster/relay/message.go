@@ -11,11 +11,11 @@ import (
 	"adgateway/gateway/store"
 )
 
-// A request is one byte that says what is asked, and what that needs. An answer is any number of
-// records, each of which has its length before it, and ends with one that says how it went. Texts
-// have their length before them, and numbers are big-endian.
+// A request is one byte for its kind, followed by its arguments. An answer is any number of
+// records, each preceded by its length. The last record says how the request ended. Texts are
+// preceded by their length, and numbers are big-endian.
 
-// request is what a gateway is asked.
+// request is the kind of a request.
 type request byte
 
 // The requests.
@@ -40,13 +40,13 @@ const (
 	failed                     // log time, kinds of the error, its text
 )
 
-// mostRecord is how long a record is at most.
+// mostRecord is the maximum length of a record.
 const mostRecord = 64 << 20
 
 // errMessage means that a message is malformed, or comes from a later version.
 var errMessage = errors.New("the message cannot be read")
 
-// writer puts a message together.
+// writer builds a message.
 type writer []byte
 
 func (w *writer) number(n uint64) { *w = binary.BigEndian.AppendUint64(*w, n) }
@@ -64,7 +64,7 @@ func (w *writer) time(t time.Time) {
 	w.number(uint64(t.UnixNano()))
 }
 
-// question returns a request with its texts and, if there is a position, that.
+// question returns a request with its texts and, if at is not nil, a position.
 func question(what request, texts []string, at *store.Position) []byte {
 	w := writer{byte(what)}
 	for _, text := range texts {
@@ -77,8 +77,8 @@ func question(what request, texts []string, at *store.Position) []byte {
 	return w
 }
 
-// encodeChanges returns the request to make changes. What a batch does not say, the revisions
-// that are expected, precedes it.
+// encodeChanges returns the request to make changes. It is preceded by the expected revisions,
+// which a batch does not contain.
 func encodeChanges(changes []store.Change) []byte {
 	w := writer{byte(applies)}
 	w = binary.BigEndian.AppendUint32(w, uint32(len(changes)))
@@ -89,7 +89,7 @@ func encodeChanges(changes []store.Change) []byte {
 	return append(w, batch.Encode()...)
 }
 
-// decodeChanges returns what encodeChanges has encoded, without its first byte.
+// decodeChanges is the inverse of encodeChanges, without its first byte.
 func decodeChanges(message []byte) ([]store.Change, error) {
 	r := reader{left: message}
 	n := int(r.short())
@@ -114,7 +114,7 @@ func decodeChanges(message []byte) ([]store.Change, error) {
 	return changes, nil
 }
 
-// reader reads a message. After an error it reads nothing but zeroes.
+// reader reads a message. After an error it returns zeroes.
 type reader struct {
 	left []byte
 	err  error
@@ -171,8 +171,8 @@ func (r *reader) end() error {
 
 // outcome is the last record of an answer.
 type outcome struct {
-	now      time.Time      // of the log
-	revision store.Revision // of the changes; of what has refused them after a conflict
+	now      time.Time      // log time
+	revision store.Revision // of the changes, or, after a conflict, of the value that refused them
 	position store.Position
 	err      error
 }
@@ -211,7 +211,7 @@ func encodeAppended(a store.Appended) []byte {
 	return w
 }
 
-// writeRecord writes a record with its length before it.
+// writeRecord writes a record, preceded by its length.
 func writeRecord(to io.Writer, record []byte) error {
 	if len(record) > mostRecord {
 		return fmt.Errorf("a record of %d bytes is too long", len(record))
@@ -223,7 +223,7 @@ func writeRecord(to io.Writer, record []byte) error {
 	return err
 }
 
-// readRecord reads a record, which is not empty.
+// readRecord reads a record. It fails if the record is empty.
 func readRecord(from *bufio.Reader) ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(from, length[:]); err != nil {
@@ -247,7 +247,7 @@ type part struct {
 	outcome  *outcome
 }
 
-// decodePart returns what a record says.
+// decodePart decodes a record.
 func decodePart(text []byte) (p part, err error) {
 	r := reader{left: text}
 	what := r.take(1)
@@ -277,8 +277,8 @@ func decodePart(text []byte) (p part, err error) {
 	return p, nil
 }
 
-// kinds are the errors that are told apart across a hop, each by its bit. New ones are added at
-// the end.
+// kinds are the errors that stay distinguishable across a hop, each as one bit. New ones are added
+// at the end.
 var kinds = []error{
 	store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
 	store.ErrOtherKey, store.ErrNewer, store.ErrUnreadable, store.ErrKeyUnknown, store.ErrBatch, store.ErrFollows,
@@ -294,7 +294,7 @@ func kindsOf(err error) (bits uint32) {
 	return bits
 }
 
-// farError is an error of another gateway. It is of the same kinds.
+// farError is an error of another gateway. It wraps the errors of the same kinds.
 type farError struct {
 	text  string
 	kinds uint32

@@ -1,13 +1,13 @@
-// Package relay lets every gateway of a cluster, and commands, use the store that only the gateway
-// that leads can change.
+// Package relay lets every gateway of a cluster, and commands, use the store that only the leading
+// gateway can change.
 //
-// A [Store] is the copy of a gateway: it reads there, and sends changes to the gateway that leads.
-// A [Client] has no copy: it reads there, too. Both ask over the listener for hops, where a
-// [Handler] answers. The gateway that leads decides whether a change has the expected revisions,
-// so that loops of reading and comparing work from everywhere.
+// A [Store] is the copy of a gateway: it reads there, and sends changes to the leader. A [Client]
+// has no copy: it also reads from the leader. Both use the listener for hops, where a [Handler]
+// answers.
 //
-// A change is sent once. It is sent again only if it is certain that nothing has begun. When its
-// answer is lost, nobody knows at first how it ended.
+// The leader decides whether a change has the expected revisions, so loops that read and compare
+// work from everywhere. A change is sent once. It is sent again only if it is certain that nothing
+// has begun. If its answer is lost, its outcome is unknown at first.
 package relay
 
 import (
@@ -23,13 +23,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options configure a [Store]. All are needed but Waiting.
+// Options configure a [Store]. All except Waiting are required.
 type Options struct {
-	File    func() *store.File // the copy of this gateway, which may be replaced by another one
+	File    func() *store.File // the copy of this gateway, which may be replaced
 	Gateway string             // the name of this gateway
 	Leader  hop.Leader
 
-	// Leads reports whether this gateway leads for certain, so that its copy is the newest.
+	// Leads reports whether this gateway leads for certain, so its copy is the newest.
 	Leads func() bool
 
 	// TLS returns the settings of a connection to a gateway, which must prove its name.
@@ -40,22 +40,22 @@ type Options struct {
 
 const (
 	waiting   = 100
-	applyFor  = 15 * time.Second // the leader may take to make changes
-	readFor   = 10 * time.Second // it may take to begin an answer
-	becoming  = 5 * time.Second  // this gateway may take from being the leader to making changes
-	copyFor   = 5 * time.Second  // the copy may take to have what was changed
+	applyFor  = 15 * time.Second // how long the leader may take to make changes
+	readFor   = 10 * time.Second // how long it may take to begin an answer
+	becoming  = 5 * time.Second  // how long this gateway may take to make changes after it became the leader
+	copyFor   = 5 * time.Second  // how long the copy may take to receive a change
 	lookAgain = 20 * time.Millisecond
 )
 
-// Store is a [store.Store] whose values the gateways of a cluster share. Its values must be
-// sealed: no two of them are equal then, by which a change is recognized whose answer was lost.
+// Store is a [store.Store] that the gateways of a cluster share. Its values must be sealed, so no
+// two of them are equal: that is how it recognizes a change whose answer was lost.
 type Store struct {
 	*Local
 	o   Options
 	far *asker
 }
 
-// New returns a store. The file remains its caller's: [Store.Close] does not close it.
+// New returns a store. The caller still owns the file: [Store.Close] does not close it.
 func New(o Options) *Store {
 	if o.Waiting == 0 {
 		o.Waiting = waiting
@@ -64,11 +64,12 @@ func New(o Options) *Store {
 	return &Store{Local: NewLocal(o.File), o: o, far: far}
 }
 
-// Apply makes changes here if this gateway leads, or sends them to the one that does, for which
-// it waits for 5 s at most. It fails with [store.ErrUnreachable] then, and [store.ErrNotSent] if
-// the changes have certainly not been made. When it returns, this gateway's copy has the changes,
-// unless that takes more than 5 s, or ctx has
-// ended; after a conflict it has what that is with.
+// Apply makes changes here if this gateway leads. Otherwise it sends them to the leader, for which
+// it waits at most 5 s. It fails with [store.ErrUnreachable] if there is none, and also with
+// [store.ErrNotSent] if the changes were certainly not made.
+//
+// When it returns, this gateway's copy has the changes, unless that takes more than 5 s or ctx has
+// ended. After a conflict the copy has the conflicting value.
 func (s *Store) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
 	until := time.NewTimer(becoming)
 	defer until.Stop()
@@ -97,8 +98,8 @@ func (s *Store) Apply(ctx context.Context, changes ...store.Change) (store.Revis
 	}
 }
 
-// Update calls f here if this gateway leads. Otherwise it does so with what this gateway's copy
-// has, and again if the gateway that leads has other values by then: see [store.CompareAndSet].
+// Update calls f here if this gateway leads. Otherwise it calls f with the values of this gateway's
+// copy, and again if the leader has other values: see [store.CompareAndSet].
 func (s *Store) Update(ctx context.Context, f func(*store.Tx) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -122,12 +123,12 @@ func (s *Store) send(ctx context.Context, changes []store.Change) (store.Revisio
 	if err == nil || errors.Is(err, store.ErrConflict) {
 		limited, cancel := context.WithTimeout(ctx, copyFor)
 		defer cancel()
-		_ = s.await(limited, revision) // it is decided, whether or not the copy has it yet
+		_ = s.await(limited, revision) // the outcome is certain, even if the copy does not have it yet
 	}
 	return s.resolve(ctx, changes, revision, err)
 }
 
-// resolve returns how changes ended. If that is not known, it waits a little for the copy to
+// resolve returns the outcome of changes. If that is not known, it waits a little for the copy to
 // show it.
 func (s *Store) resolve(
 	ctx context.Context, changes []store.Change, revision store.Revision, err error,
@@ -149,14 +150,14 @@ func (s *Store) resolve(
 	return 0, err
 }
 
-// await returns when the copy has a revision.
+// await waits until the copy has a revision.
 func (s *Store) await(ctx context.Context, r store.Revision) error {
 	return s.read(ctx, func(file *store.File) error { return file.Await(ctx, r) })
 }
 
-// look waits until the copy shows that changes were made, or ctx ends. It can never show that
-// they are not.
-func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revision, made bool) {
+// look waits until the copy shows that changes were made, or ctx ends. It can never show that they
+// were not made.
+func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revision, stored bool) {
 	var mark *store.Change
 	for i := range changes {
 		if c := &changes[i]; c.Log == "" && c.Value != nil {
@@ -168,19 +169,19 @@ func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revi
 		switch {
 		case err != nil && !errors.Is(err, store.ErrAbsent):
 			return 0, false
-		case found.Revision == mark.Expect: // not yet
+		case found.Revision == mark.Expect: // not made yet
 		default:
 			return found.Revision, bytes.Equal(found.Value, mark.Value)
 		}
 		present, err := s.o.File().Revision()
 		if err == nil {
-			_ = s.await(ctx, present+1) // the next change, or the end of ctx
+			_ = s.await(ctx, present+1) // wait for the next change, or for the end of ctx
 		}
 	}
 	return 0, false
 }
 
-// State returns how the copy is, and how changes ended that were sent.
+// State returns the condition of the copy, and the outcome of the changes that were sent.
 func (s *Store) State() store.State {
 	state, sent := s.o.File().State(), s.far.sent()
 	state.Writes += sent.Writes
@@ -189,8 +190,8 @@ func (s *Store) State() store.State {
 	return state
 }
 
-// Reach implements [store.Remote]: it returns when the copy has what the gateway that leads had
-// when it was called. It fails with [store.ErrUnreachable] if no gateway leads for certain.
+// Reach implements [store.Remote]. It returns when the copy has everything that the leader had when
+// Reach was called. It fails with [store.ErrUnreachable] if no gateway leads for certain.
 func (s *Store) Reach(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -201,7 +202,7 @@ func (s *Store) Reach(ctx context.Context) error {
 	}
 	told, err := s.far.ask(ctx, question(tells, nil, nil), readFor, nil)
 	switch {
-	case errors.Is(err, hop.ErrHere): // it leads, and cannot prove it now
+	case errors.Is(err, hop.ErrHere): // it leads, but cannot prove it now
 		return fmt.Errorf("%w: %w", store.ErrUnreachable, err)
 	case err != nil:
 		return err
@@ -210,7 +211,7 @@ func (s *Store) Reach(ctx context.Context) error {
 	return s.await(ctx, told.revision)
 }
 
-// Close closes the connections. Other calls fail then.
+// Close closes the connections. Later calls fail.
 func (s *Store) Close() error {
 	s.far.close()
 	return s.Local.Close()

@@ -36,9 +36,9 @@ func (o *opening) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	return nil, nil
 }
 
-// TestWhoTakesOverCanWrite: when the open changes are read, and so when changes are accepted, the
-// file decides them, in each term.
-func TestWhoTakesOverCanWrite(t *testing.T) {
+// TestTheNextLeaderCanWrite: in each term the file decides changes once the open changes have been
+// read, which is when the gateway accepts changes.
+func TestTheNextLeaderCanWrite(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:2]...)
 	inMemory(all)
@@ -123,8 +123,9 @@ func TestFormatsAreKept(t *testing.T) {
 	assert.Equal(t, want, f.Seen(), "as it was")
 }
 
-// TestTheFormatIsThatOfAll: a gateway that reads an older one holds the others back.
-func TestTheFormatIsThatOfAll(t *testing.T) {
+// TestTheOldestReaderDecidesTheFormat: a gateway that only reads an older format holds the others
+// back.
+func TestTheOldestReaderDecidesTheFormat(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:2]...)
 	inMemory(all)

@@ -168,14 +168,14 @@ func (r *Replica) watch(ctx context.Context) {
 	var over <-chan struct{} // closed when it stops; nil: it does not
 	for {
 		changed := r.member.Changed()
-		own, _ := r.member.Leads()
-		if term != 0 && own != term {
+		led, _ := r.member.Leads()
+		if term != 0 && led != term {
 			r.File().Follow()
 			term, over = 0, nil
 			r.turn(0)
 		}
-		if own != 0 && term == 0 {
-			term, over = own, r.File().Lead(appender{r.member}).Done()
+		if led != 0 && term == 0 {
+			term, over = led, r.File().Lead(appender{r.member}).Done()
 			r.turn(term)
 		}
 		select {

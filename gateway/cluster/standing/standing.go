@@ -1,5 +1,5 @@
-// Package standing says how a gateway stands in its cluster, for people and programs that look at it:
-// what the member knows of the others, what is wrong, and what to do about it.
+// Package standing describes the state of a gateway in its cluster, for people and programs: what
+// its member knows of the others, which faults there are, and what to do about them.
 package standing
 
 import (
@@ -19,12 +19,12 @@ import (
 // State is what a gateway knows of its cluster: the record of GET /api/Cluster.
 type State struct {
 	Name         string        `json:"name"`
-	Gateway      string        `json:"gateway"` // this one
+	Gateway      string        `json:"gateway"` // this gateway
 	Degraded     bool          `json:"degraded"`
 	Reason       *string       `json:"reason"` // nil: all is well
 	KeyVersion   int           `json:"keyVersion"`
-	Format       int           `json:"format"` // in which values are written
-	Role         *cluster.Role `json:"role"`   // of this gateway
+	Format       int           `json:"format"` // the format in which values are written
+	Role         *cluster.Role `json:"role"`   // the role of this gateway
 	Term         uint64        `json:"term"`
 	Leader       *string       `json:"leader"`     // nil: none is known
 	Leaderless   int           `json:"leaderless"` // seconds
@@ -50,16 +50,16 @@ type Gateway struct {
 	ClockAhead float64       `json:"clockAhead"` // seconds
 	Format     int           `json:"format"`     // the newest that it reads
 	KeyVersion uint32        `json:"keyVersion"`
-	Lanes      []string      `json:"lanes"` // whose servers it can use
+	Lanes      []string      `json:"lanes"` // lanes whose servers it can use
 }
 
-// Self is what a gateway adds of itself to what its member knows.
+// Self is what a gateway adds to the knowledge of its member.
 type Self struct {
 	Cluster, Gateway string
 	KeyVersion       uint32
-	Format           int      // in which values are written
+	Format           int      // the format in which values are written
 	Reads            int      // the newest format that it reads
-	Lanes            []string // whose servers it can use
+	Lanes            []string // lanes whose servers it can use
 }
 
 // Of returns what a gateway knows of its cluster.
@@ -88,7 +88,7 @@ func Of(status cluster.Status, self Self) State {
 	return state
 }
 
-// Sentence says whether all is well.
+// Sentence says in a sentence whether the cluster is well.
 func (s *State) Sentence() string {
 	if s.Degraded {
 		return "Something of the cluster '" + s.Name + "' needs attention."
@@ -96,7 +96,7 @@ func (s *State) Sentence() string {
 	return "All gateways of the cluster '" + s.Name + "' can make changes."
 }
 
-// shownGateway returns what is known of another gateway.
+// shownGateway returns the record of another gateway.
 func shownGateway(g cluster.Gateway, leader string) Gateway {
 	shown := Gateway{
 		Name: g.Name, State: "silent", Position: positionIn(g.Beat.Position),
@@ -121,11 +121,11 @@ func positionIn(at store.Point) *Position {
 	return &Position{at.Sequence, at.Hash.String()}
 }
 
-// LeaderlessFor is how long changes may be sent to a gateway that knows of no leader. All of
-// them know of none then, so that a balancer would have nowhere to send them.
+// LeaderlessFor is how long a gateway that knows no leader still accepts changes. All gateways then
+// know none, so a balancer would have nowhere to send them.
 const LeaderlessFor = 30 * time.Second
 
-// Reason says in one line how a gateway stands, and what is wrong.
+// Reason describes in one line the role of a gateway and its faults.
 func Reason(status cluster.Status) string {
 	led := "no gateway leads"
 	if status.Leader != "" {
@@ -168,8 +168,8 @@ func Wrong(s cluster.Status) (reasons []string) {
 	return reasons
 }
 
-// remedyOf returns what an administrator does about a log that cannot be used, to be added to the
-// error; empty: it may pass by itself.
+// remedyOf returns what an administrator can do about a log that cannot be used, as an addition to
+// the error; empty: the fault may pass by itself.
 func remedyOf(fault error) string {
 	const page = " (gateway/manual/cluster-restore.md)"
 	switch {
@@ -187,10 +187,11 @@ func remedyOf(fault error) string {
 	return ""
 }
 
-// farBehind is how many entries a copy may lack without a word: beats are older than entries.
+// farBehind is how many entries a copy may lack before that is reported: beats are older than
+// entries.
 const farBehind = 1000
 
-// behindOf returns how many entries of the log a copy lacks, if these are many; else 0.
+// behindOf returns how many entries of the log a copy lacks, or 0 if there are few.
 func behindOf(s cluster.Status) uint64 {
 	for _, other := range s.Gateways {
 		there := other.Beat.Position

@@ -20,21 +20,21 @@ const joinLimit = 30 * time.Second
 // Admission lets gateways that were invited join. It is safe for concurrent use.
 type Admission struct {
 	Register *Register
-	// Secret is what the key file of the cluster has, [store.KeyLength] bytes; nil if the
-	// gateways open the store in another way.
+	// Secret is the content of the cluster's key file, [store.KeyLength] bytes; nil if the gateways
+	// open the store in another way.
 	Secret []byte
 }
 
-// Serve answers the one request of a connection with [JoinProtocol], and closes it. It
-// returns the gateway that has joined, or why none has: a [Refusal], of which the other side
-// was told, or what broke the connection.
+// Serve answers the one request of a connection with [JoinProtocol], and closes it. It returns the
+// gateway that has joined. The error is a [Refusal], which the other side was told, or the error
+// that broke the connection.
 func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer func() {
 		stop()
-		_ = conn.Close() // what counts was written before
+		_ = conn.Close() // the answer was written before
 	}()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return "", err
@@ -67,7 +67,7 @@ func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(ga
 	}
 }
 
-// answer returns the answer to a message on a connection. The gateway is on the list then.
+// answer answers a message on a connection. When it returns a gateway, that gateway is on the list.
 func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message []byte) (gateway string, given answer, err error) {
 	if len(message) < sha256.Size {
 		return "", answer{}, refuse(Malformed, "the request to join cannot be read: use the same version of adgateway on both hosts")
@@ -132,7 +132,7 @@ func (r *Register) admit(ctx context.Context, q request, key string, proves func
 	return a, list, err
 }
 
-// invite is the command that makes a new invitation.
+// invite returns the command that makes a new invitation.
 func invite(q request) string {
 	return fmt.Sprintf("'adgateway cluster invite --gateway %s' on a gateway of the cluster", q.Gateway)
 }

@@ -95,7 +95,7 @@ func (f Folder) authority() (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// key returns the private key of the gateway, which it makes if there is none.
+// key returns the private key of the gateway. It creates one if there is none.
 func (f Folder) key() (*ecdsa.PrivateKey, error) {
 	path := filepath.Join(f.Path, keyFile)
 	text, err := os.ReadFile(path)

@@ -17,12 +17,12 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Create makes a cluster in a store, with the gateway of this host as its first, and writes
-// its files. The other gateways are on the list, and get in when they were invited and have
-// joined. Those that have a NodeAddress are the cluster's nodes.
+// Create makes a cluster in a store, with the gateway of this host as its first, and writes its
+// files. The other gateways are on the list. They can connect once they are invited and have
+// joined. Those with a NodeAddress are the cluster's nodes.
 //
-// It can be run again if it was interrupted. The key file of the cluster is there before: the
-// store is sealed with it. Joined and Key are set here.
+// Create can be called again if it was interrupted. The key file of the cluster must exist, because
+// the store is sealed with it. Create sets Joined and Key of self.
 func Create(
 	ctx context.Context, r *Register, cluster string, self Member, f Folder, others ...Member,
 ) (*Identity, error) {

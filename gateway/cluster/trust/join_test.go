@@ -181,9 +181,9 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 	c.join(t, "gw2")
 }
 
-// TestARequestIsOfItsConnection: somebody who has read an unanswered request can neither join with
+// TestAJoinRequestIsBoundToItsConnection: somebody who has read an unanswered request can neither join with
 // it on another connection nor change it.
-func TestARequestIsOfItsConnection(t *testing.T) {
+func TestAJoinRequestIsBoundToItsConnection(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
 	i := c.invite(t, "gw2")

@@ -65,9 +65,9 @@ func TestThreeHosts(t *testing.T) {
 	assert.Equal(t, []string{"h2:6000", "h5:6222"}, c.list(t)().Routes("gw1"), "another host takes the place of a lost one")
 }
 
-// TestOneThatJoinsLater than another of the first hosts is let in by it, whose list does not have
-// its key yet.
-func TestOneThatJoinsLater(t *testing.T) {
+// TestAGatewayThatJoinsLaterIsAccepted by a gateway that joined earlier, although the list of that
+// one does not have its key yet.
+func TestAGatewayThatJoinsLaterIsAccepted(t *testing.T) {
 	c := three(t)
 	c.serve(t)
 	second, f := c.join(t, "gw2")

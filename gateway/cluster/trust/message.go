@@ -69,7 +69,7 @@ func refuse(reason Reason, format string, values ...any) error {
 	return &Refusal{reason, fmt.Sprintf(format, values...)}
 }
 
-// proofKey returns the key that a secret makes.
+// proofKey returns the key that is derived from a secret.
 func proofKey(secret string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret), nil, "adgateway join", sha256.Size)
 }

@@ -30,7 +30,7 @@ func (f Folder) SetOrigin(hash store.Hash) error {
 
 // Origin reads what [Folder.SetOrigin] has written. It reports false if this is not the host where
 // the cluster was made.
-func (f Folder) Origin() (hash store.Hash, made bool, err error) {
+func (f Folder) Origin() (hash store.Hash, begun bool, err error) {
 	path := filepath.Join(f.Path, originFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,30 +19,30 @@ const (
 	kind         = store.Kind("trust")
 	authorityKey = "authority"
 	membersKey   = "members"
-	invitedKey   = "invited/" // and the name of the gateway
+	invitedKey   = "invited/" // followed by the name of the gateway
 )
 
 const (
 	invitationLasts = time.Hour // of log time
-	mostTries       = 10        // with a wrong secret
+	mostTries       = 10        // tries with a wrong secret
 	mostConflicts   = 10
 )
 
 // ErrNone means that a store has no cluster.
 var ErrNone = errors.New("the store has no cluster yet: run 'adgateway cluster init' on the first host")
 
-// Register is what the store of a cluster says about who belongs to it. The store is sealed
-// with the key of the cluster, and so is the key of the authority. A Register is safe for
+// Register is the part of a cluster's store that says who belongs to the cluster. The store, and
+// with it the key of the authority, is sealed with the key of the cluster. A Register is safe for
 // concurrent use.
 type Register struct {
 	store *store.Sealed
 	now   func() time.Time
 }
 
-// NewRegister returns the register in a store, by whose time, now, invitations expire.
+// NewRegister returns the register in a store. Invitations expire by now.
 func NewRegister(db *store.Sealed, now func() time.Time) *Register { return &Register{db, now} }
 
-// keptAuthority is an authority as it is in the store.
+// keptAuthority is an authority as stored.
 type keptAuthority struct {
 	store.Formatted
 	Certificate []byte `json:"certificate"` // DER
@@ -52,10 +52,10 @@ type keptAuthority struct {
 // invitation lets one gateway join.
 type invitation struct {
 	store.Formatted
-	Key     []byte    `json:"key"` // that the secret makes
+	Key     []byte    `json:"key"` // the key derived from the secret
 	Expires time.Time `json:"expires"`
-	Tries   int       `json:"tries"` // with a wrong secret
-	Used    string    `json:"used"`  // digest of the key that joined by it; empty: none has
+	Tries   int       `json:"tries"` // tries with a wrong secret
+	Used    string    `json:"used"`  // digest of the key that joined with it; empty: none has
 	At      time.Time `json:"at"`    // when it was used
 }
 
@@ -71,7 +71,7 @@ func read[T any, P store.Value[T]](ctx context.Context, r *Register, key string,
 	return found.Revision, nil
 }
 
-// set returns the change that sets a value which has a revision.
+// set returns the change that replaces a value at a revision.
 func set[T any, P store.Value[T]](r *Register, key string, revision store.Revision, value T) (store.Change, error) {
 	text, err := store.Encode[T, P](r.store, value)
 	return store.Change{Kind: kind, Key: key, Expect: revision, Value: text}, err
@@ -92,19 +92,19 @@ func (r *Register) members(ctx context.Context) (m Members, revision store.Revis
 }
 
 func (r *Register) authority(ctx context.Context) (*Authority, error) {
-	var kept keptAuthority
-	_, err := read(ctx, r, authorityKey, &kept)
+	var stored keptAuthority
+	_, err := read(ctx, r, authorityKey, &stored)
 	if errors.Is(err, store.ErrAbsent) {
 		return nil, ErrNone
 	}
 	if err != nil {
 		return nil, err
 	}
-	cert, err := x509.ParseCertificate(kept.Certificate)
+	cert, err := x509.ParseCertificate(stored.Certificate)
 	if err != nil {
 		return nil, err
 	}
-	key, err := x509.ParsePKCS8PrivateKey(kept.Key)
+	key, err := x509.ParsePKCS8PrivateKey(stored.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ func (r *Register) authority(ctx context.Context) (*Authority, error) {
 	return &Authority{cert.Subject.CommonName, cert, private}, nil
 }
 
-// begun returns the list of a new cluster.
+// begun returns the first list of a cluster.
 func begun(cluster string, first Member, others []Member) (Members, error) {
 	m := Members{Cluster: cluster, Gateways: []Member{first}}
 	for _, g := range others {
@@ -181,7 +181,8 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member, othe
 	return a, members, err
 }
 
-// Invite lets a gateway join within an hour of log time. An earlier invitation of it ends.
+// Invite lets a gateway join within an hour of log time. An earlier invitation of it becomes
+// invalid.
 func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, error) {
 	if err := checkName("gateway", gateway); err != nil {
 		return Invitation{}, err
@@ -221,8 +222,8 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 	return Invitation{Cluster: a.cluster, Gateway: gateway, Authority: Digest(a.cert), Secret: secret}, err
 }
 
-// Remove takes a gateway off the list, and its invitation with it. It reports nothing if it
-// is not there. The last gateway stays, and so does a majority of the nodes.
+// Remove takes a gateway off the list, and removes its invitation. It returns nil if the gateway is
+// not on the list. It refuses to remove the last gateway, and the node that a majority needs.
 func (r *Register) Remove(ctx context.Context, gateway string) error {
 	return r.again(func() error {
 		list, revision, err := r.members(ctx)
@@ -256,7 +257,8 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 	})
 }
 
-// Forget removes all that the store says of the cluster. The gateway with that store is alone then.
+// Forget removes everything that the store says about the cluster. The gateway with that store is
+// then alone.
 func (r *Register) Forget(ctx context.Context) error {
 	return r.again(func() error {
 		var changes []store.Change
@@ -272,7 +274,7 @@ func (r *Register) Forget(ctx context.Context) error {
 	})
 }
 
-// canWork returns why a cluster cannot do without a gateway that has left its list.
+// canWork returns an error if the cluster cannot work without a gateway that has left its list.
 func (m Members) canWork(without string) error {
 	if len(m.Joined()) == 0 {
 		return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", without, m.Cluster)
@@ -290,7 +292,7 @@ func sameNames(a, b Members) bool {
 	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// again repeats a decision if the values that it rests on have changed in between.
+// again repeats a decision if its values have changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
 		if err = decide(); !errors.Is(err, store.ErrConflict) {
@@ -307,10 +309,10 @@ type Invitation struct {
 	Address   string // host:port of a gateway of the cluster
 	Authority string // digest of the cluster's authority
 	Secret    string
-	Host      string // name or address of the gateway's own host; empty: the host knows it
+	Host      string // name or address of the host of the gateway; empty: the host knows it
 }
 
-// JoinCommand returns the command that the host of the gateway runs.
+// JoinCommand returns the command to run on the host of the gateway.
 func JoinCommand(i Invitation) string {
 	command := fmt.Sprintf("adgateway cluster join --cluster %s --gateway %s --address %s --authority %s --secret %s",
 		i.Cluster, i.Gateway, i.Address, i.Authority, i.Secret)

@@ -36,9 +36,9 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestMischief: messages come twice or are overtaken, whole, whatever pieces they come in;
-// nothing else does.
-func TestMischief(t *testing.T) {
+// TestFramesAreRepeatedAndReordered: whole messages come twice or out of order, in whatever pieces
+// they arrive. Nothing else does.
+func TestFramesAreRepeatedAndReordered(t *testing.T) {
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer target.Close()

@@ -67,11 +67,11 @@ func (w *Wire) Hold(on bool) {
 // arrives, and nobody hears of it.
 func (w *Wire) HoldAnswers(on bool) { w.set(func() { w.deaf = on }) }
 
-// HoldCalls keeps back what is sent to the other end, or lets it pass again: what the other
-// end says still arrives.
+// HoldCalls holds what is sent to the other end, or lets it pass again. Messages of the other end
+// still arrive.
 func (w *Wire) HoldCalls(on bool) { w.set(func() { w.mute = on }) }
 
-// Delay makes each piece late by a time at random, at most this.
+// Delay delays each piece by a random time, at most most.
 func (w *Wire) Delay(most time.Duration) { w.set(func() { w.late = most }) }
 
 // Tap calls listen with each piece that passes, in both directions. It may be called

@@ -37,7 +37,8 @@ func LogPermissions(cluster, gateway string) Permissions {
 	}
 }
 
-// CreateSubject is where the stream with the log of a cluster is made, which a gateway may not.
+// CreateSubject is the subject that creates the stream with the log of a cluster. Gateways may not
+// publish to it.
 func CreateSubject(cluster string) string { return "$JS.API.STREAM.CREATE." + LogStream(cluster) }
 
 // reads are the requests with which a stream is read.

@@ -14,16 +14,16 @@ import (
 	"unicode/utf8"
 )
 
-// separators of cells, the first of which holds when several are equally frequent.
+// separators of cells. If several are equally frequent, the first one counts.
 const separators = ";\t,"
 
-// longestHeader is how long the first row may be, with the lines above it.
+// longestHeader is the maximum length of the first row, with the lines above it.
 const longestHeader = 64 << 10
 
-// Clear is the cell that stands for an empty text; an empty cell is none at all.
+// Clear is the cell for an empty text; an empty cell counts as absent.
 const Clear = "<clear>"
 
-// columnsOf are the names, in any case, of columns that are no parameters.
+// columnsOf are the names, in any case, of columns that are not parameters.
 var columnsOf = map[string]func(*Item, string){
 	"operation": func(i *Item, s string) { i.Operation = strings.TrimSpace(s) },
 	"id":        func(i *Item, s string) { i.ID = strings.TrimSpace(s) },
@@ -40,19 +40,19 @@ const invisible = "\u00a0\u202f\u2007\u200b\ufeff"
 // typographic are quotation marks that word processors put in place of ".
 const typographic = "“”„‟«»"
 
-// startsJSON matches the first line of a document in JSON. A name of a column that
-// begins like it would be in quotes.
+// startsJSON matches the first line of a JSON document. A column name that begins like it would be
+// in quotes.
 var startsJSON = regexp.MustCompile(`^\s*(\{\s*"|\[\s*\{?\s*"|[{[\s]+$)`)
 
-// readCSV reads rows. Of encoding/csv it uses the quotes and the positions; it adds
-// line ends of CR alone, the separator, and going on after a row that cannot be read.
+// readCSV reads rows. It uses the quotes and positions of encoding/csv, and adds lines that end in
+// CR alone, the separator, and continuing after an unreadable row.
 func (r *reader) readCSV(src *source) error {
 	in := bufio.NewReaderSize(src, longestHeader)
 	skipped, err := r.preamble(in)
 	if err != nil {
 		return err
 	}
-	head, _ := in.Peek(longestHeader) // an error comes again
+	head, _ := in.Peek(longestHeader) // the next read returns the error again
 	row := firstRow(head)
 	if startsJSON.Match(row.text) {
 		return &Unreadable{Line: 1, Message: "this is JSON; send it as application/json, or as application/x-ndjson when it has one object a line"}
@@ -84,8 +84,8 @@ func (r *reader) readCSV(src *source) error {
 	}
 }
 
-// preamble reads the line sep=; that Excel understands, if there is one, and returns
-// how many lines that were.
+// preamble reads the line sep=; that Excel understands, if there is one, and returns the number of
+// lines read.
 func (r *reader) preamble(in *bufio.Reader) (int, error) {
 	head, _ := in.Peek(16)
 	line := bytes.TrimLeft(head, `"`)
@@ -110,7 +110,7 @@ func (r *reader) preamble(in *bufio.Reader) (int, error) {
 	return 1, err
 }
 
-// first is the first row that is not blank, without its end of line.
+// first is the first row that is not blank, without its line end.
 type first struct {
 	text []byte
 	cr   bool // lines end in CR alone
@@ -153,7 +153,7 @@ func separatorOf(row []byte) rune {
 	return best
 }
 
-// lineFeeds makes LF of CR.
+// lineFeeds turns CR into LF.
 type lineFeeds struct{ r io.Reader }
 
 func (l *lineFeeds) Read(p []byte) (int, error) {
@@ -170,10 +170,10 @@ func (l *lineFeeds) Read(p []byte) (int, error) {
 type table struct {
 	*reader
 	rows    *csv.Reader
-	skipped int                   // lines above those that rows counts
+	skipped int                   // lines before those that rows counts
 	columns map[string]int        // numbers of the parameters' columns
-	unnamed map[int]bool          // columns with cells and no name that were reported
-	setters []func(*Item, string) // of each column; nil: it is left out
+	unnamed map[int]bool          // columns with cells but no name that were reported
+	setters []func(*Item, string) // setter of each column; nil: it is left out
 }
 
 func (t *table) line() int {
@@ -181,7 +181,7 @@ func (t *table) line() int {
 	return line + t.skipped
 }
 
-// row reads a row that is not misquoted.
+// row reads a row with correct quotes.
 func (t *table) row(cells []string) error {
 	last, size := 0, 0
 	for i, cell := range cells {
@@ -217,7 +217,7 @@ func (t *table) row(cells []string) error {
 	return t.add(item, problems...)
 }
 
-// oneBreak makes LF of all line breaks in a cell, as encoding/csv does with CR LF.
+// oneBreak turns all line breaks in a cell into LF, as encoding/csv does with CR LF.
 func oneBreak(cell string) string {
 	if !strings.Contains(cell, "\r") {
 		return cell
@@ -225,12 +225,12 @@ func oneBreak(cell string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
-// trimCell removes from the ends of a cell what cannot be seen, but blanks.
+// trimCell removes invisible characters other than blanks from the ends of a cell.
 func trimCell(cell string) string {
 	for {
 		trimmed := strings.Trim(cell, invisible)
 		inner := strings.Trim(trimmed, " ")
-		if strings.Trim(inner, invisible) == inner { // no more of them behind blanks
+		if strings.Trim(inner, invisible) == inner { // there are none between the blanks
 			return trimmed
 		}
 		cell = strings.Trim(inner, invisible)
@@ -279,7 +279,7 @@ func (t *table) header(names []string) error {
 	return nil
 }
 
-// misplaced says which cells have no column, and why that may be.
+// misplaced reports cells without a column, and why that may be.
 func (t *table) misplaced(cells []string) []Problem {
 	hint := ""
 	if slices.ContainsFunc(cells, func(cell string) bool { return strings.HasPrefix(cell, "“") || strings.HasPrefix(cell, "„") }) {
@@ -317,8 +317,8 @@ func separatorName(separator rune) string {
 	}
 }
 
-// misquoted reads a row with quotes in the wrong place; reading goes on in the line
-// after the one where that was found.
+// misquoted reports a row with misplaced quotes. Reading continues on the line after the one where
+// that was found.
 func (t *table) misquoted(err *csv.ParseError, column int) error {
 	line := err.StartLine + t.skipped
 	message := `A " is inside a cell that is not enclosed in quotes. Enclose the whole cell in ", and write "" for each " in it.`
@@ -334,7 +334,7 @@ func (t *table) misquoted(err *csv.ParseError, column int) error {
 	return t.add(Item{Line: line, Columns: t.columns}, Problem{Column: column, Message: message})
 }
 
-// end checks what can only be known at the end.
+// end makes the checks that need the whole list.
 func (t *table) end() error {
 	if t.setters == nil {
 		return &Unreadable{Line: 1, Message: "the list is empty; its first row has the names of the columns"}

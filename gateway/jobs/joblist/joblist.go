@@ -40,7 +40,7 @@ type Item struct {
 	Parameters map[string]any // CSV: string, without empty cells; JSON: string, json.Number, bool, nil, []any, map[string]any
 	Columns    map[string]int // CSV: number of each parameter's column, from 1, shared by all items; else nil
 	IfMatch    string
-	After      []string // ids of items that must have been done
+	After      []string // ids of items that must have succeeded
 	Invalid    bool     // one of the problems is about this item: it cannot be run
 }
 
@@ -73,10 +73,10 @@ type Limits struct {
 	MaxBytes    int64 // zero: no limit
 	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV; zero: 256 KiB
 	MaxProblems int   // problems that are listed; zero: 1,000
-	Stop        bool  // the list is not read on after so many problems
+	Stop        bool  // stop reading after that many problems
 }
 
-// Limits of what is repeated in answers.
+// Limits of texts that answers repeat.
 const (
 	longestID    = 100 // characters
 	longestName  = 100 // characters of a column
@@ -91,8 +91,8 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// Unreadable is the error of what is no list: the position, what is wrong, and what to
-// send instead.
+// Unreadable is the error of a text that is not a list: the position, the fault, and what to send
+// instead.
 type Unreadable struct {
 	Line, Column int // Column counts characters; 0 when there is no position
 	Message      string
@@ -112,7 +112,7 @@ func (e *Unreadable) Error() string {
 // TooLarge is the error of a list over a limit.
 type TooLarge struct {
 	Limit int64
-	Items bool // the limit is one of items, else of bytes
+	Items bool // the limit is on items, otherwise on bytes
 }
 
 func (e *TooLarge) Error() string {
@@ -122,7 +122,7 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the list is larger than %d bytes; send it in several jobs", e.Limit)
 }
 
-// errEnough ends the reading of a list with as many problems as are listed.
+// errEnough ends the reading of a list with the maximum number of problems.
 var errEnough = errors.New("the list has as many problems as are listed")
 
 // Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or an error of r.
@@ -159,7 +159,7 @@ func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 type reader struct {
 	List
 	limits Limits
-	names  map[string]bool // JSON: of the header
+	names  map[string]bool // JSON: names in the header
 }
 
 // add adds an item that was read, and its faults.
@@ -191,7 +191,7 @@ func (r *reader) broken(p Problem) {
 	r.problem(p)
 }
 
-// checkItem notes the faults of the ids of an item, and cuts them to what is repeated in answers.
+// checkItem notes the faults of an item's ids, and cuts them to the length that answers repeat.
 // Blanks and commas separate ids in the column After.
 func checkItem(item *Item) (problems []Problem) {
 	unfit := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == ',' }

@@ -177,7 +177,7 @@ func assertProblems(t *testing.T, list *joblist.List, want []joblist.Problem) {
 	}
 }
 
-func TestWhatIsNoList(t *testing.T) {
+func TestUnreadableListsAreRefused(t *testing.T) {
 	csv, ndjson, whole := joblist.CSV, joblist.NDJSON, joblist.JSON
 	for name, c := range map[string]struct {
 		format joblist.Format

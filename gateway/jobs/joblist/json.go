@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// deepest is how deep arrays and objects of an item may be nested.
+// deepest limits how deeply arrays and objects of an item are nested.
 const deepest = 16
 
 // members are the members of an item.
@@ -138,13 +138,13 @@ func (r *reader) items(d *json.Decoder, lines *lineCounter) error {
 	return err
 }
 
-// lineCounter counts the lines of what was taken from it. It keeps what was read and
-// is not counted, which is what the decoder keeps.
+// lineCounter counts the lines of the text that was read from it. It holds the part that is not
+// counted yet, which is what the decoder buffers.
 type lineCounter struct {
 	r       io.Reader
 	pending []byte
-	offset  int64 // of pending
-	line    int   // at offset
+	offset  int64 // offset of pending
+	line    int   // line at offset
 }
 
 // Read implements [io.Reader].
@@ -162,8 +162,8 @@ func (l *lineCounter) at(offset int64) int {
 	return l.line
 }
 
-// explain returns the error for text that is no JSON. Those of encoding/json repeat
-// characters.
+// explain returns the error for text that is not JSON. Errors of encoding/json would repeat
+// characters of it.
 func (l *lineCounter) explain(err error, read int64) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -176,7 +176,7 @@ func (l *lineCounter) explain(err error, read int64) error {
 	}
 }
 
-// object reads an item from an object in JSON and adds it.
+// object reads an item from a JSON object and adds it.
 func (r *reader) object(item Item, text []byte) error {
 	o := &object{d: json.NewDecoder(bytes.NewReader(text))}
 	o.d.UseNumber()
@@ -216,14 +216,14 @@ func (r *reader) headerName(name string) {
 	}
 }
 
-// object is an item in JSON that is being read.
+// object is a JSON item that is being read.
 type object struct {
 	d        *json.Decoder
-	names    []string // of the parameters, in order
+	names    []string // names of the parameters, in order
 	problems []Problem
 }
 
-// misshapen is the error of JSON that is valid and no item.
+// misshapen is the error of valid JSON that is not an item.
 type misshapen string
 
 func (m misshapen) Error() string { return string(m) }
@@ -232,7 +232,7 @@ func (o *object) wrong(field, message string) {
 	o.problems = append(o.problems, Problem{Field: short(field), Message: message})
 }
 
-// invalid returns the problem of text that is no JSON, or no item.
+// invalid returns the problem of text that is not JSON, or not an item.
 func (o *object) invalid(err error, text []byte) Problem {
 	var shape misshapen
 	if errors.As(err, &shape) {
@@ -246,7 +246,7 @@ func (o *object) invalid(err error, text []byte) Problem {
 	return Problem{Column: utf8.RuneCount(text[:offset]) + 1, Message: "The line is not valid JSON here. Write one whole object in each line."}
 }
 
-// value reads a value at a path of names. Names that are there twice are problems.
+// value reads a value at a path of names. Duplicate names are problems.
 func (o *object) value(path string, depth int) (any, error) {
 	token, err := o.d.Token()
 	if err != nil {
@@ -295,7 +295,7 @@ func (o *object) value(path string, depth int) (any, error) {
 	return all, err
 }
 
-// fill takes the members of an item.
+// fill sets the members of an item.
 func (o *object) fill(item *Item, all map[string]any) {
 	text := func(name string) string {
 		s, ok := all[name].(string)
@@ -334,7 +334,8 @@ func (o *object) fill(item *Item, all map[string]any) {
 	}
 }
 
-// altered reports whether a text has the character that stands for half of one.
+// altered reports whether a text contains the replacement character, which stands for half of a
+// surrogate pair.
 func altered(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -359,7 +360,7 @@ func meant(name string, known []string) string {
 	return ""
 }
 
-// short shortens a name that is repeated.
+// short shortens a name for an answer.
 func short(name string) string {
 	if runes := []rune(name); len(runes) > longestName {
 		return string(runes[:longestName]) + "..."

@@ -6,28 +6,27 @@ import (
 	"strings"
 )
 
-// Unit is an item with those that it waits for.
+// Unit is an item with the items that it waits for.
 type Unit struct {
 	Item   int   // index
 	Before []int // ascending indexes of the items that it directly waits for
-	After  []int // the items of Before that its After names: it runs only if they were done
+	After  []int // the items of Before that its After names: it runs only if they succeeded
 }
 
-// Touch says which objects an item is about, by names that are equal for the same object.
+// Touch names the objects of an item, with equal names for the same object.
 type Touch struct {
-	Changes []string // one at a time, in the order of the list
-	Uses    []string // which must be as the items above have left them
+	Changes []string // objects that are changed one at a time, in the order of the list
+	Uses    []string // objects that must be as earlier items have left them
 }
 
-// Order returns what each item waits for, in the order of the items: those that its
-// After names, and because of the objects that it touches items above it: items that
-// change the same object keep their order, and one that uses an object waits for its
-// last change. Where After asks for the opposite of that, After wins. It takes time and
-// space in proportion to what the items touch.
+// Order returns what each item waits for, in the order of the items: the items that its After
+// names, and earlier items that touch the same objects. Items that change the same object keep
+// their order, and an item that uses an object waits for its last change. If After demands the
+// opposite, After wins. It takes time and space in proportion to what the items touch.
 //
-// Problems are an id that is there twice, and an After without its item; circles are items
-// that come after each other, or after themselves. Of each there are the first 1,000. With
-// any, the units are of no use.
+// Problems are duplicate ids, and an After without its item. Circles are items that come after each
+// other, or after themselves. Each list has at most 1,000. If there are any, units must not be
+// used.
 func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circles []Problem) {
 	o := &order{items: items, byID: make(map[string]int, len(items)), byLower: map[string]int{}}
 	for i, item := range items {
@@ -57,8 +56,8 @@ func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circl
 	return units, nil, nil
 }
 
-// Waits returns what each item waits for, as [Order] does, given what it comes after, in
-// which there is no circle.
+// Waits returns what each item waits for, as [Order] does. after has what each item comes after,
+// without circles.
 func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	lines := make([]int, len(after))
 	for i := range lines {
@@ -71,8 +70,8 @@ func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	return waits
 }
 
-// waitsIn returns what each item waits for if those that touch an object keep the order of
-// a sequence.
+// waitsIn returns what each item waits for if items that touch an object keep the order of a
+// sequence.
 func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 	waits, objects := make([][]int, len(after)), objects{}
 	for _, i := range sequence {
@@ -81,7 +80,7 @@ func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 	return waits
 }
 
-// objects are those that items touch, by name.
+// objects are the objects that items touch, by name.
 type objects map[string]*touched
 
 type touched struct {
@@ -126,7 +125,7 @@ type order struct {
 	circles  []Problem
 }
 
-// wrong adds a problem of an item, unless there are enough.
+// wrong adds a problem of an item, unless there are enough problems.
 func (o *order) wrong(to *[]Problem, i int, field, message string) {
 	if len(*to) < mostProblems {
 		*to = append(*to, Problem{Line: o.items[i].Line, ID: o.items[i].ID, Field: field, Message: message})
@@ -153,8 +152,8 @@ func (o *order) named(i int, ids []string) []int {
 	return slices.Compact(found)
 }
 
-// findCircles finds items that come after each other: what is left when those that come
-// after none are removed, again and again. Of circles with common items, one is told.
+// findCircles finds items that come after each other: they remain when items that come after none
+// are removed repeatedly. Of circles with common items, one is reported.
 func (o *order) findCircles(after [][]int) {
 	waiting := make([]int, len(after))
 	followers := make([][]int, len(after))
@@ -177,9 +176,9 @@ func (o *order) findCircles(after [][]int) {
 			}
 		}
 	}
-	// Each waiting item waits for a waiting one: going from one to the next ends in a circle, or
-	// where an earlier walk came by.
-	walk := make([]int, len(after)) // in which one an item was met, from 1
+	// Each remaining item waits for another one. A walk from one to the next ends in a circle, or
+	// meets an earlier walk.
+	walk := make([]int, len(after)) // in which walk an item was met, from 1
 	for i := range after {
 		var path []int
 		at := i
@@ -195,7 +194,7 @@ func (o *order) findCircles(after [][]int) {
 	}
 }
 
-// longestCircle is how many items of a circle are named.
+// longestCircle is how many items of a circle an answer names.
 const longestCircle = 10
 
 // circle adds a circle, in which each item comes after the next.

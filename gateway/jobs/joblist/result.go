@@ -22,10 +22,10 @@ type Outcome struct {
 // ResultOptions say how a result is written.
 type ResultOptions struct {
 	Format Format                 // CSV or NDJSON, whatever the list was
-	Secret func(name string) bool // says which parameters are left out; nil: none
+	Secret func(name string) bool // reports which parameters are left out; nil: none
 	Sealed bool                   // there is a column Sealed, with the item's secrets as a sealed box
 
-	Foreign bool // another one than the submitter of the list reads it
+	Foreign bool // its reader is not the submitter of the list
 }
 
 // Result writes the result of a job: the submitted columns without the secret ones,
@@ -52,13 +52,13 @@ type Result struct {
 	w       io.Writer
 }
 
-// column is one of those that were submitted.
+// column is a submitted column.
 type column struct {
 	name string
 	cell func(*Item) string
 }
 
-// addition is a column that a result adds.
+// addition is a column that the result adds.
 type addition struct {
 	name string
 	of   func(*Outcome) string
@@ -74,9 +74,8 @@ var additions = []addition{
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
 }
 
-// NewResult begins the result of a list, of which Separator, BOM and Header are used,
-// and Format, to know which columns there are besides the parameters. The separator of
-// a list that is no CSV is a comma.
+// NewResult begins the result of a list. It uses Separator, BOM and Header, and Format for the
+// columns besides the parameters. The separator of a list that is not CSV is a comma.
 func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
 	r := &Result{options: options, list: list, w: w}
 	if r.options.Secret == nil {
@@ -122,7 +121,7 @@ func (r *Result) submitted() []column {
 	return all
 }
 
-// cellOf returns a parameter as a cell that reads as the same.
+// cellOf returns a parameter as a cell that reads back as the same value.
 func cellOf(parameters map[string]any, name string) string {
 	value, given := parameters[name]
 	switch v := value.(type) {
@@ -138,7 +137,7 @@ func cellOf(parameters map[string]any, name string) string {
 	case bool:
 		return fmt.Sprint(v)
 	default:
-		text, _ := json.Marshal(v) // came from JSON
+		text, _ := json.Marshal(v) // it came from JSON
 		return string(text)
 	}
 }
@@ -153,7 +152,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 	}
 	r.cells = r.cells[:0]
 	for _, c := range r.columns {
-		r.cells = append(r.cells, oneBreak(r.shown(c.cell(&item)))) // the writer makes CR LF of LF, and drops CR
+		r.cells = append(r.cells, oneBreak(r.shown(c.cell(&item)))) // the writer turns LF into CR LF, and drops CR
 	}
 	for _, c := range r.added() {
 		r.cells = append(r.cells, c.of(&outcome))
@@ -161,7 +160,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 	return r.csv.Write(r.cells)
 }
 
-// Flush writes what is left. Without items a CSV has its first row.
+// Flush writes the rest. A CSV without items has its first row.
 func (r *Result) Flush() error {
 	if r.csv == nil {
 		return nil
@@ -205,7 +204,7 @@ func (r *Result) begin() error {
 	return r.csv.Write(names)
 }
 
-// shown returns a submitted cell, or the name of its column, as the reader gets it.
+// shown returns a submitted cell, or the name of its column, as the reader sees it.
 func (r *Result) shown(cell string) string {
 	if r.options.Foreign {
 		return defuse(cell)

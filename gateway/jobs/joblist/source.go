@@ -8,22 +8,22 @@ import (
 	"unicode/utf8"
 )
 
-// source is the text of a list: without its byte order mark, at most so many bytes, and
-// UTF-8 as far as it was read.
+// source reads the text of a list. It drops the byte order mark, limits the size, and checks that
+// everything read is UTF-8.
 type source struct {
 	r            io.Reader
 	left, limit  int64
 	bom          bool
 	buffer       [32 << 10]byte
-	ready, carry []byte // parts of buffer: to be returned, and the begin of a character
-	line, column int    // of the last character that is ready, from 1 and 0
-	afterCR      bool   // the last one is CR
-	err          error  // after what is ready, for good
+	ready, carry []byte // parts of buffer: text to return, and the beginning of a character
+	line, column int    // position of the last character in ready, from 1 and 0
+	afterCR      bool   // the last character is CR
+	err          error  // returned after ready
 }
 
 const saveAsUTF8 = `save the list as "CSV UTF-8 (Comma delimited)" in Excel, or with the character set Unicode (UTF-8) elsewhere`
 
-// foreign lists how files that are no text in UTF-8 begin.
+// foreign lists how files begin that are not UTF-8 text.
 var foreign = []struct{ start, message string }{
 	{"\xff\xfe", "the list is UTF-16, as \"Unicode Text\" of Excel is; " + saveAsUTF8},
 	{"\xfe\xff", "the list is UTF-16, as \"Unicode Text\" of Excel is; " + saveAsUTF8},
@@ -65,10 +65,10 @@ func (s *source) Read(p []byte) (int, error) {
 
 // fill reads the next piece and checks it.
 func (s *source) fill() {
-	kept := copy(s.buffer[:], s.carry)
-	n, err := s.r.Read(s.buffer[kept:])
+	carried := copy(s.buffer[:], s.carry)
+	n, err := s.r.Read(s.buffer[carried:])
 	s.left -= int64(n)
-	piece := s.buffer[:kept+n]
+	piece := s.buffer[:carried+n]
 	good := validPrefix(piece)
 	s.ready, s.carry = piece[:good], piece[good:]
 	s.count(s.ready)

@@ -2,9 +2,9 @@ package joblist
 
 import "slices"
 
-// untangled returns the items in an order in which none comes before one that it waits for,
-// as long as what it comes after (after) allows that: where objects ask for the opposite,
-// after wins. It returns nil if nothing asks for the opposite. No circle is in after.
+// untangled returns the items in an order where none precedes an item that it waits for, as far as
+// after allows: if the objects demand the opposite of after, after wins. It returns nil if nothing
+// demands the opposite. after must not contain a circle.
 func untangled(waits, after [][]int) []int {
 	if !upwards(after) {
 		return nil // each waits only for lines above it
@@ -31,8 +31,8 @@ func upwards(after [][]int) bool {
 	return false
 }
 
-// tangle finds the items that wait for each other, directly or not, as Tarjan's algorithm
-// does: the groups that it finds come after all those that they wait for.
+// tangle finds the items that wait for each other, directly or indirectly, with Tarjan's algorithm.
+// Each group comes after all groups that it waits for.
 type tangle struct {
 	waits    [][]int
 	met      []int // when an item was met, from 1; 0: not yet

@@ -27,7 +27,7 @@ func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	next.Name, next.Operation, next.List, next.ResultKey = job.Name, job.Operation, job.List, job.ResultKey
 	next.Root, next.Retries, next.All = job.Root, job.ID, true
 	next.Secrets = job.Secrets
-	place := map[int]int{} // of an item in the new job
+	place := map[int]int{} // places of items in the new job
 	var specs []jobs.Spec
 	succeeded := map[int]bool{}
 	err := s.Manager.Items(ctx, job, 0, func(i int, spec *jobs.Spec, result jobs.Result) bool {
@@ -63,8 +63,8 @@ func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	return s.add(ctx, a, jobs.Submission{Job: next, Specs: specs})
 }
 
-// keepOrder makes items wait for those before them that touch the same objects: what was between
-// them in the job that they are of may have been left out.
+// keepOrder makes items wait for earlier ones that touch the same objects, because items between
+// them in the former job may have been left out.
 func keepOrder(specs []jobs.Spec) {
 	waits := make([][]int, len(specs))
 	for i := range specs {
@@ -86,7 +86,7 @@ func moved(items []int, place map[int]int) []int {
 	return all
 }
 
-// undo submits the undo of what a job has changed.
+// undo submits a job that undoes the changes of a job.
 func (s *Service) undo(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if !job.State.Ended() {
 		return call.Answer{}, wrongState(job, "one that has ended")

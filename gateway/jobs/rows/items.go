@@ -26,23 +26,24 @@ import (
 	"adgateway/ps"
 )
 
-// Items make the calls of items, as the caller who submitted the job with the rights of that moment,
-// and under the keys of the items. All fields are required. They are safe for concurrent use.
+// Items makes the calls of items, as the submitter of the job with its present rights, under the
+// keys of the items. All fields are required. It is safe for concurrent use.
 type Items struct {
 	Operations []*ops.Operation
 	// Make makes a call of an operation.
 	Make   func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	Rights Rights
 	Log    *logrus.Logger
-	// Clock returns the time of the store, in which the rights of callers end.
+	// Clock returns the time of the store, by which rights of callers expire.
 	Clock func() time.Time
-	// Count is called with the state of each item that was called; one that is called again is held.
+	// Count is called with the state of each called item. An item that is called again counts as
+	// held.
 	Count func(state string)
 }
 
-// Rights returns what a caller may do now: one principal, or of a person one for each role, which
-// are not merged. There is none if the caller is no longer known, or may do nothing. It fails if
-// the rights cannot be found out at the moment.
+// Rights returns the present rights of a caller: one principal, or for a person one for each role,
+// which are not merged. It returns none if the caller is no longer known, or may do nothing. It
+// fails if the rights cannot be determined now.
 type Rights func(ctx context.Context, id identity.ID) ([]*identity.Principal, error)
 
 // How long a job is held when its item could not be run.
@@ -51,8 +52,8 @@ const (
 	holdLane       = 2 * time.Second
 )
 
-// Call makes the call of an item, as [jobs.Options] want it. Of several roles the first one counts that
-// may do this, as on the pages.
+// Call makes the call of an item, see [jobs.Options]. Of several roles it uses the first one that
+// may do this, as the pages do.
 func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	all, err := s.Rights(ctx, item.Job.Caller.Identity())
 	if err != nil {
@@ -76,14 +77,14 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	}); len(able) > 0 {
 		all = able
 	} else {
-		all = all[:1] // whose refusal is recorded
+		all = all[:1] // the refusal of this one is recorded
 	}
 	var answer jobs.Answer
 	var refused error
 	for _, principal := range all {
-		one, err := s.callAs(ctx, principal, op, values, item)
+		roleAnswer, err := s.callAs(ctx, principal, op, values, item)
 		if refused == nil || outranks(err, refused) {
-			answer, refused = one, err
+			answer, refused = roleAnswer, err
 		}
 		if !passedOn(err) {
 			break
@@ -101,7 +102,7 @@ func (s Items) expired(p *identity.Principal) bool {
 	return !p.Expires.IsZero() && !s.Clock().Before(p.Expires)
 }
 
-// callAs makes the call of an item in one role of its caller. The error is why it was refused.
+// callAs makes the call of an item in one role of its caller. The error is the refusal.
 func (s Items) callAs(
 	ctx context.Context, principal *identity.Principal, op *ops.Operation, values call.Values, item jobs.Call,
 ) (jobs.Answer, error) {
@@ -136,8 +137,8 @@ func passedOn(err error) bool {
 }
 
 // outranks reports whether the outcome in one role counts for more than the refusal in an earlier
-// one. A call that was not passed on counts most, then a limit, which passes, then a fault of the
-// item.
+// one. A call that was not passed on counts most, then a limit, because it passes, then a fault of
+// the item.
 func outranks(err, earlier error) bool {
 	rank := func(err error) int {
 		switch e := problem.Of(err); {
@@ -188,12 +189,12 @@ func itemValues(op *ops.Operation, item jobs.Call) (call.Values, error) {
 	return values, nil
 }
 
-// itemAnswer returns what the call of an item came to that has succeeded.
+// itemAnswer returns the outcome of an item whose call succeeded.
 func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 	result := jobs.Result{State: jobstate.Made, ChangeID: answer.ChangeID, Message: answer.Output}
 	_ = json.Unmarshal(schema.Member(answer.Records, "guid"), &result.GUID) // stays empty if there is none
 	var planned struct {
-		ID     string    `json:"id"` // null: it is not kept
+		ID     string    `json:"id"` // null: there is no plan
 		Effect ps.Effect `json:"effect"`
 	}
 	switch {
@@ -214,8 +215,8 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// itemRefused returns what the call of an item came to that has failed, and the change that it made
-// all the same; empty: it made none.
+// itemRefused returns the outcome of an item whose call failed, and the change that it made all the
+// same; empty: it made none.
 func itemRefused(changeID string, err error) jobs.Answer {
 	if errors.Is(err, call.ErrAgain) {
 		return jobs.Answer{Again: true, For: holdLane}
@@ -232,14 +233,14 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	case !none:
 	case e.Code == schema.RateLimited:
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
-	case e.Code == schema.InProgress: // others are not concerned
+	case e.Code == schema.InProgress: // other items may go on
 		return jobs.Answer{Again: true, For: wait}
 	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound,
 		e.Code == schema.NewerPeer:
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
-	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // else only the item is forbidden
+	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // otherwise only this item is forbidden
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	return jobs.Answer{Result: result}

@@ -23,10 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnItemThatEndsTheGatewayIsNotCalledForEver: a call of an item that ended with the
-// gateway before anything was announced is made again, but not more often than it may be;
-// that of a client always is.
-func TestAnItemThatEndsTheGatewayIsNotCalledForEver(t *testing.T) {
+// TestAnItemThatKillsTheGatewayIsGivenUp: if the gateway dies during the call of an item before
+// anything was announced, the call is made again, but only a few times. A client's call may always
+// be made again.
+func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		item bool
 		runs int

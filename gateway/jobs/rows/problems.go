@@ -47,9 +47,8 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 	return at + 1
 }
 
-// unknown moves the problem of a column that is no parameter from the problems of an item to the
-// problems of the list, once, with the first row as its place. Names of columns are no secrets, and
-// shown in full.
+// unknown reports a column that is not a parameter once, as a problem of the list, instead of once
+// for each item. Column names are not secret, so the message shows them in full.
 func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.Problems) == found {
 		return c.Problems

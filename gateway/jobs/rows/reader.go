@@ -13,15 +13,15 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A job is shown to the caller that has submitted it, and its figures to those with ops:read. What an
-// item is about is shown as the reader may read it now; otherwise the item has its number and its
-// state, and a sentence that says why.
+// A job is shown to its submitter, and its figures to callers with ops:read. An item is shown as
+// far as the reader may read its object now. Otherwise it has only a number, a state, and a
+// sentence that says why.
 
-// reader is a caller that reads a job, with the rights that it has now.
+// reader is a caller that reads a job, with its present rights.
 type reader struct {
 	*Service
 	sight change.Sight
-	owner bool // of the job
+	owner bool // the reader owns the job
 }
 
 func (s *Service) readerOf(p *identity.Principal, job *jobs.Job) reader {
@@ -51,7 +51,7 @@ func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Resul
 	return "The item is not shown: it is about an object outside the limits of the credential, or may be."
 }
 
-// made returns the change of an item, or that which it takes back.
+// made returns the change of an item, or the change that the item undoes.
 func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (change.Made, bool) {
 	undone, _ := spec.Parameters[ops.ChangeIDParam].(string)
 	id := cmp.Or(result.ChangeID, undone)
@@ -61,8 +61,8 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 	return r.Made(ctx, id)
 }
 
-// unlearned reports whether what an item of the reader's own job tells was found within the limits
-// that the reader has now, or nothing was looked up at all.
+// unlearned reports whether the reader's own item reveals nothing new: it was found within the
+// reader's present limits, or nothing was looked up.
 func (r reader) unlearned(spec *jobs.Spec, result jobs.Result) bool {
 	if spec.Found != nil && spec.Found.Within != r.sight.Digest() {
 		return false
@@ -79,7 +79,7 @@ func lacks(op *ops.Operation) string {
 		op.ReadScope())
 }
 
-// item returns an item as the reader is shown it.
+// item returns an item as shown to the reader.
 func (r reader) item(ctx context.Context, spec *jobs.Spec, result jobs.Result) shownItem {
 	if why := r.withheld(ctx, spec, result); why != "" {
 		return shownItem{
@@ -89,7 +89,7 @@ func (r reader) item(ctx context.Context, spec *jobs.Spec, result jobs.Result) s
 	return showItem(spec, result)
 }
 
-// write writes an item into a result as the reader is shown it, and reports whether it is withheld.
+// write writes an item into a result as shown to the reader, and reports whether it is withheld.
 func (r reader) write(
 	ctx context.Context, job *jobs.Job, to *joblist.Result, spec *jobs.Spec, result jobs.Result,
 ) (withheld bool, err error) {
@@ -100,8 +100,8 @@ func (r reader) write(
 	return false, to.Write(r.itemAsWritten(job, spec), outcomeOf(result))
 }
 
-// job returns a job as the reader is shown it. Others than its owner see the words of the list only
-// if they may read all that it may be about.
+// job returns a job as shown to the reader. Readers other than the owner see the words of the list
+// only if they may read everything that the list may be about.
 func (r reader) job(p *jobs.Progress) shownJob {
 	shown := show(p)
 	if r.owner || r.readsAll(p.Operation) {
@@ -115,8 +115,8 @@ func (r reader) job(p *jobs.Progress) shownJob {
 	return shown
 }
 
-// readsAll reports whether the reader may read whatever items of an operation are about; empty: of
-// several operations.
+// readsAll reports whether the reader may read everything that items of an operation may be about;
+// empty: of several operations.
 func (r reader) readsAll(operation string) bool {
 	if op := ops.Find(r.Operations, operation); op != nil && op.ReadScope() != identity.ChangeRead {
 		return r.sight.Free(op.Lane) && r.sight.Reads(op)

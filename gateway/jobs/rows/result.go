@@ -14,9 +14,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// result answers with the list and the outcome of each item, as it is when it is sent. Secrets of
-// the list are never in it. Generated ones are, sealed to the key of the caller that submitted the
-// job, until a result was sent to its end.
+// result answers with the list and the outcomes of its items at the time of sending. It never
+// contains secrets of the list. It contains generated ones, sealed to the key of the submitter,
+// until a result was sent to its end.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if err := withList(job); err != nil {
 		return call.Answer{}, err
@@ -40,7 +40,7 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	}
 	if sealed && reader.owner {
 		document.Sent = func() {
-			if !complete { // the secrets of what was left out are not sent yet
+			if !complete { // the secrets of omitted items are not sent yet
 				return
 			}
 			if err := s.Manager.Delivered(ctx, job); err != nil {
@@ -52,7 +52,7 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	return call.Answer{Document: &document}, nil
 }
 
-// writeResult writes the items of a job, and returns how many they were, and whether all were shown.
+// writeResult writes the items of a job. It returns how many it wrote, and whether all were shown.
 func (r reader) writeResult(
 	ctx context.Context, job *jobs.Job, to *joblist.Result,
 ) (items int, complete bool, err error) {

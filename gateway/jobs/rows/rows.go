@@ -27,7 +27,7 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a service. All are required but Manager.
+// Options configure a service. All except Manager are required.
 type Options struct {
 	Manager    *jobs.Manager // nil: the gateway keeps no jobs, and calls about them are refused
 	Operations []*ops.Operation
@@ -49,13 +49,13 @@ type Options struct {
 type Limits struct {
 	MaxItems int
 	MaxBytes int64
-	Secrets  bool // lists may hold passwords
+	Secrets  bool // lists may contain passwords
 }
 
 // Service answers the calls about jobs. It is safe for concurrent use.
 type Service struct {
 	Options
-	names []string // of the parameters of every operation
+	names []string // names of the parameters of every operation
 }
 
 // New returns a service.
@@ -109,7 +109,7 @@ func noJobs() error {
 	return problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
 }
 
-// about returns the handler of a row that is about one job.
+// about returns the handler of a row for one job.
 func (s *Service) about(
 	answer func(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error),
 ) call.Handler {
@@ -122,7 +122,7 @@ func (s *Service) about(
 	}
 }
 
-// control answers a call that shows a job, after it has done something to it.
+// control returns the handler of a row that changes a job and then shows it.
 func (s *Service) control(
 	ctx context.Context, a call.Accepted, job *jobs.Job,
 	do func(*jobs.Manager, context.Context, string) (*jobs.Job, error),
@@ -139,8 +139,8 @@ func (s *Service) control(
 	return a.Answer(output, s.readerOf(a.Principal, job).job(s.Manager.ProgressOf(job))), nil
 }
 
-// find returns the job that a call names, if the caller may know of it. Those of others may be read
-// with ops:read.
+// find returns the job that a call names, if the caller may see it. With ops:read a caller may see
+// the jobs of others.
 func (s *Service) find(ctx context.Context, a call.Accepted) (*jobs.Job, error) {
 	id := a.Bound.Text(ops.JobIDParam)
 	job, err := s.Manager.Get(ctx, id)
@@ -163,7 +163,7 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*jobs.Job, error) 
 // owns reports whether a job is the caller's.
 func owns(p *identity.Principal, job *jobs.Job) bool { return job.Caller.Identity() == p.Identity() }
 
-// withList refuses what needs the list of a job that keeps none.
+// withList refuses calls that need the list of a job without one.
 func withList(job *jobs.Job) error {
 	if !job.Listless {
 		return nil

@@ -17,12 +17,12 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// A job by rule is a list that the gateway writes itself: it reads the accounts that the rule finds as
-// the caller may read them, and makes an item for each of them and each action. From then on it is a job
-// like others, whose items stay as they are until it ends.
+// A job by rule is a list that the gateway writes: it reads the accounts that the rule finds within
+// the caller's rights, and makes an item for each account and action. After that it is a job like
+// any other, whose items do not change.
 
-// staleKind is a class of accounts: the row that lists unused ones, the parameter that names one in the
-// rows that treat it, and these rows by action.
+// staleKind is a class of accounts: the row that lists unused ones, the parameter that names one in
+// the rows that change it, and these rows by action.
 type staleKind struct {
 	list, target string
 	rows         map[string]string
@@ -37,7 +37,7 @@ var (
 	}}
 )
 
-// The columns of a result that say why a rule has found an account.
+// The columns of a result that say why the rule found an account.
 const (
 	accountColumn = "Account"
 	reasonColumn  = "Reason"
@@ -89,7 +89,7 @@ func (k staleKind) handler(s *Service) call.Handler {
 	}
 }
 
-// accounts returns the accounts that the rule of a call finds and for which something is left to do.
+// accounts returns the accounts that the rule of a call finds and that still need an action.
 func (k staleKind) accounts(ctx context.Context, s *Service, a call.Accepted) ([]staleAccount, error) {
 	given := ops.Given{}
 	for i := range ops.StaleRule {
@@ -98,7 +98,7 @@ func (k staleKind) accounts(ctx context.Context, s *Service, a call.Accepted) ([
 		}
 	}
 	target := a.Bound.Text(ops.StaleTarget)
-	if target != "" { // what is there is not moved again
+	if target != "" { // accounts that are there are not moved again
 		var excluded []string
 		if a.Bound.Has(ops.ExcludeOU) {
 			excluded = schema.Texts(a.Bound.Text(ops.ExcludeOU)).List()
@@ -119,8 +119,8 @@ func (k staleKind) accounts(ctx context.Context, s *Service, a call.Accepted) ([
 	return all, nil
 }
 
-// atTarget returns the error of a list as one about the target of a move, if the target was the only OU
-// that the list was to leave out.
+// atTarget turns the error of a list into one about the target of a move, if the list was to leave
+// out only the target.
 func atTarget(err error, a call.Accepted) error {
 	if a.Bound.Has(ops.StaleTarget) && !a.Bound.Has(ops.ExcludeOU) {
 		failed := problem.Of(err)
@@ -133,7 +133,7 @@ func atTarget(err error, a call.Accepted) error {
 	return err
 }
 
-// listOf returns the list of a job, with for each account an item for each action, in their order.
+// listOf returns the list of a job: for each account one item per action, in their order.
 func (k staleKind) listOf(found []staleAccount, actions []string, target string) *joblist.List {
 	list := &joblist.List{Format: joblist.CSV, Header: []string{
 		"Operation", k.target, "Id", "After", accountColumn, reasonColumn, sinceColumn,

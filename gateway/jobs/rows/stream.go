@@ -10,11 +10,11 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// progressEvery is how often the progress of a job is sent at most.
+// progressEvery is the minimum time between two progress events of a job.
 const progressEvery = time.Second
 
-// stream sends the progress of a job as server-sent events until it ends: at
-// most one progress a second, and the items that fail if they are asked for.
+// stream sends the progress of a job as server-sent events until it ends: at most one event a
+// second, and the failed items if they are asked for.
 func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
 	job, err := s.find(ctx, a)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		of: s, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
 	}
 	defer stream.watch.Stop()
-	a.Leave() // a caller with few requests at a time would have none left for its other calls
+	a.Leave() // the stream would use up a caller that may run few requests at a time
 	err = to.Begin()
 	for ended := false; err == nil && !ended; {
 		if ended, err = stream.send(ctx, to); err == nil && !ended {
@@ -61,12 +61,12 @@ func after(d time.Duration) <-chan struct{} {
 type progressStream struct {
 	of     *Service
 	id     string
-	items  bool // those that fail are sent, too
+	items  bool // failed items are sent, too
 	watch  *jobs.Watch
 	sentAt time.Time
 }
 
-// send sends what is new, and reports whether the job has ended.
+// send sends all news, and reports whether the job has ended.
 func (j *progressStream) send(ctx context.Context, to call.Events) (ended bool, err error) {
 	progress, err := j.of.Manager.Progress(ctx, j.id)
 	if err != nil {

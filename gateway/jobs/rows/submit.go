@@ -27,29 +27,28 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// What cannot be read as a list is refused, and so is a list for whose items the caller
-// lacks a scope, or whose items wait for each other. Everything else that is wrong makes a
-// job that is rejected and says where.
+// A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or
+// whose items wait for each other. Every other mistake makes a job that is rejected and says where.
 
 // listForms are the forms of lists by media type.
 var listForms = map[string]joblist.Format{
 	ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON,
 }
 
-// submission is a list that is being bound.
+// submission is a list whose items are being bound.
 type submission struct {
 	s        *Service
 	a        call.Accepted
 	list     *joblist.List
-	common   *ops.Operation // of items that name none; nil: none
-	missing  identity.Scope // that an item needs and the caller lacks
+	common   *ops.Operation // operation of items that name none; nil: there is none
+	missing  identity.Scope // a scope that an item needs and the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
 	problems []jobs.Problem
-	columns  map[string]bool // unknown ones that were told, by operation and name
-	more     int             // problems that are not listed
-	rejected bool            // also if items with mistakes are left out
+	columns  map[string]bool // unknown columns that were reported, by operation and name
+	more     int             // number of problems that are not listed
+	rejected bool            // the list is rejected even if items with mistakes are left out
 	cut      bool            // there were so many problems that the list was not read to its end
 }
 
@@ -82,7 +81,7 @@ func (s *Service) submit(ctx context.Context, a call.Accepted) (call.Answer, err
 	return s.add(ctx, a, sub.submission())
 }
 
-// unreadableList returns the refusal of what cannot be read as a list.
+// unreadableList returns the refusal of a text that cannot be read as a list.
 func unreadableList(err error) error {
 	code := schema.InvalidRequest
 	var tooLarge *joblist.TooLarge
@@ -92,7 +91,7 @@ func unreadableList(err error) error {
 	return problem.New(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
 }
 
-// circular returns the refusal of a list whose items wait for each other as it says itself.
+// circular returns the refusal of a list that makes its items wait for each other.
 func circular(circles []joblist.Problem) error {
 	problems := make([]schema.FieldError, len(circles))
 	for i, c := range circles {
@@ -161,19 +160,19 @@ func (sub *submission) bind() error {
 		sub.note(jobs.Problem(p))
 	}
 	sub.sortProblems()
-	sub.rejected = sub.rejected || len(problems) > 0 // leaving out items does not mend the order
+	sub.rejected = sub.rejected || len(problems) > 0 // leaving out items does not repair the order
 	for i, unit := range units {
 		sub.specs[i].Waits, sub.specs[i].Needs = unit.Before, unit.After
 	}
 	return nil
 }
 
-// touches returns what tells the objects that items touch.
+// touches returns a function that lists the objects that item i touches.
 func touches(specs []jobs.Spec) func(i int) joblist.Touch {
 	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
 }
 
-// bindItem binds one item, as a request with its parameters would be bound.
+// bindItem binds one item, like a request with its parameters.
 func (sub *submission) bindItem(i int) {
 	item, spec := &sub.list.Items[i], &sub.specs[i]
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
@@ -219,7 +218,7 @@ func (sub *submission) bindItem(i int) {
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	found := len(c.Problems)
-	p := c.Pair(name) // a list without a line of headings has values there
+	p := c.Pair(name) // a list without a header row has values there
 	switch {
 	case p == nil:
 		c.Problems = sub.unknown(i, c, name, found)
@@ -241,7 +240,7 @@ func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	c.Given[p.Name] = decoded
 }
 
-// listValue returns a value of a list as a body would have it.
+// listValue returns a value of a list in the form that a body has.
 func listValue(value any, kind schema.Kind) (any, error) {
 	if text, isText := value.(string); isText {
 		return text, nil
@@ -253,7 +252,7 @@ func listValue(value any, kind schema.Kind) (any, error) {
 	return call.Scalar(raw, kind)
 }
 
-// generatedBy returns the parameter in whose place a secret is generated.
+// generatedBy returns the parameter that a generated secret replaces.
 func generatedBy(op *ops.Operation, b *ops.Bound) string {
 	at := slices.IndexFunc(op.Params, func(p ops.Param) bool { return p.Generated == b.Generated.Member })
 	return op.Params[at].Name
@@ -273,11 +272,11 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 	}
 }
 
-// keepParameters keeps the values of an item, and its secrets apart.
+// keepParameters stores the values of an item, and its secrets separately.
 func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
 	spec := &sub.specs[i]
 	if sub.faulty[i] {
-		return // it is not run
+		return // the item is not run
 	}
 	spec.Parameters = map[string]any{}
 	for name, value := range given {
@@ -304,7 +303,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 	}
 }
 
-// submission returns what was bound.
+// submission returns the bound list as a submission.
 func (sub *submission) submission() jobs.Submission {
 	b := sub.a.Bound
 	job := newJob(sub.a)
@@ -313,7 +312,7 @@ func (sub *submission) submission() jobs.Submission {
 		job.Operation = sub.common.ID
 	}
 	job.NotBefore = b.Moment(ops.JobNotBefore)
-	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has tried it
+	job.ResultKey, _ = base64.StdEncoding.DecodeString(b.Text(ops.JobResultKey)) // its kind has checked it
 	job.List = jobs.List{Format: string(sub.list.Format), BOM: sub.list.BOM, Header: sub.list.Header}
 	if sub.list.Separator != 0 {
 		job.List.Separator = string(sub.list.Separator)
@@ -340,7 +339,7 @@ func (sub *submission) submission() jobs.Submission {
 // newJob returns a job of the caller.
 func newJob(a call.Accepted) *jobs.Job {
 	job := &jobs.Job{Mode: jobstate.Run, Caller: a.Principal.Who(), From: a.From.String()}
-	job.StopAfter, _ = strconv.Atoi(a.Bound.Text(ops.JobStopAfter)) // its kind has tried it
+	job.StopAfter, _ = strconv.Atoi(a.Bound.Text(ops.JobStopAfter)) // its kind has checked it
 	job.StopOnUnknown = a.Bound.Text(ops.JobOnUnknown) == ops.StopOnUnknown
 	return job
 }

@@ -138,7 +138,7 @@ func (c *Client) Fates(decide func(expect uint64, message []byte, try int) Fate)
 // stores nothing.
 func (c *Client) Cut() { c.CutAt(uint64(len(c.memory.Messages()))) }
 
-// CutAt is Cut of a node that knows less.
+// CutAt is Cut for a node that only knows the log up to end.
 func (c *Client) CutAt(end uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -53,7 +53,7 @@ func TestRecycleBin(t *testing.T) {
 	}
 }
 
-// Without the bin the feature has no scope, and next to nothing is kept.
+// Without the bin the feature has no scope, and a deleted object keeps almost nothing.
 func TestRecycleBinOff(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	assert.NoError(t, err)

@@ -121,8 +121,7 @@ func TestCodesAndCategories(t *testing.T) {
 	}
 }
 
-// Facts D14-D17: what stands inside the exception tells the origins of errors
-// without a number apart.
+// Facts D14-D17: errors without a number are distinguished by the exception inside them.
 func TestErrorsWithoutNumber(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)

@@ -113,18 +113,18 @@ func (a *attributeCache) get() any {
 }
 
 func (a *attributeCache) put(items []any) error {
-	kept := make([]any, 0, len(items))
+	values := make([]any, 0, len(items))
 	for _, item := range items {
 		switch item.(type) {
 		case nil:
 			continue
 		case string, bool, int32:
-			kept = append(kept, item)
+			values = append(values, item)
 		default:
 			return dotnet.ExceptionNamed("System.NotSupportedException", "the sandbox does not support values of the type %s in a directory entry", dotnet.TypeOf(item).Name)
 		}
 	}
-	a.items, a.changed = kept, true
+	a.items, a.changed = values, true
 	return nil
 }
 

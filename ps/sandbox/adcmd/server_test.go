@@ -39,7 +39,7 @@ func TestServersHaveSeveralNames(t *testing.T) {
 	}
 }
 
-// Facts G6: a write needs a writable controller, and finds one by default.
+// Facts G6: a write needs a writable controller. By default it finds one.
 func TestAReadOnlyController(t *testing.T) {
 	l := newLab(t, "")
 	l.domain.DCs()[0].SetWritable(false)

@@ -63,10 +63,10 @@ type policy struct {
 func (r *replica) policyFor(n *node) policy { return policy{r, r.pso(n)} }
 
 // number returns a setting: the attribute domain of the domain's root, or the
-// attribute own of the password settings object.
-func (p policy) number(domain *Attribute, otherwise int64, own string) int64 {
+// attribute ofGroup of the password settings object.
+func (p policy) number(domain *Attribute, otherwise int64, ofGroup string) int64 {
 	if p.own != nil {
-		return p.own.int(p.r.dom.schema.must(own), 0)
+		return p.own.int(p.r.dom.schema.must(ofGroup), 0)
 	}
 	return p.r.root.int(domain, otherwise)
 }

@@ -73,7 +73,7 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// Facts H27: the password policy is for normal accounts that need a password.
+// Facts H27: the password policy applies to normal accounts that need a password.
 func TestPolicyOfOtherAccounts(t *testing.T) {
 	dc, _ := lab(t)
 	pc, err := dc.Add(bg, "CN=BARE,CN=Computers,"+root, Attr("objectClass", "computer"), Attr("sAMAccountName", "BARE$"), Attr("userAccountControl", 4096))

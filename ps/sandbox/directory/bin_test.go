@@ -10,7 +10,7 @@ import (
 
 func withBin(o *Options) { o.RecycleBin = true }
 
-// deleted reads a deleted object as -IncludeDeletedObjects does, nil if there is none.
+// deleted reads a deleted object as -IncludeDeletedObjects does; nil: there is none.
 func deleted(t testing.TB, dc *DC, g GUID) *Object {
 	t.Helper()
 	found, err := dc.Search(bg, SearchRequest{
@@ -23,7 +23,7 @@ func deleted(t testing.TB, dc *DC, g GUID) *Object {
 	return found[0]
 }
 
-// leftovers are what a restored object has besides what it had before.
+// leftovers are attributes that a restored object has in addition to its former ones.
 var leftovers = map[string]bool{"lastKnownParent": true, "msDS-LastKnownRDN": true}
 
 // requireSame requires that the directory is as it was, except for leftovers.
@@ -84,7 +84,7 @@ func TestRestoreUser(t *testing.T) {
 	assert.Equal(t, ruth.DN, entry.Objects[0].NewDN)
 }
 
-// Facts R5, R18: without the bin next to nothing comes back.
+// Facts R5, R18: without the bin almost nothing is restored.
 func TestReanimateTombstone(t *testing.T) {
 	dc, _ := lab(t)
 	ruth, err := dc.BySAM(bg, "ring.ruth")
@@ -159,7 +159,7 @@ func TestRestoreRefused(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// A link comes back when both of its objects are there again, in any order.
+// A link is restored when both of its objects exist again, in any order.
 func TestHiddenLinks(t *testing.T) {
 	for _, userFirst := range []bool{true, false} {
 		dc, _ := lab(t, withBin)
@@ -184,7 +184,7 @@ func TestHiddenLinks(t *testing.T) {
 	}
 }
 
-// A value that a single-valued link was given meanwhile stays.
+// If a single-valued link got another value meanwhile, that value stays.
 func TestRestoreKeepsNewManager(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	rolf, err := dc.BySAM(bg, "ring.rolf", "manager")
@@ -249,7 +249,7 @@ func TestRestoreReplicates(t *testing.T) {
 	requireSound(t, dc2.rep)
 }
 
-// A long name is cut in the name of the deleted object and comes back whole.
+// A long name is cut in the name of the deleted object, and restored as a whole.
 func TestRestoreLongName(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	long := "OU=" + "Long name of an organizational unit that fills the range of OU"

@@ -197,7 +197,7 @@ func TestFoldIgnoresDiacritics(t *testing.T) {
 	}
 }
 
-// Facts H25: half and full width, and Hiragana and Katakana, are one name.
+// Facts H25: half and full width, and Hiragana and Katakana, are the same name.
 func TestFoldIgnoresWidthAndKana(t *testing.T) {
 	for _, same := range [][2]string{
 		{"ｗａｂｃ１", "WABC1"}, {"Ｖertrieb", "vertrieb"}, {"やまだ", "ヤマダ"}, {"ﾔﾏﾀﾞ", "やまだ"}, {"ｱ", "あ"}, {"a\u3000b", "a b"}, {"Ｍüller", "muller"}, {"ヾ", "ゞ"},

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// FuzzOpen loads any file. It fails with an ldif.Faults, or gives a consistent domain
-// that is the same when it is loaded again.
+// FuzzOpen loads any file. It fails with ldif.Faults, or gives a consistent domain that is the same
+// when it is loaded again.
 func FuzzOpen(f *testing.F) {
 	f.Add(export)
 	f.Add("dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmember: CN=x,DC=lab,DC=test\nmanager: CN=x,DC=lab,DC=test\n")

@@ -101,7 +101,7 @@ func TestMembership(t *testing.T) {
 	assert.Contains(t, tokens, "S-1-5-32-545", "what the primary group is nested in")
 	assert.Len(t, tokens, 4)
 
-	// a new primary group trades places with the old one
+	// a new primary group swaps roles with the old one
 	require.NoError(t, dc.Modify(bg, paula, []Change{{OpReplace, "primaryGroupID", []any{int64(mustObject(t, dc, g).SID.RID())}}}, ModifyOptions{}))
 	o, err = dc.Get(bg, paula, "memberOf")
 	require.NoError(t, err)

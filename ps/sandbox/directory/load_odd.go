@@ -102,8 +102,8 @@ func (l *loader) name(e *entry) {
 	}
 }
 
-// domainOfNames returns an entry for the domain that the names are below if the files
-// have none, as exports of a part of the tree, or nil.
+// domainOfNames returns an entry for the domain of the names, if the files have none because they
+// export a part of the tree; nil if no name has a domain.
 func (l *loader) domainOfNames() *entry {
 	for _, e := range l.entries {
 		dn := e.dn

@@ -271,8 +271,8 @@ func TestOpen(t *testing.T) {
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, o.DN, "ab"))
 }
 
-// TestOpenSkips: an entry that cannot be held is skipped with its file, line, value
-// and reason; nothing of it remains.
+// TestOpenSkips: an entry that the directory cannot hold is skipped as a whole, with its file,
+// line, value and reason.
 func TestOpenSkips(t *testing.T) {
 	const x = "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==\nmanager: DC=lab,DC=test\nlastLogon: 1\nadgatewayProtected: TRUE\n"
 	for _, tt := range []struct{ name, text, line, message string }{
@@ -309,8 +309,8 @@ func TestOpenSkips(t *testing.T) {
 	}
 }
 
-// TestOpenKeeps: what the simulation does not use itself is kept as written and
-// counted, and parents that the files lack are added.
+// TestOpenKeeps: entries that the simulation does not use are kept as written and counted. Missing
+// parents are added.
 func TestOpenKeeps(t *testing.T) {
 	d, err := Open(Options{}, records(t, "part.ldif", `dn: CN=x,OU=b,CN=a,DC=lab,DC=test
 objectClass: user
@@ -366,7 +366,7 @@ member: CN=x,OU=b,CN=a,DC=lab,DC=test
 	requireSound(t, dc.rep)
 }
 
-// TestOpenStops: what would falsify all answers stops the load.
+// TestOpenStops: an entry that would falsify all answers stops the load.
 func TestOpenStops(t *testing.T) {
 	base := "dn: DC=lab,DC=test\nobjectClass: domainDNS\n"
 	for name, tt := range map[string]struct{ base, text, message string }{
@@ -433,8 +433,8 @@ func manyEntries(n int) []byte {
 	return b.Bytes()
 }
 
-// TestManyEntries: how long it takes is measured by BenchmarkLoad, whose goal is 20,000
-// entries in 5 seconds.
+// TestManyEntries does not measure time. BenchmarkLoad does; its goal is 20,000 entries in 5
+// seconds.
 func TestManyEntries(t *testing.T) {
 	const n = 20_000
 	recs, err := ldif.Parse("big.ldif", manyEntries(n))
@@ -473,8 +473,8 @@ func TestGenerate(t *testing.T) {
 	requireConverged(t, d)
 }
 
-// Without serverReferenceBL the account of a computer decides; with it on some
-// entries, the others only look like domain controllers (facts G13).
+// Without serverReferenceBL the account of a computer decides. If some entries have it, the others
+// only look like domain controllers (facts G13).
 func TestControllersOfFiles(t *testing.T) {
 	computer := func(name, uac, more string) string {
 		return "dn: CN=" + name + ",DC=lab,DC=test\nobjectClass: computer\nsAMAccountName: " + name + "$\nuserAccountControl: " + uac + "\n" + more + "\n"

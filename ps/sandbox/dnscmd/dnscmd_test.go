@@ -332,7 +332,8 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, []string{"True", "False", "dc1.corp.example"}, r.out)
 }
 
-// Types that the server has no name for are kept as octets; no cmdlet adds others that way.
+// Records of types that the server cannot name are stored as octets; no cmdlet adds other types
+// that way.
 func TestNumberedTypes(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`Add-DnsServerResourceRecord -ZoneName corp.example -Name numbered -Type 257 -RecordData '00056973737565612E62' -Confirm:$false

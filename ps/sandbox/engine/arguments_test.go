@@ -16,8 +16,8 @@ import (
 	"adgateway/scripts"
 )
 
-// TestListsReachTheScript sends lists the whole way, through the prelude as it
-// is, and has a script say what it got.
+// TestListsReachTheScript sends lists all the way through the prelude, and a script shows what it
+// got.
 func TestListsReachTheScript(t *testing.T) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"adgateway/scripts"
 )
 
-// largest are the texts of the largest script of the product: the prelude of its
-// lane and the script itself.
+// largest returns the texts of the largest script of the product: the prelude of its lane and the
+// script itself.
 func largest() []ps.Source {
 	all := scripts.Sources(ps.Directory)
 	return []ps.Source{scripts.Prelude(ps.Directory), slices.MaxFunc(all, func(a, b ps.Source) int { return len(a.Text) - len(b.Text) })}
@@ -39,8 +39,8 @@ func BenchmarkParseLargest(b *testing.B) {
 	})
 }
 
-// BenchmarkLoadLargest parses and compiles the texts, past the cache. What it
-// costs to run them is BenchmarkRequest.
+// BenchmarkLoadLargest parses and compiles the texts without the cache. BenchmarkRequest measures
+// running them.
 func BenchmarkLoadLargest(b *testing.B) {
 	benchmarkLargest(b, func(s ps.Source) error {
 		_, err := compileText(s.Name, s.Text, nil)
@@ -48,7 +48,7 @@ func BenchmarkLoadLargest(b *testing.B) {
 	})
 }
 
-// BenchmarkNewSession is what a session costs before it runs anything.
+// BenchmarkNewSession measures a session that runs nothing.
 func BenchmarkNewSession(b *testing.B) {
 	e := NewEngine(Options{})
 	b.ReportAllocs()

@@ -136,7 +136,7 @@ func (inv *invocation) find(name string, at *place) (*param, error) {
 		return p, nil
 	}
 	key := lower(name)
-	var own, common []*param
+	var declared, common []*param
 	for _, p := range inv.sig.params {
 		if !p.begins(key) {
 			continue
@@ -144,13 +144,13 @@ func (inv *invocation) find(name string, at *place) (*param, error) {
 		if p.common {
 			common = append(common, p)
 		} else {
-			own = append(own, p)
+			declared = append(declared, p)
 		}
 	}
-	all := append(own, common...)
+	all := append(declared, common...)
 	switch {
-	case len(own) == 1:
-		return own[0], nil
+	case len(declared) == 1:
+		return declared[0], nil
 	case len(all) == 1:
 		return all[0], nil
 	case len(all) == 0:

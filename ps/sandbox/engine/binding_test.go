@@ -27,8 +27,8 @@ func bindingCalls(t *testing.T) []bindingCall {
 	return file.Calls
 }
 
-// functionText declares a cmdlet as the recording did: basic types as they are,
-// types with listed values as strings with ValidateSet, all others as objects.
+// functionText declares a cmdlet as the recording did: basic types unchanged, types with listed
+// values as strings with ValidateSet, all others as objects.
 func functionText(decl *cmdlets.Cmdlet) string {
 	sig := &signature{byKey: map[string]*param{}}
 	for _, set := range decl.Sets {
@@ -84,7 +84,7 @@ func functionText(decl *cmdlets.Cmdlet) string {
 	return "function " + decl.Name + " { [CmdletBinding(" + binding + ")] param(\n" + strings.Join(params, ",\n") + ")\n Write-Bound $PSCmdlet.ParameterSetName @($PSBoundParameters.Keys) }\n"
 }
 
-// outcome is what a call bound, as text: "set: names", or the error id before the comma.
+// outcome returns what a call bound: "set: names", or the error id up to the comma.
 func (c bindingCall) outcome() string {
 	if c.Error != "" {
 		id, _, _ := strings.Cut(c.Error, ",")

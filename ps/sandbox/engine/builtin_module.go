@@ -123,15 +123,15 @@ func importScript(s *Session, m *Module) error {
 	if err != nil {
 		return err
 	}
-	own := &module{exports: map[string]bool{}}
-	own.root = &scope{parent: s.global, home: own}
-	own.current = own.root
-	f := &frame{s: s, scope: own.root, streams: &Streams{}}
+	loaded := &module{exports: map[string]bool{}}
+	loaded.root = &scope{parent: s.global, home: loaded}
+	loaded.current = loaded.root
+	f := &frame{s: s, scope: loaded.root, streams: &Streams{}}
 	if err := f.runMain(code, dropper{}); err != nil {
 		return err
 	}
-	for key, fn := range own.root.funcs {
-		if own.exports[key] {
+	for key, fn := range loaded.root.funcs {
+		if loaded.exports[key] {
 			s.global.setFunction(key, fn)
 		}
 	}

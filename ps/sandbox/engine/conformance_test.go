@@ -17,7 +17,7 @@ import (
 	"adgateway/test/conformance"
 )
 
-// languageCase is one case of the recording of the language.
+// languageCase is one recorded case of the language.
 type languageCase struct {
 	Group, Name, Source string
 	Output              []*struct {
@@ -50,7 +50,7 @@ func languageCases(t *testing.T) []languageCase {
 	return file.Cases
 }
 
-// outside reads the cases that are refused on purpose: "group/name: reason".
+// outside reads the cases that are refused on purpose, as "group/name: reason".
 func outside(t *testing.T) map[string]string {
 	file, err := os.Open("testdata/outside.txt")
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func outside(t *testing.T) map[string]string {
 	return out
 }
 
-// ran is what a run left.
+// ran is the result of a run.
 type ran struct {
 	records []*dotnet.ErrorRecord // $Error
 	output  []any
@@ -88,8 +88,8 @@ func runSource(source string) (r ran) {
 	return r
 }
 
-// isRefused reports whether a run ended with a refusal: by the parser, or when
-// something came up that the engine does not support.
+// isRefused reports whether a run ended with a refusal, by the parser or because the engine does
+// not support something.
 func isRefused(err error) bool {
 	var parse *ParseError
 	var thrown *ThrownError
@@ -189,8 +189,7 @@ func describe(values []any) []string {
 	return out
 }
 
-// TestLanguage runs every recorded case: it matches, or it stands in
-// outside.txt and is refused.
+// TestLanguage runs every recorded case. It matches, or outside.txt lists it and it is refused.
 func TestLanguage(t *testing.T) {
 	beyond := outside(t)
 	cases := languageCases(t)

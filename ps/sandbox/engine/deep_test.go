@@ -43,9 +43,8 @@ var deepUses = []string{
 	`$e = [System.Management.Automation.ErrorRecord]::new([System.Exception]::new('m'), 'id', 'NotSpecified', $x); "$e"; $e | Out-String; Write-Error -ErrorRecord $e`, `[Console]::Out.WriteLine($x)`, `[Console]::Out.Write($x)`,
 }
 
-// TestDeepValues uses values without an end in every way: what comes is a value,
-// an error or a limit. A stack of Go that is too deep could not be caught: it
-// would end the process, and all sessions with it.
+// TestDeepValues uses endless values in every way. The result is a value, an error or a limit. A Go
+// stack that is too deep could not be recovered: it would end the process with all its sessions.
 func TestDeepValues(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(24 << 20))
 	for name, value := range deepValues {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumented runs documented.txt: what PowerShell's documentation and source
-// say and no recording shows.
+// TestDocumented runs documented.txt: answers that PowerShell's documentation and source state and
+// no recording shows.
 func TestDocumented(t *testing.T) {
 	count := runLines(t, "documented.txt", func(_, want string) string { return want })
 	assert.Greater(t, count, 100)
@@ -31,8 +31,7 @@ func TestRecordedLines(t *testing.T) {
 	assert.Greater(t, count, 10)
 }
 
-// runLines runs the scripts of a file, of which wanted returns the answer of the engine,
-// and returns their number.
+// runLines runs the scripts of a file and returns their number. wanted returns the expected answer.
 func runLines(t *testing.T, file string, wanted func(script, want string) string) (count int) {
 	data, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lines runs a script and gives everything it emitted, one line each: output as
-// text, other streams with a prefix, what ended it last.
+// lines runs a script and returns everything it emitted, one line each: output as text, other
+// streams with a prefix, and at last the error that ended it.
 func lines(t *testing.T, s *Session, script string) []string {
 	out := []string{}
 	add := func(prefix string) func(string) { return func(text string) { out = append(out, prefix+text) } }
@@ -177,7 +177,7 @@ func TestAutoLoadAndAliases(t *testing.T) {
 	assert.True(t, thrown.Refused)
 	assert.Equal(t, []any{"a"}, out)
 
-	// The alias belongs to the line's own text: not to what it calls.
+	// The alias belongs to the line itself, and not to the functions that it calls.
 	require.NoError(t, s.SetFunction("Write-It", "echo d"))
 	require.NoError(t, s.Run(t.Context(), "", "$block = { echo e }", to))
 	out = nil
@@ -229,8 +229,8 @@ func TestSetFunction(t *testing.T) {
 	assert.Equal(t, int32(6), v)
 }
 
-// TestPatternsInTurkish: ignoring case, i and I are different letters there, so a
-// pattern with one of them is refused.
+// TestPatternsInTurkish: there i and I are different letters even if case is ignored, so a pattern
+// with one of them is refused.
 func TestPatternsInTurkish(t *testing.T) {
 	for line, want := range map[string]string{
 		"'file1' -clike 'fi*'; 'abc' -like 'A*'; 'S-1-5' -match '^S-[0-9]'; 'a-b' -replace '^.*-', ''": "True|True|True|b",

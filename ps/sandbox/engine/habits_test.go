@@ -2,7 +2,8 @@ package engine
 
 import "testing"
 
-// TestHabits is what administrators write every day, as PowerShell answers it.
+// TestHabits runs lines that administrators write every day, and compares them with PowerShell's
+// answers.
 func TestHabits(t *testing.T) {
 	runTable(t, map[string]scriptTest{
 		"plus equals":                {"$a = @(); $a += 1; $a += 2, 3; $a.Count; $b = $null; $b += 'x'; $b; $b.GetType().Name", "3|x|String"},

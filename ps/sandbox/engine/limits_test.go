@@ -51,9 +51,8 @@ func hostileLimits() Limits {
 	return Limits{Steps: 300_000, CallDepth: 100, OutputBytes: 1 << 20, ValueBytes: 32 << 20, HeapBytes: 512 << 20, WallTime: time.Hour}
 }
 
-// TestHostileScripts ends every hostile script by the limit it is about, and by no other
-// one, however fast the machine is: time is limited where steps are not, and steps where
-// time is not.
+// TestHostileScripts ends every hostile script by the limit that it is about, and by no other,
+// however fast the machine is. A case limits either time or steps.
 func TestHostileScripts(t *testing.T) {
 	for name, test := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -61,7 +60,7 @@ func TestHostileScripts(t *testing.T) {
 			if test.limit == "HeapBytes" || name == "list" {
 				limits.Steps, limits.HeapBytes = math.MaxInt64, 8<<20
 			}
-			if name == "list" { // is to end by its own length
+			if name == "list" { // the length limit must end it
 				limits.HeapBytes, limits.ValueBytes = 1<<30, 1<<20
 			}
 			if test.limit == "WallTime" {
@@ -80,7 +79,7 @@ func TestHostileScripts(t *testing.T) {
 	runtime.GC()
 }
 
-// TestDeepNesting refuses texts nested too deep, and survives values nested deep.
+// TestDeepNesting refuses scripts that are nested too deeply, and survives deeply nested values.
 func TestDeepNesting(t *testing.T) {
 	for name, text := range map[string]string{
 		"parentheses": strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000),
@@ -119,7 +118,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// TestCancel ends a run soon after its context is done, wherever it is.
+// TestCancel ends a run soon after its context is done, wherever the run is.
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"loop":       "while ($true) { }",
@@ -150,8 +149,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestHeapOfOthers runs a session next to one that holds much memory: only who
-// has made much himself is ended.
+// TestHeapOfOthers runs a session next to one that holds much memory. Only a session that has
+// allocated much itself is ended.
 func TestHeapOfOthers(t *testing.T) {
 	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Hour}
 	small, large := NewEngine(Options{Limits: limits}), NewEngine(Options{})
@@ -172,7 +171,7 @@ func TestHeapOfOthers(t *testing.T) {
 	started := make(chan struct{})
 	var count any
 	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; for ($i = 1; $i -le 200000; $i++) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
-		if v == "begun" { // the heap is looked at before and after the other has filled it
+		if v == "begun" { // the heap is measured before and after the other session has filled it
 			go func() { close(started); ended <- run() }()
 			<-started
 			select {
@@ -204,8 +203,7 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 	goleak.VerifyNone(t, known)
 }
 
-// TestLimitsStartAnewWithEachLine gives every line of input the whole limits.
-func TestLimitsStartAnewWithEachLine(t *testing.T) {
+func TestEachLineHasTheFullLimits(t *testing.T) {
 	in := strings.Repeat("x\n", 50)
 	var out bytes.Buffer
 	s := NewEngine(Options{Limits: Limits{Steps: 3000}}).NewSession(Console{Stdin: strings.NewReader(in), Stdout: &out})
@@ -218,7 +216,7 @@ while ($null -ne ($line = [Console]::In.ReadLine())) {
 	assert.Equal(t, strings.Repeat("x", 50), out.String())
 }
 
-// BenchmarkCancel is how long a run goes on after its context is done.
+// BenchmarkCancel measures how long a run continues after its context is done.
 func BenchmarkCancel(b *testing.B) {
 	e := NewEngine(Options{})
 	for b.Loop() {

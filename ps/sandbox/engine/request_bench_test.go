@@ -20,11 +20,11 @@ import (
 	"adgateway/scripts"
 )
 
-// benchUsers is how many users the domain of a benchmark has beside the built-in ones.
+// benchUsers is the number of users in the domain of a benchmark, besides the built-in ones.
 const benchUsers = 10_000
 
-// benchWorld is a sandbox with 10,000 users, the name of its domain controller
-// and the account names of the users.
+// benchWorld returns a sandbox with 10,000 users, the name of its domain controller and the account
+// names of the users.
 func benchWorld(b *testing.B) (world *sandbox.World, server string, users []string) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1, Users: benchUsers})
 	require.NoError(b, err)
@@ -47,7 +47,7 @@ func benchWorld(b *testing.B) (world *sandbox.World, server string, users []stri
 	return world, dc.HostName(), users
 }
 
-// startSession is a session of the directory lane as the gateway starts it.
+// startSession returns a session of the directory lane, started as the gateway does.
 func startSession(b *testing.B, world *sandbox.World) *session.Session {
 	s, err := session.Start(b.Context(), session.Config{
 		Starter: world.Starter(), StartTimeout: time.Minute,
@@ -60,9 +60,9 @@ func startSession(b *testing.B, world *sandbox.World) *session.Session {
 	return s
 }
 
-// benchRequests are the requests that are measured, the i-th of each script:
-// Get-GatewayUser shows all fields of one of the users, each time of another
-// one; Set-GatewayUser, the largest script, changes two and shows all.
+// benchRequests returns the measured requests by script; i is the number of the request.
+// Get-GatewayUser shows all fields of a user, another one each time. Set-GatewayUser, the largest
+// script, changes two fields and shows all.
 func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
 	fields := ps.List(schema.User.All().Names())
 	common := func(i int) ps.Args {
@@ -78,8 +78,8 @@ func benchRequests(server string, users []string) map[string]func(i int) ps.Args
 	}
 }
 
-// BenchmarkRequest is a request through a session, which works beside the
-// engine: what a caller of the session waits for.
+// BenchmarkRequest measures a request through a session, which works in parallel with the engine:
+// the time that a caller of the session waits.
 func BenchmarkRequest(b *testing.B) {
 	world, server, users := benchWorld(b)
 	s := startSession(b, world)
@@ -102,20 +102,19 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkEngine is the engine's own time of a request, from the data line to
-// the look for the next one: the prelude, the script, the cmdlets on the
-// directory, the frames. Nobody works beside it.
+// BenchmarkEngine measures the engine's time for a request, from the data line until it reads the
+// next one: the prelude, the script, the cmdlets, the frames. Nothing else runs.
 func BenchmarkEngine(b *testing.B) {
 	world, server, users := benchWorld(b)
 	modules, culture := world.Modules()
 	eng := engine.NewEngine(engine.Options{Modules: append([]*engine.Module{sandbox.HostModule()}, modules...), Aliases: sandbox.Aliases, Culture: culture})
 	for name, args := range benchRequests(server, users) {
 		b.Run(name, func(b *testing.B) {
-			lines := make([]string, 1000) // made ahead: to make them is the session's work
+			lines := make([]string, 1000) // made in advance, because making them is the session's work
 			for i := range lines {
 				lines[i] = ps.EncodeRequest("1", name, args(i)) + "\n"
 				if name == largestScript() {
-					lines[i] += "+\n" // the word that lets a change go on
+					lines[i] += "+\n" // the word that allows a change
 				}
 			}
 			in, out := &requestLines{lines: lines, more: b.Loop}, &frameCount{}
@@ -133,12 +132,12 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// requestLines is an engine's input that takes the time between a line and the
-// look for the next one.
+// requestLines is an engine's input that measures the time between one line and the request for the
+// next.
 type requestLines struct {
 	lines []string
-	more  func() bool // whether there is a next one, else the request loop is told to end
-	rest  string      // of the line that is read
+	more  func() bool // reports whether there is another line; if not, the request loop is told to end
+	rest  string      // the rest of the line that is being read
 	ended bool
 	began time.Time
 	took  []time.Duration
@@ -174,13 +173,13 @@ func (c *frameCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// median is the middle one of some times, in microseconds.
+// median returns the median of times, in microseconds.
 func median(times []time.Duration) float64 {
 	slices.Sort(times)
 	return float64(times[len(times)/2].Nanoseconds()) / 1e3
 }
 
-// largestScript is the name of the largest script of the directory.
+// largestScript returns the name of the largest script of the directory.
 func largestScript() string {
 	return slices.MaxFunc(scripts.Sources(ps.Directory), func(a, b ps.Source) int { return len(a.Text) - len(b.Text) }).Name
 }

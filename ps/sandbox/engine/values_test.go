@@ -2,9 +2,9 @@ package engine
 
 import "testing"
 
-// TestValuesWithoutDetours holds what the short ways through expressions must not
-// change: rows of +, @(...) of one expression, foreach over a copy, constant keys,
-// names and casts, arguments of methods.
+// TestValuesWithoutDetours covers expressions that the engine evaluates by a short path: sequences
+// of +, @(...) of one expression, foreach over a copy, constant keys, names and casts, arguments of
+// methods.
 func TestValuesWithoutDetours(t *testing.T) {
 	runTable(t, map[string]scriptTest{
 		"sum of nothing":           {"$null + 'a' + 'b'; '' + '' + 'x'; '' + '' + ''; $null + $null + 1", "ab|x||1"},

@@ -149,10 +149,10 @@ func (m Module) Manifest() string {
 func Write(dir string, modules []Module) error {
 	var faults []error
 	for _, m := range modules {
-		own := filepath.Join(dir, m.Name)
-		faults = append(faults, os.MkdirAll(own, 0o700),
-			os.WriteFile(filepath.Join(own, m.Name+".psd1"), []byte(m.Manifest()), 0o600),
-			os.WriteFile(filepath.Join(own, m.Name+".psm1"), []byte(m.Script()), 0o600))
+		folder := filepath.Join(dir, m.Name)
+		faults = append(faults, os.MkdirAll(folder, 0o700),
+			os.WriteFile(filepath.Join(folder, m.Name+".psd1"), []byte(m.Manifest()), 0o600),
+			os.WriteFile(filepath.Join(folder, m.Name+".psm1"), []byte(m.Script()), 0o600))
 	}
 	return errors.Join(faults...)
 }

@@ -30,9 +30,9 @@ func all(t *testing.T) []Module {
 	return modules
 }
 
-// The text is inside the grammar; what is outside are the lines that compile
-// the types. All of it is ASCII: Windows PowerShell reads a file without a mark
-// in the code page of the machine.
+// The text is inside the grammar, except for the lines that compile the types. It is pure ASCII,
+// because Windows PowerShell reads a file without a byte order mark in the code page of the
+// machine.
 func TestTextIsForEveryPowerShell(t *testing.T) {
 	for _, m := range all(t) {
 		_, errs := syntax.Parse(m.Name, m.Text())
@@ -65,7 +65,7 @@ func TestOneModuleCopiesObjects(t *testing.T) {
 	}
 }
 
-// The tables of cmdlets are shared: writing functions leaves them as they are.
+// Writing functions does not change the tables of cmdlets, which are shared.
 func TestFunctionsChangeNoTable(t *testing.T) {
 	first := all(t)[0].Text()
 	assert.Equal(t, first, all(t)[0].Text())
@@ -92,8 +92,8 @@ func TestLocate(t *testing.T) {
 	assert.Equal(t, path, found)
 }
 
-// The types compile as C# 5 without a warning, and speak with a sandbox. It
-// needs a C# compiler: Debian's packages mono-mcs, mono-runtime.
+// The types compile as C# 5 without a warning, and talk to a sandbox. The test needs a C# compiler:
+// Debian's packages mono-mcs, mono-runtime.
 func TestTypesSpeakToASandbox(t *testing.T) {
 	compiler, err := exec.LookPath("mcs")
 	if err != nil {

@@ -20,8 +20,8 @@ type DomainOptions struct {
 	World  *sandbox.World
 	Listen string // HOST:PORT, loopback only; port 0 is any free one
 
-	Ticket  string            // what a gateway has to know; not empty
-	Orders  string            // what a test has to know that gives orders; empty: nobody may
+	Ticket  string            // secret of the gateways; not empty
+	Orders  string            // secret of tests that may give orders; empty: nobody may
 	Writes  *sandbox.WriteLog // the log of the world, for orders
 	Version string            // of the program, for messages
 

@@ -37,7 +37,7 @@ func openDomain(t testing.TB, listen string) (*Domain, *sandbox.World) {
 	return d, world
 }
 
-// notes are what a link has logged.
+// notes are the log messages of a link.
 type notes struct {
 	mu   sync.Mutex
 	text []string
@@ -74,7 +74,7 @@ func openLink(t testing.TB, address, gateway, account string, clock time.Duratio
 	return l, n
 }
 
-// say runs lines in a session of a gateway.
+// say runs lines in a session of a gateway, and returns their output.
 func say(t testing.TB, l *Link, input string) (stdout, stderr string) {
 	t.Helper()
 	waiter, stdin, out, errs, err := l.Starter().StartProcess("", sessionArgs...)
@@ -142,8 +142,8 @@ func TestPeopleSignInOverALink(t *testing.T) {
 	require.ErrorIs(t, err, sandbox.ErrLogon)
 }
 
-// ADWS counts the connections of an account (facts D19): two gateways with one account
-// share them, each with its own does not.
+// ADWS counts the connections of an account (facts D19): two gateways share them if they have one
+// account, and not if each has its own.
 func TestConnectionsAreCountedPerAccount(t *testing.T) {
 	d, world := openDomain(t, "127.0.0.1:0")
 	dc := world.Directory.DCs()[0]
@@ -195,7 +195,7 @@ func TestTicketsThatAreRefused(t *testing.T) {
 	require.NoError(t, idle.Close())
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Address = address }), ErrNoDomain)
 
-	plain, _ := newServer(t) // without tickets
+	plain, _ := newServer(t) // a server without tickets
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Address = plain.listener.Addr().String() }), ErrNoDomain)
 }
 
@@ -210,7 +210,7 @@ func TestADomainListensOnLoopbackOnly(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A key is good for the gateway that has it as long as that is connected.
+// A key is valid only while its gateway is connected.
 func TestKeysEndWithTheirGateway(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
 	l, err := Connect(t.Context(), LinkOptions{Address: d.Address(), Secret: secretOf(testTicket), Gateway: "gw1"})
@@ -230,7 +230,7 @@ func TestKeysEndWithTheirGateway(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDomain)
 }
 
-// When the domain ends, the sessions end, and the link says so until there is one again.
+// When the domain ends, its sessions end, and the link reports that until there is a domain again.
 func TestALinkComesBack(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
 	address := d.Address()
@@ -312,7 +312,7 @@ func TestOrders(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, dropped)
 	require.Eventually(t, func() bool { return strings.Contains(log.String(), "with all that was written to it") }, patience, time.Millisecond)
-	require.EventuallyWithT(t, func(c *assert.CollectT) { // the domain knows it once it serves the new connection
+	require.EventuallyWithT(t, func(c *assert.CollectT) { // the domain notices when it serves the new connection
 		there, err := o.Gateways(t.Context())
 		require.NoError(c, err)
 		assert.Equal(c, []Guest{{Gateway: "gw1", Account: sandbox.ServiceAccount}}, there)
@@ -374,13 +374,13 @@ func TestOrdersThatAreWrong(t *testing.T) {
 	require.NoError(t, err, "the connection is as good as before")
 }
 
-// The digest does not depend on when and under which GUIDs the same was made.
+// The digest depends neither on the time nor on the GUIDs.
 func TestDigest(t *testing.T) {
 	make := func(seed int64, city string) sandbox.Digest {
 		world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 		require.NoError(t, err)
 		dc := world.Directory.DCs()[0]
-		for i := range seed { // spends GUIDs
+		for i := range seed { // uses up GUIDs
 			dn := fmt.Sprintf("CN=spent%d,%s", i, world.Directory.UsersContainer())
 			_, err := dc.Add(t.Context(), dn, directory.Attr("objectClass", "user"))
 			require.NoError(t, err)
@@ -397,7 +397,7 @@ func TestDigest(t *testing.T) {
 	assert.NotEqual(t, make(0, "Rome").Controllers, make(0, "Oslo").Controllers)
 }
 
-// present sends the first frame of a connection and returns the answer; nil: none.
+// fuzzed sends the first frame of a connection and returns the answer; nil: none.
 func fuzzed(conn net.Conn, text string) *frame {
 	f := &frame{}
 	if json.Unmarshal([]byte(text), f) != nil {
@@ -414,7 +414,7 @@ func fuzzed(conn net.Conn, text string) *frame {
 	return answer
 }
 
-// FuzzTicket presents anything as the first frame: nobody is let in without the secret.
+// FuzzTicket presents any text as the first frame. Without the secret it is not accepted.
 func FuzzTicket(f *testing.F) {
 	for _, text := range []string{
 		`{"f":"ticket"}`, `{"f":"ticket","ticket":{"secret":"x"}}`, `{"f":"orders","ticket":{"secret":"","protocol":1}}`,
@@ -449,7 +449,7 @@ func FuzzTicket(f *testing.F) {
 	})
 }
 
-// FuzzOrder gives any order: it is answered, and the domain still works.
+// FuzzOrder sends any order. The domain answers, and still works.
 func FuzzOrder(f *testing.F) {
 	for _, text := range []string{
 		`{"op":"stop","server":"dc2"}`, `{"op":"start","server":"dc2"}`, `{"op":"cut","server":"dc1","other":"dc2"}`, `{"op":"heal","gateway":"g","other":"dc2"}`,

@@ -107,7 +107,7 @@ func newServer(t testing.TB) (*Server, *sandbox.World) {
 	return s, world
 }
 
-// A script has the same output in another process as in the process of the stores.
+// A script has the same output in another process as in the process that has the stores.
 func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 	s, world := newServer(t)
 	for _, script := range []string{
@@ -200,7 +200,7 @@ func TestAProcessEndsWithItsInput(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// Malformed frames and frames out of turn close the connection.
+// The server closes the connection on malformed frames and on frames out of turn.
 func TestTheServerEndsConnectionsThatBreakTheProtocol(t *testing.T) {
 	s, _ := newServer(t)
 	address := s.listener.Addr().String()
@@ -300,7 +300,7 @@ func TestValuesThatCannotTravel(t *testing.T) {
 	require.NoError(t, err, "a target that cannot travel is shown as text")
 }
 
-// FuzzDecode decodes any text: to a value that can be encoded again, or an error.
+// FuzzDecode decodes any text. The result is a value that can be encoded again, or an error.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`null`, `1`, `1.5`, `"x"`, `[]`, `{}`, `{"t":"long","v":"5"}`, `{"t":"array","n":"System.String","v":["a"]}`, `{"t":"table","v":[null,1]}`,

@@ -141,15 +141,15 @@ func (o *Options) decrypts(c *engine.Call, dc *directory.DC, principal string) b
 		}
 		return all[0]
 	}
-	own, of := find(strings.TrimSuffix(o.Account, "$")), find(principal)
-	if own == nil || of == nil {
+	account, of := find(strings.TrimSuffix(o.Account, "$")), find(principal)
+	if account == nil || of == nil {
 		return false
 	}
-	if own.SID == of.SID {
+	if account.SID == of.SID {
 		return true
 	}
 	whole, err := dc.Search(c.Context(), directory.SearchRequest{
-		Base: own.DN, Scope: directory.ScopeBase, Attributes: []string{"tokenGroups"},
+		Base: account.DN, Scope: directory.ScopeBase, Attributes: []string{"tokenGroups"},
 	})
 	if err != nil || len(whole) != 1 {
 		return false

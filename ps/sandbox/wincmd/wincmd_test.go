@@ -39,7 +39,7 @@ func newLab(t *testing.T, account string) *lab {
 	return l
 }
 
-// run returns what a script emits as texts.
+// run runs a script and returns its output as texts.
 func (l *lab) run(t *testing.T, script string) (out []string) {
 	t.Helper()
 	err := l.session.Run(context.Background(), "test", script, engine.Streams{Output: func(v any) error {
@@ -53,7 +53,7 @@ func (l *lab) run(t *testing.T, script string) (out []string) {
 const shown = `foreach ($one in @($found)) { [string]$one.Source + ' ' + [string]$one.DecryptionStatus` +
 	` + ' ' + [string]$one.Account + ' ' + [string]($null -ne $one.Password) + ' ' + [string]($null -ne $one.PasswordUpdateTime) }`
 
-// asked is the call about the password of a computer.
+// asked returns the call for the password of a computer.
 func asked(computer string) string {
 	return "Get-LapsADPassword -Identity 'CN=" + computer + berlin + "' -DomainController 'dc1.corp.example'"
 }
@@ -86,8 +86,8 @@ func TestPasswords(t *testing.T) {
 	assert.Regexp(t, "^CommandNotFoundException", got[0])
 }
 
-// TestConfidentialAttributes: without the control access right they are as if they had no value, also for
-// filters (facts S40).
+// TestConfidentialAttributes: without the control access right they look empty, also to filters
+// (facts S40).
 func TestConfidentialAttributes(t *testing.T) {
 	l := newLab(t, "svc-adgateway$")
 	dc, dn := l.domain.DCs()[0], "CN=PC01"+berlin
@@ -130,7 +130,7 @@ func TestLockouts(t *testing.T) {
 	const none = "NoMatchingEventsFound,Microsoft.PowerShell.Commands.GetWinEventCommand"
 	assert.Equal(t, []string{none}, l.run(t, stop+caught))
 	for range 20 {
-		_ = dc.Logon(directory.WithSource(t.Context(), "PC07"), "aschmidt", "not it") // counts, and fails
+		_ = dc.Logon(directory.WithSource(t.Context(), "PC07"), "aschmidt", "not it") // counts as a failed logon
 	}
 	assert.Equal(t, []string{"aschmidt PC07"}, l.run(t, stop+caught))
 

@@ -13,9 +13,9 @@ import (
 // Store.mu is held.
 func (s *Server) deeper(z *zone) []string {
 	var cuts []string
-	own, suffix := fold(s.server.Name), "."+fold(z.Name)
+	serverName, suffix := fold(s.server.Name), "."+fold(z.Name)
 	for key := range s.store.zones {
-		here := key.server == own || key.server == "" && s.server.DomainController
+		here := key.server == serverName || key.server == "" && s.server.DomainController
 		if rel, below := strings.CutSuffix(key.name, suffix); here && below {
 			cuts = append(cuts, rel)
 		}

@@ -14,8 +14,7 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// TestRecordsOfTheDirectoryByHand has values written by hand as described in
-// MS-DNSP 2.3.2.2.
+// TestRecordsOfTheDirectoryByHand decodes values written by hand, as described in MS-DNSP 2.3.2.2.
 func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 	head := func(size, kind, ttl, hours string) string {
 		return size + kind + "05f00000" + "2a000000" + ttl + "00000000" + hours
@@ -178,8 +177,8 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// TestPropertiesOfTheDirectory has values written by hand as described in MS-DNSP
-// 2.3.2.1.1: type, intervals, and masters in both forms.
+// TestPropertiesOfTheDirectory decodes values written by hand, as described in MS-DNSP 2.3.2.1.1:
+// type, intervals, and masters in both forms.
 func TestPropertiesOfTheDirectory(t *testing.T) {
 	property := func(id, data string) []byte {
 		size := len(data) / 2

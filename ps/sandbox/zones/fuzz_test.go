@@ -14,8 +14,8 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// FuzzLoad loads any text. Faults have existing lines, and a zone that is loaded,
-// written and loaded again is the same.
+// FuzzLoad loads any text. Faults have lines of the text, and a zone that is loaded, written and
+// loaded again is the same.
 func FuzzLoad(f *testing.F) {
 	for _, pattern := range []string{"testdata/faults/*.zone", "testdata/good/*.zone", "../internal/data/*.zone"} {
 		files, _ := filepath.Glob(pattern)

@@ -16,7 +16,7 @@ import (
 // the first syntax error of each file and all semantic errors.
 func (st *Store) Load(sources ...Source) error {
 	var faults []Fault
-	var made []*zone
+	var created []*zone
 	from := map[zoneKey]string{}
 	for _, src := range sources {
 		r := newReader(src)
@@ -28,14 +28,14 @@ func (st *Store) Load(sources ...Source) error {
 		from[z.key()] = src.Name
 		sort.SliceStable(r.faults, func(i, j int) bool { return r.faults[i].Line < r.faults[j].Line })
 		faults = append(faults, r.faults...)
-		made = append(made, z)
+		created = append(created, z)
 	}
 	if len(faults) > 0 {
 		return &LoadError{Faults: faults}
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for _, z := range made {
+	for _, z := range created {
 		st.clear(z)
 		st.zones[z.key()] = z
 	}

@@ -125,11 +125,11 @@ func TestNamesOfTheApex(t *testing.T) {
 	}
 }
 
-// Facts E52, NA8 and NB4: a name that ends with that of the zone.
+// Facts E52, NA8 and NB4: a name that ends with the name of the zone.
 func TestReadings(t *testing.T) {
 	for _, c := range []struct {
 		way          zones.Reading
-		name, stored string // stored: "" if it is refused
+		name, stored string // stored: "" if the name is refused
 	}{
 		{zones.Strips, "a.corp.example", "a"},
 		{zones.Strips, "a.corp.example.corp.example", "a.corp.example"},

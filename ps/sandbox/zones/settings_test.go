@@ -237,7 +237,7 @@ func TestADeeperZoneHidesNames(t *testing.T) {
 	assert.Zero(t, count("", "dev"))
 }
 
-// TestDirectivesOfZones: zone files carry what the cmdlets set.
+// TestDirectivesOfZones: zone files contain the settings that the cmdlets make.
 func TestDirectivesOfZones(t *testing.T) {
 	st := three(t)
 	require.NoError(t, st.Load(

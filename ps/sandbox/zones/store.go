@@ -150,9 +150,9 @@ func (s *Server) Zones() ([]Zone, error) {
 		return nil, err
 	}
 	var all []Zone
-	own := fold(s.server.Name)
+	serverName := fold(s.server.Name)
 	for key, z := range st.zones {
-		if key.server == own || key.server == "" && s.server.DomainController {
+		if key.server == serverName || key.server == "" && s.server.DomainController {
 			all = append(all, s.view(z))
 		}
 	}

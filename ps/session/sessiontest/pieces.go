@@ -33,7 +33,7 @@ func firstPiece(p []byte) Piece {
 	}
 	head := bytes.IndexByte(p, '\n') + 1
 	fields := bytes.Fields(p[:head])
-	if len(fields) != 3 { // of one that is cut off before its end
+	if len(fields) != 3 { // the head is cut off before its end
 		return Piece{Bytes: p}
 	}
 	size, err := strconv.Atoi(string(fields[2]))

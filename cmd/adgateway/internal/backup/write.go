@@ -130,7 +130,7 @@ type writer struct {
 	manifest *Manifest
 }
 
-// add writes what a setting names. What a gateway cannot do without must be there.
+// add writes the file that a setting names. It fails if a file is missing that the gateway needs.
 func (w *writer) add(n named) error {
 	var parts []content
 	var err error

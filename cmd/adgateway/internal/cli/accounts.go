@@ -184,13 +184,13 @@ func (s accountStore) Remove(ctx context.Context, k accountKind, names []string)
 			faults = append(faults, err)
 			removed[a] = true
 		}
-		var kept []*authn.Account
+		var remaining []*authn.Account
 		for _, a := range *list {
 			if !removed[a] {
-				kept = append(kept, a)
+				remaining = append(remaining, a)
 			}
 		}
-		*list = kept
+		*list = remaining
 		return errors.Join(faults...)
 	})
 }

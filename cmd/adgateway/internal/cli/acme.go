@@ -67,13 +67,13 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 		return err
 	}
 	account.Name = strings.TrimSuffix(account.Name, ".")
-	kept := *account
-	if kept.Credential, account.Credential, err = knownCredential(f, cfg, account.Credential); err != nil {
+	stored := *account
+	if stored.Credential, account.Credential, err = knownCredential(f, cfg, account.Credential); err != nil {
 		return err
 	}
 	account.Subdomain = uuid.NewString()
-	kept.Name, kept.Subdomain = account.Name, account.Subdomain
-	if src.Text, err = config.AppendAccount(src.Text, kept); err != nil {
+	stored.Name, stored.Subdomain = account.Name, account.Subdomain
+	if src.Text, err = config.AppendAccount(src.Text, stored); err != nil {
 		return err
 	}
 	if _, _, err := src.Load(); err != nil {

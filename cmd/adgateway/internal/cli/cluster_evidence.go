@@ -85,13 +85,13 @@ func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []strin
 		}
 		return []auditmirror.Chain{{Gateway: app.GatewayName(o), Check: check}}, key, nil
 	}
-	own := map[string][]byte{}
+	keyOf := map[string][]byte{}
 	for _, text := range keys {
 		name, file, ok := strings.Cut(text, "=")
 		if !ok {
 			return nil, nil, fmt.Errorf("--key-of takes NAME=FILE, not %q", text)
 		}
-		if own[name], err = app.AuditKey(file); err != nil {
+		if keyOf[name], err = app.AuditKey(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func (f *auditFlags) chains(c *cobra.Command, o app.Options, files, keys []strin
 		}
 		seen[name] = true
 		chain := auditmirror.Chain{Gateway: name, Check: audit.Check{File: file, Key: key}}
-		if given, ok := own[name]; ok {
+		if given, ok := keyOf[name]; ok {
 			chain.Key = given
 		}
 		chains = append(chains, chain)

@@ -48,30 +48,30 @@ func initCluster(c *cobra.Command, o setup.Options, name string, gateways []stri
 		}
 		hosts = append(hosts, h)
 	}
-	made, err := setup.Init(c.Context(), o, name, hosts)
+	created, err := setup.Init(c.Context(), o, name, hosts)
 	if err != nil {
 		return err
 	}
 	w := c.OutOrStdout()
-	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service start\n", name, made.Self.Name)
-	printMade(w, made, made.Log)
+	fmt.Fprintf(w, "The cluster %s is made, and %s is its first gateway. Start it now: adgateway service start\n", name, created.Self.Name)
+	printMade(w, created, created.Log)
 	return nil
 }
 
 // printMade prints what is to be done on all hosts of a new cluster. log is nil if their nodes make
 // the log.
-func printMade(w io.Writer, made *setup.Made, log *setup.OwnLog) {
-	list := trust.Members{Gateways: []trust.Member{made.Self}}
+func printMade(w io.Writer, created *setup.Made, log *setup.OwnLog) {
+	list := trust.Members{Gateways: []trust.Member{created.Self}}
 	if log == nil {
-		list.Nodes = []string{made.Self.Name}
+		list.Nodes = []string{created.Self.Name}
 	}
 	printLog(w, log)
-	if made.Self.HopAddress != "" { // else it was made before, and only its log is new
-		printPorts(w, setup.Ports(list, made.Self.Name))
+	if created.Self.HopAddress != "" { // else it was made before, and only its log is new
+		printPorts(w, setup.Ports(list, created.Self.Name))
 	} else {
 		fmt.Fprintln(w, "\nThen run 'adgateway cluster invite' for each host that has not joined.")
 	}
-	for _, i := range made.Invitations {
+	for _, i := range created.Invitations {
 		printJoin(w, i)
 	}
 }

@@ -90,7 +90,7 @@ func migrationOf(from string, gateways, journals, keys []string) (setup.Migratio
 	return m, nil
 }
 
-// showMigration says what was taken over, and what to do then.
+// showMigration says what was taken over, and what to do next.
 func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 	cluster, folder := o.Settings.Former.Name, o.Settings.Store.ClusterFolder()
 	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,

@@ -91,9 +91,9 @@ func twoProcesses(
 	if err != nil {
 		return nil, "", err
 	}
-	own := s.Log
-	own.File = beside(own.File, "-service")
-	log, closer, err := program.OpenLog(own, c.ErrOrStderr())
+	logSettings := s.Log
+	logSettings.File = beside(logSettings.File, "-service")
+	log, closer, err := program.OpenLog(logSettings, c.ErrOrStderr())
 	if err != nil {
 		return nil, "", err
 	}

@@ -120,19 +120,19 @@ func (v *verdict) judge(x *exam, name string, found []serviceName) {
 		holders = of("HOST/" + name) // which stands for HTTP, too
 	}
 	var accounts []string
-	for _, one := range holders {
-		accounts = append(accounts, one.Account)
+	for _, holder := range holders {
+		accounts = append(accounts, holder.Account)
 	}
 	values := []string{
 		"spn", spn, "account", account, "accounts", strings.Join(accounts, ", "), "count", strconv.Itoa(len(holders)),
 	}
-	own := x.settings.SignIn.Keytab == "" && !asComputer(x.service) && x.service.AccountID != ""
+	asAccount := x.settings.SignIn.Keytab == "" && !asComputer(x.service) && x.service.AccountID != ""
 	switch {
 	case len(holders) == 0:
 		v.hit("missing", values...)
 	case len(holders) > 1:
 		v.hit("double", values...)
-	case own && holders[0].SID != x.service.AccountID:
+	case asAccount && holders[0].SID != x.service.AccountID:
 		v.hit("another", values...)
 	}
 }

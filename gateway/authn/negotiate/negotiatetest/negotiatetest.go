@@ -31,7 +31,7 @@ import (
 const (
 	// Realm is the realm of the tickets.
 	Realm = "CORP.EXAMPLE"
-	// Service is what they are for.
+	// Service is the service that the tickets are for.
 	Service = "HTTP/gateway.corp.example"
 	keyType = etypeID.AES256_CTS_HMAC_SHA1_96
 )
@@ -55,22 +55,21 @@ func New(t testing.TB) *Authority {
 	return a
 }
 
-// Ticket says what is in a ticket, and in the token that carries it. The zero value is one of lweber that is
-// accepted.
+// Ticket describes a ticket and its token. The zero value is a ticket of lweber that is accepted.
 type Ticket struct {
 	Name     string   // empty: lweber
-	Parts    []string // of the name; nil: Name alone
+	Parts    []string // parts of the name; nil: Name alone
 	NameType int32    // 0: a principal
-	Realm    string   // of the account; empty: the service's realm
+	Realm    string   // realm of the account; empty: the service's
 	Service  string   // empty: the one whose key is in the keytab
 	OtherKey bool     // it is encrypted with another key
 
 	Begins, Ends time.Duration // from now; both 0: a minute ago, and in ten hours
-	Clock        time.Duration // of the client, ahead of the one here
+	Clock        time.Duration // how far the client's clock is ahead
 	Bindings     []byte        // of the connection; nil: the client has none
 	Data         []byte        // account data (MS-PAC); nil: there is none
 	Mutual       bool          // the gateway must prove itself, too
-	Bare         bool          // the token is not wrapped by SPNEGO
+	Bare         bool          // the token is not wrapped in SPNEGO
 	Mechanisms   []asn1.ObjectIdentifier
 }
 
@@ -108,7 +107,7 @@ func (a *Authority) Token(t testing.TB, k Ticket) []byte {
 	return Wrap(t, framed, k.Mechanisms...)
 }
 
-// Wrap wraps a token of a mechanism by SPNEGO.
+// Wrap wraps a token of a mechanism in SPNEGO.
 func Wrap(t testing.TB, token []byte, mechanisms ...asn1.ObjectIdentifier) []byte {
 	t.Helper()
 	offered := spnego.NegTokenInit{MechTypes: mechanisms, MechTokenBytes: token}

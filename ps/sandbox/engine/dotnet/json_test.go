@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Expected texts are those PowerShell 7.6.5 wrote for the same values.
+// PowerShell 7.6.5 wrote the expected texts for the same values.
 func TestToJSON(t *testing.T) {
 	for _, c := range []struct {
 		v    any

@@ -256,8 +256,8 @@ func TestWatchSeesChanges(t *testing.T) {
 	assert.Equal(t, "refused", result(nil, CollectionModified()))
 }
 
-// A table grows, shrinks and is written in between: it answers as a map does, in
-// the order in which keys were added.
+// A table that grows, shrinks and is written in between answers like a map, in the order in which
+// keys were added.
 func TestTableOfManyKeys(t *testing.T) {
 	h, known, order := NewHashtable(), map[string]any{}, []string{}
 	random := rand.New(rand.NewSource(1))

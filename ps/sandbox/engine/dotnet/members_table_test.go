@@ -40,11 +40,11 @@ var hostMembers = map[string][]string{
 	},
 }
 
-// TestMembersTable holds data/members.txt of ps/cmdlets against the registry.
+// TestMembersTable compares data/members.txt of ps/cmdlets with the registry.
 func TestMembersTable(t *testing.T) {
 	types := map[string]*dotnet.Type{"System.Console": consoleType(t)}
 	for _, declared := range dotnet.Types() {
-		if !strings.HasPrefix(declared.Name, "Test.") { // of other tests
+		if !strings.HasPrefix(declared.Name, "Test.") { // types of other tests
 			types[declared.Name] = declared
 		}
 	}
@@ -82,7 +82,7 @@ func TestMembersTable(t *testing.T) {
 	}
 }
 
-// consoleType is [Console], which each session defines for itself.
+// consoleType returns [Console], which each session defines.
 func consoleType(t *testing.T) *dotnet.Type {
 	t.Helper()
 	var found *dotnet.Type
@@ -105,7 +105,7 @@ func directoryTypes(t *testing.T) []*dotnet.Type {
 	})
 }
 
-// block is the lines of one type: what it declares, and more members.
+// block returns the lines of one type: the members that it declares, and the given ones.
 func block(name string, declared *dotnet.Type, more []string) string {
 	head := name
 	if len(declared.Args) > 0 {
@@ -141,7 +141,7 @@ func block(name string, declared *dotnet.Type, more []string) string {
 	return text.String()
 }
 
-// arguments is the number of arguments a signature takes, with "+" for more.
+// arguments returns the number of arguments that a signature takes, with "+" for more.
 func arguments(sig string) string {
 	if sig == "" {
 		return "0"

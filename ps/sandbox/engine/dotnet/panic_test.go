@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// samples are one value or more of every kind scripts can hold.
+// samples returns one value or more of every kind that scripts can hold.
 func samples(t testing.TB) []any {
 	created := func(name string, args ...any) any {
 		v, err := New(Lookup(name), args)

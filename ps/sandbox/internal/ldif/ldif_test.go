@@ -188,7 +188,7 @@ cn: good too
 	assert.Error(t, faults.Err())
 }
 
-// TestExports reads what the tools of exports write beyond RFC 2849.
+// TestExports reads what export tools write beyond RFC 2849.
 func TestExports(t *testing.T) {
 	records, faults := parse(t, `dn: <GUID=4b98b030-c66a-4474-a63a-a26f4cebc7af>;<SID=S-1-5-21-1>;CN=extended,DC=c
 cn: extended

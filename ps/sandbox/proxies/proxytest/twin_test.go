@@ -40,7 +40,7 @@ func modules(t *testing.T) []proxies.Module {
 	return all
 }
 
-// calls are the lines of testdata/calls.txt.
+// calls returns the lines of testdata/calls.txt.
 func calls(t *testing.T) []string {
 	f, err := os.Open(filepath.Join("testdata", "calls.txt"))
 	require.NoError(t, err)
@@ -55,8 +55,8 @@ func calls(t *testing.T) []string {
 	return out
 }
 
-// direct is a session that runs its cmdlets over a world. It calls called with every command and
-// its parameter set.
+// direct returns a session that runs its cmdlets over a world. It calls called with every command
+// and its parameter set.
 func direct(t *testing.T, world *sandbox.World, called func(name, set string)) *engine.Session {
 	own, culture := world.Modules()
 	watched := []*engine.Module{sandbox.HostModule()}
@@ -78,12 +78,12 @@ func direct(t *testing.T, world *sandbox.World, called func(name, set string)) *
 	return session
 }
 
-// setup stands before all calls.
+// setup runs before all calls.
 const setup = "Import-Module -Name ActiveDirectory, DnsServer\n" +
 	"$secret = [System.Net.NetworkCredential]::new('', 'Pa$$w0rd-1234567').SecurePassword\n" +
 	"$credential = [pscredential]::new('CORP\\aschmidt', $secret)\n"
 
-// said is all that a call gave, as text.
+// said returns everything that a call emitted, as text.
 func said(t *testing.T, session *engine.Session, call string) string {
 	var out strings.Builder
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -104,15 +104,15 @@ func said(t *testing.T, session *engine.Session, call string) string {
 	return out.String()
 }
 
-// refusals are what the binder says to values of a wrong type or none of the
-// list: of functions other ids than of cmdlets.
+// refusals are the ids of the binder's errors for values of a wrong type, or outside a list.
+// Functions and cmdlets have different ids.
 var refusals = map[string]bool{
 	"CannotConvertArgumentNoMessage": true, "ParameterArgumentTransformationError": true,
 	"ParameterArgumentValidationError": true, "ParameterArgumentValidationErrorEmptyStringNotAllowed": true,
 }
 
-// failure describes an error record. What stands after the comma of its id is
-// the class of a cmdlet, or the name of a function.
+// failure describes an error record. After the comma its id has the class of a cmdlet or the name
+// of a function.
 func failure(rec *dotnet.ErrorRecord) string {
 	id, _, _ := strings.Cut(rec.ErrorID, ",")
 	if refusals[id] {
@@ -161,11 +161,11 @@ func describe(out *strings.Builder, indent string, v any) {
 	}
 }
 
-// served are the parameter sets that the sandbox serves of commands whose other parameters it refuses.
+// served are the only parameter sets that the sandbox supports of these commands.
 var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"}, "Get-WinEvent": {"GetLogSet"}}
 
-// Every function gives in every parameter set what the cmdlet gives, and ends
-// with the same errors.
+// Every function returns in every parameter set what the cmdlet returns, and ends with the same
+// errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
 	behind, culture := newWorld(t).Modules()
 	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(), Culture: culture})

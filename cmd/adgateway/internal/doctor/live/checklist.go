@@ -164,8 +164,8 @@ func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) 
 	return nil
 }
 
-// result returns the worst of what probes and checks say of an item; empty: they say nothing, or all is in
-// order and a person must look, too.
+// result returns the worst finding of the probes and checks of an item. It is empty if nothing was
+// found, or if everything is in order but a person must look, too.
 func (r *Report) result(item Item, checks map[string]string) (Status, string) {
 	var bad []string
 	seen := 0

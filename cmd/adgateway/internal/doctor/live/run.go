@@ -126,8 +126,8 @@ func (r *run) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	more, err := r.checkZone(ctx)
-	if err != nil || left+more == 0 {
+	records, err := r.checkZone(ctx)
+	if err != nil || left+records == 0 {
 		return err
 	}
 	r.o.Progress("removing what an earlier run left behind")
