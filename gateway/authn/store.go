@@ -200,8 +200,8 @@ func (s *Store) Expiring(within time.Duration) []string {
 	return found
 }
 
-// follow reloads the file if it has changed or could not be used: when it becomes
-// readable, its metadata need not change.
+// follow reloads the file if it has changed or could not be used. A file can become readable
+// without a change of its metadata.
 func (s *Store) follow() {
 	before := s.state.Load()
 	if before.err == nil && s.options.Shared == nil && !s.changed() {

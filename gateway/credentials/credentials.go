@@ -382,7 +382,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	err := c.reach(ctx)
 	c.reached = c.reached || err == nil
 	var found *list
-	if c.reached { // what is known here is not older than what is in memory
+	if c.reached { // the local replica is not older than the accounts in memory
 		var unread error
 		if found, unread = read(ctx, c.store); unread != nil {
 			err = errors.Join(err, unread)

@@ -32,8 +32,7 @@ func DigestOf(parts ...string) Digest {
 	return Digest(whole.Sum(nil))
 }
 
-// GUID is an objectGUID in the octets of the directory, by whose order pages follow
-// each other.
+// GUID is an objectGUID in the octets of the directory. Pages are ordered by it.
 type GUID [guidSize]byte
 
 // Next returns the smallest GUID that is greater; none is greater than the last one.

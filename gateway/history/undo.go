@@ -302,7 +302,7 @@ func (t *tally) before(record *changes.Record, shown []any) {
 	}
 }
 
-// add adds what a call has come to, which may be one of several.
+// add adds the outcome of a call, which may be one of several.
 func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.warnings = append(t.warnings, answer.Warnings...)
 	t.changeID = cmp.Or(answer.ChangeID, t.changeID)

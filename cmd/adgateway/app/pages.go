@@ -160,7 +160,8 @@ func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, err
 	}
 }
 
-// targetsOf returns the distinguished names of what a call was about, or the GUIDs of what has none.
+// targetsOf returns the distinguished names of a call's objects, or the GUIDs of those that have
+// none.
 func targetsOf(r *audit.Record) (all []string) {
 	for _, of := range r.Lines() {
 		for _, object := range of.Targets() {

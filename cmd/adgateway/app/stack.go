@@ -162,7 +162,7 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// writing returns what only the gateway does that makes the changes, each until its context ends.
+// writing returns the tasks that only the writing gateway runs, each until its context ends.
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
 	if db := s.kept.sealed(); db != nil && s.room != nil {
@@ -208,8 +208,8 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
-// an undo that is called again must find how the first one ended.
+// runJobs runs jobs until ctx ends. It begins after the attempt to settle interrupted changes,
+// because a repeated undo must find the outcome of the first one.
 func (s *Stack) runJobs(ctx context.Context) {
 	select {
 	case <-s.settled:

@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// answerFor is how long another gateway is waited for.
+// answerFor is how long to wait for the answer of another gateway.
 const answerFor = 3 * time.Second
 
 // Alone makes a gateway of a cluster a single one again, which goes on with its copy of the

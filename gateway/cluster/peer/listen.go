@@ -23,7 +23,7 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// StatePath is where a gateway shows what it knows of its cluster.
+// StatePath is where a gateway shows the state of its cluster.
 const StatePath = "/cluster/state"
 
 // Serve serves the other gateways until [Gateway.Close]: copies of the store, their changes,

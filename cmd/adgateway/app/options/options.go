@@ -59,7 +59,7 @@ func guarded(l config.Limits) privileged.Set {
 	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: named}.With()
 }
 
-// Quota returns what every credential may do that has no quota of its own.
+// Quota returns the quota of credentials that have none of their own.
 func Quota(c config.Auth) identity.Quota {
 	return identity.Quota{
 		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,

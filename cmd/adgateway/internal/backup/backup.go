@@ -116,8 +116,8 @@ type content struct {
 	close func() error
 }
 
-// auditTries is how often the files of an audit log are opened until none came or went
-// meanwhile.
+// auditTries is how often the files of an audit log are opened until the list of files stays the
+// same meanwhile.
 const auditTries = 10
 
 // openAudit opens the files of an audit log, which may be written, as they are at one moment:

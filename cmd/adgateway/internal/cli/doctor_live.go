@@ -72,8 +72,8 @@ func (f *doctorFlags) runLive(
 	return report.ExitCode(), err
 }
 
-// agreed reports whether the domain may be tried. Without a person, the scratch places that the flags name
-// say so.
+// agreed reports whether the domain may be tried. Without a person, the scratch places in the flags
+// are the agreement.
 func (f *doctorFlags) agreed(d dialogue) bool {
 	if f.yes || !d.person() {
 		return true

@@ -17,7 +17,7 @@ type Item struct {
 	Do     string // what to do
 	Expect string // what happens if all is in order
 	Probes []string
-	Checks []string // of the doctor, by name; both answer the item without a person
+	Checks []string // of the doctor, by name; probes and checks answer the item without a person
 	Writes bool     // what to do changes something; a run never does it
 }
 
