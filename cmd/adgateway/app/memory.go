@@ -7,8 +7,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// useMemory sets how often this process collects garbage, unless the variables of the
-// Go runtime do.
+// useMemory sets how often this process collects garbage, unless the variables of the Go runtime
+// set it.
 func useMemory(c config.Memory) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(c.GCPercent)

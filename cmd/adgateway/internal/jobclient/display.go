@@ -15,7 +15,7 @@ import (
 // every is how often the progress is printed where there is no terminal.
 const every = 5 * time.Second
 
-// Display shows how far a job has come. It is not safe for concurrent use.
+// Display shows the progress of a job. It is not safe for concurrent use.
 type Display struct {
 	w        io.Writer
 	terminal bool
@@ -50,7 +50,7 @@ func (d *Display) Show(job *Job) {
 	}
 }
 
-// Close leaves the display as it is, and ends what runs behind it.
+// Close leaves the display as it is, and ends its background work.
 func (d *Display) Close() {
 	if d.bar != nil {
 		d.bar.close()
@@ -144,7 +144,7 @@ var reasons = map[string]string{
 	"unknown":    "it is not known what became of an item",
 }
 
-// remarks say what is not as wanted: 12 failed, 3 unknown.
+// remarks name items that did not succeed: 12 failed, 3 unknown.
 func remarks(j *Job) string {
 	text := strings.Join(remarksOf(j), ", ")
 	if j.State == "running" || j.State == "done" || j.State == "" {
@@ -196,7 +196,7 @@ func (j *Job) Items() string {
 	return strings.Join(nonEmpty(counted(j), strings.Join(remarksOf(j), ", ")), "  ")
 }
 
-// Sentence says in what state the job is.
+// Sentence describes the state of the job.
 func (j *Job) Sentence() string {
 	if j.State == "rejected" {
 		n := len(j.Problems) + j.MoreProblems
