@@ -23,7 +23,7 @@ import (
 // other field is a sensible default.
 type StoreOptions struct {
 	File     File
-	Shared   Shared // contains the accounts instead of the file; only their last uses are stored next to the file
+	Shared   Shared // contains the accounts instead of the file; only their last uses are next to it
 	Header   Header
 	Failures int  // failed logins of a name from an address before it is locked; zero means 5
 	Cost     Cost // of password hashes; zero means StandardCost

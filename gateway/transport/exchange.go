@@ -51,7 +51,7 @@ type exchange struct {
 const (
 	challengeHeader = "WWW-Authenticate"
 	serverHeader    = "X-Directory-Server" // a trailer if the answer is streamed
-	dryRunHeader    = "X-Dry-Run"          // so that nobody mistakes the answer for that of a real run
+	dryRunHeader    = "X-Dry-Run"          // so nobody mistakes it for a real run
 	replayedHeader  = "Idempotency-Replayed"
 	repeatedHeader  = "Idempotency-Request" // the request id of the call that ran
 )

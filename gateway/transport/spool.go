@@ -106,7 +106,7 @@ type Stream struct {
 	inFile   int      // pieces
 	file     *os.File // nil: not needed yet
 	size     int64    // of the file, reserved with the spooler
-	complete bool     // nothing will be added any more
+	complete bool     // nothing more is added
 	err      error    // why sending ended; nil: it continues, or all was sent
 	ended    chan struct{}
 }

@@ -67,7 +67,7 @@ func tlsConfig(trusted *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 }
 
-// newClient returns a client that trusts only these authorities; nil: those of the system.
+// newClient returns a client that trusts only these authorities; nil: the system's authorities.
 func newClient(trusted *x509.CertPool) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{ // without a proxy: the settings determine the target, not the environment

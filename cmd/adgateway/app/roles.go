@@ -24,7 +24,7 @@ var helpdeskScopes = []identity.Scope{
 	identity.UserWrite, identity.UserPassword, identity.UserLockouts, identity.MemberWrite,
 }
 
-// addPeople lets people of the simulated domain sign in: those of the sandbox, unless the domain is
+// addPeople lets people of the simulated domain sign in: the sandbox's people, unless the domain is
 // a custom one, and those with a role of the settings. It returns the sandbox's operator; nil:
 // there is none.
 func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {

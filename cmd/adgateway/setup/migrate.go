@@ -33,7 +33,7 @@ type Migrated struct {
 }
 
 // Migrate makes a cluster of the store that gateways of an earlier version shared. The settings are
-// those of one of these gateways, and none of them may run. It can be repeated if it was
+// the settings of one of these gateways, and none of them may run. It can be repeated if it was
 // interrupted.
 func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	folder, err := o.folder()

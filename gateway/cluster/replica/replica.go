@@ -162,7 +162,7 @@ func (r *Replica) turn(term uint64) {
 	r.turned = make(chan struct{})
 }
 
-// watch switches the role of the file with that of the member, until ctx ends.
+// watch switches the role of the file with the role of the member, until ctx ends.
 func (r *Replica) watch(ctx context.Context) {
 	var term uint64          // in which the file decides changes; 0: it does not
 	var over <-chan struct{} // closed when it stops; nil: it does not

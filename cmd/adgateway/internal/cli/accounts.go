@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// storeLocation says where the accounts are: in the file of --store, in that of the settings, or in
+// storeLocation says where the accounts are: in the file of --store, in auth.store, or in
 // the store of the cluster.
 type storeLocation struct {
 	Config, Store string

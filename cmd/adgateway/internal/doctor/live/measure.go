@@ -73,7 +73,7 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 const callsMeasured = 20
 
 // measureCalls times whole reads and writes of a user through a session: the share of the session
-// and the directory in a request, without that of the gateway.
+// and the directory in a request, without the gateway.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true, Args: ps.Args{
