@@ -41,7 +41,7 @@ type exchange struct {
 	given     func() (call.Given, error) // reads the parameters once
 	classic   bool                       // dialect
 	body      int64                      // bytes of the memory for bodies that it holds
-	turn      func()                     // ends its turn for a list; nil: it has none
+	turn      func()                     // ends its turn to send a list; nil: it has none
 	stream    *listStream                // nil: the answer is not one of a long list
 	answer    call.Answer
 	err       error // nil: a success
@@ -138,7 +138,7 @@ func (i httpInput) Read(context.Context) (call.Given, error) {
 		x.given = sync.OnceValues(func() (call.Given, error) { return x.server.collect(x) })
 	}
 	given, err := x.given()
-	given.Values = maps.Clone(given.Values) // the call adds to them
+	given.Values = maps.Clone(given.Values) // the call completes them
 	return given, err
 }
 

@@ -7,8 +7,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// useMemory sets how often this process collects garbage, unless the variables of the Go runtime
-// set it.
+// useMemory sets how often this process collects garbage, unless the variables of the
+// Go runtime do.
 func useMemory(c config.Memory) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(c.GCPercent)

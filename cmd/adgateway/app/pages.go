@@ -101,7 +101,7 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 	}
 }
 
-// figures returns the numbers of sessions, servers and calls on the status page.
+// figures returns what the status page shows of sessions, servers and calls.
 func (s *Stack) figures() ui.Figures {
 	stats := s.Pool.Stats()
 	directory, dns := s.Servers.Status()
@@ -119,7 +119,7 @@ func (s *Stack) figures() ui.Figures {
 	return f
 }
 
-// auditLines returns the function with which the pages read the audit log; nil if there is none.
+// auditLines returns what reads the audit log for the pages; nil if there is none.
 func (s *Stack) auditLines(c config.Audit) func(ui.LogFilter) ([]ui.LogLine, error) {
 	if !audited(c) {
 		return nil
@@ -173,8 +173,8 @@ func targetsOf(r *audit.Record) (all []string) {
 	return all
 }
 
-// readable reports whether the person who reads lines of the audit may see a line of a call.
-// Everybody sees their own sign-ins.
+// readable reports whether the person who reads lines of the audit may see one of a call. Its own
+// sign-ins it sees without any role.
 func readable(f ui.LogFilter, c change.Call) bool {
 	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
 		return change.SightOf(p).SeeCall(c)

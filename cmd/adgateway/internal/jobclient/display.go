@@ -50,7 +50,7 @@ func (d *Display) Show(job *Job) {
 	}
 }
 
-// Close leaves the display as it is, and ends its background work.
+// Close leaves the display as it is, and ends what runs behind it.
 func (d *Display) Close() {
 	if d.bar != nil {
 		d.bar.close()
