@@ -78,10 +78,10 @@ func (e *eventStream) Send(event call.Event) error {
 	return e.write(b.Bytes())
 }
 
-var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n") // each ends a line for clients
+var newLines = strings.NewReplacer("\r\n", "\n", "\r", "\n") // clients take all of them for ends of lines
 
-// Mark implements [call.Events]. Without it, a client that received no event for long would
-// reconnect with an id that is too old.
+// Mark implements [call.Events]. A client of which nothing is wanted for long would come back with
+// an id that is too old, unless it is told.
 func (e *eventStream) Mark(id func() string) { e.reached = id }
 
 // Comment implements [call.Events].
