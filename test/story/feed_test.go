@@ -337,7 +337,7 @@ func TestStreamsAreLimited(t *testing.T) {
 		open[token]++
 		one = f
 	}
-	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one share and the last place
+	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one share, the last place
 		_, answer := tryFollow(t, s, token, "", nil)
 		assert.Equal(t, http.StatusTooManyRequests, answer.StatusCode, "%v", open)
 		assert.NotEmpty(t, answer.Header.Get("Retry-After"))
