@@ -169,8 +169,8 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestBodiesShareTheMemory lets one caller use up its share. Its next body is refused; small ones
-// and those of others are not. Everything is free again afterwards.
+// TestBodiesShareTheMemory lets one caller use up its share. Its next body is refused; small ones,
+// and bodies of other callers, are not. Everything is free again afterwards.
 func TestBodiesShareTheMemory(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {

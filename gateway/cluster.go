@@ -69,7 +69,7 @@ func (s *Server) leads() bool {
 	return leads
 }
 
-// clusterCheck says how the gateway stands in its cluster.
+// clusterCheck is the readiness check of the gateway's place in its cluster.
 func (s *Server) clusterCheck() Check {
 	status := s.Member.Status()
 	return Check{
@@ -78,7 +78,7 @@ func (s *Server) clusterCheck() Check {
 	}
 }
 
-// standing returns what this gateway knows of the cluster that it is a member of.
+// standing returns the state of the cluster as this gateway knows it.
 func (s *Server) standing() standing.State {
 	version, _ := s.Kept.Seals()
 	return standing.Of(s.Member.Status(), standing.Self{
@@ -99,7 +99,7 @@ func (s *Server) usableLanes() []string {
 	return lanes
 }
 
-// showCluster answers with what this gateway knows of its cluster.
+// showCluster answers with the state of the cluster as this gateway knows it.
 func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, error) {
 	if s.Member == nil {
 		return call.Answer{}, problem.New(schema.NotSupported,
@@ -109,8 +109,8 @@ func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, e
 	return a.Answer(state.Sentence(), state), nil
 }
 
-// ClusterHandler answers with what this gateway knows of its cluster, without asking who wants
-// to know: it is for the listener of the hop.
+// ClusterHandler answers with the state of the cluster as this gateway knows it, without
+// authentication: it is for the listener of the hop.
 func (s *Server) ClusterHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if s.Member == nil {

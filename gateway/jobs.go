@@ -13,10 +13,10 @@ import (
 	"adgateway/gateway/meters"
 )
 
-// Jobs are run by package jobs, and calls about them are answered by package rows below it. Here
-// both are put together.
+// Package jobs runs jobs, and package rows below it answers calls about them. This file connects
+// both.
 
-// JobLimits are the limits of jobs. All are required but those that may be zero.
+// JobLimits are the limits of jobs. All are required unless their comments say otherwise.
 type JobLimits struct {
 	MaxItems  int
 	MaxBytes  int64         // of a list
@@ -25,7 +25,7 @@ type JobLimits struct {
 	Share     float64       // of a lane's sessions that items may use
 	Rate      int           // items of a job a second; zero: no limit
 	Keep      time.Duration // how long jobs are kept
-	MaxStored int64         // bytes that all jobs may take, of which one caller gets a quarter
+	MaxStored int64         // limit of all jobs in bytes; one caller gets a quarter
 	Secrets   bool          // lists may hold passwords
 }
 
@@ -44,12 +44,12 @@ func (l *JobLimits) check() error {
 
 // Current is an [authn.Authenticator] that finds callers again.
 type Current interface {
-	// Now returns a caller with its rights of now; nil if the caller no longer exists.
+	// Now returns a caller with its current rights; nil if the caller no longer exists.
 	Now(id identity.ID) *identity.Principal
 }
 
-// rights returns what a caller may do now: one principal, or of a person one for each role. There
-// is none if the caller is no longer known. It fails if the rights cannot be found out at the
+// rights returns what a caller may do now: one principal, or one for each role of a person. There
+// is none if the caller no longer exists. It fails if the rights cannot be determined at the
 // moment.
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
 	if id.Kind == identity.KindPerson {
@@ -68,7 +68,7 @@ func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Princi
 	return nil, nil
 }
 
-// openJobs opens the jobs of the store, and registers what answers calls about them.
+// openJobs opens the jobs of the store, and registers the handlers of calls about them.
 func (s *Server) openJobs() error {
 	if s.Kept != nil && s.History != nil {
 		if err := s.openManager(); err != nil {
@@ -108,7 +108,7 @@ func (s *Server) openManager() (err error) {
 	return meters.RegisterJobs(s.Metrics, s.jobs)
 }
 
-// Items returns what makes the calls of the items of jobs.
+// Items returns the caller of the items of jobs.
 func (s *Server) Items() rows.Items {
 	return rows.Items{
 		Operations: s.Operations, Make: s.Call, Rights: s.rights, Log: s.Log,

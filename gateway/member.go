@@ -15,15 +15,14 @@ import (
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
 
-// RunMember does what a member of a cluster has to do beside its calls, until ctx ends. In each
-// term of this gateway it also calls what only the leader does, with a context that ends with the
-// term, and waits until all that has returned before the next term.
+// RunMember runs the background work of a cluster member until ctx ends. In each term of this
+// gateway it also calls the functions for the leader, with a context that ends with the term, and
+// waits until all of them return before the next term.
 func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
 	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
-// load reads the values that the gateway keeps in memory again, because others may have changed
-// them while they led.
+// load reads the values in the gateway's memory again, because other leaders may have changed them.
 func (s *Server) load(ctx context.Context) error {
 	s.calls.Keys.Forget()
 	if err := s.calls.Plans.Load(ctx); err != nil {

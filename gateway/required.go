@@ -14,10 +14,10 @@ import (
 	"adgateway/ps"
 )
 
-// What settings decide has no default here, since its setting has one (see package config): an
-// option that is missing is refused by its name.
+// Options that come from settings have no default here, because the setting has one (see package
+// config). A missing option is refused by its name.
 
-// complete replaces what is left out of the options, and returns why they cannot be used.
+// complete sets the defaults of the other options, and returns why the options cannot be used.
 func (o *Options) complete() error {
 	var missing []error
 	for name, absent := range map[string]bool{"Runner": o.Runner == nil, "Auth": o.Auth == nil, "Log": o.Log == nil} {
@@ -56,7 +56,7 @@ func (o *Options) complete() error {
 	return errors.Join(missing...)
 }
 
-// limits returns which limits of the options are missing.
+// limits returns which limits are missing.
 func (o *Options) limits() error {
 	return positive("option ", map[string]int64{
 		"BodyMemory": o.BodyMemory, "Streams": int64(o.Streams), "MaxWait": int64(o.MaxWait), "KeyLife": int64(o.KeyLife), "NameHold": int64(o.NameHold),

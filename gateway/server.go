@@ -122,12 +122,12 @@ type Jobs struct {
 	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
 }
 
-// Cluster is the place of the server in a cluster.
+// Cluster connects the server with its cluster.
 type Cluster struct {
 	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
 	// that leads makes changes and answers reads of what the gateways keep.
 	Member   *cluster.Member
-	NameHold time.Duration // for which a name that was given at one controller is not given at another
+	NameHold time.Duration // how long a name that was given at one controller is not given at another
 	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
 	// with a Member.
 	Hop         *hop.Options
@@ -147,7 +147,7 @@ type Pages interface {
 	Tickets() authn.Tickets
 }
 
-// Bounds limit what is kept for callers. The sizes are required.
+// Bounds limit the stored data of callers. The sizes are required.
 type Bounds struct {
 	Plans int64        // bytes of all plans, of which one caller gets a quarter
 	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
@@ -179,7 +179,7 @@ type Policy struct {
 	Guarded privileged.Set // what the settings name; without groups those that the gateway's accounts are in
 
 	PlanLife      time.Duration // for which a plan can be applied
-	PlansOfOthers bool          // a credential may apply what another has planned
+	PlansOfOthers bool          // a credential may apply a plan that another one made
 
 	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 
@@ -309,7 +309,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// openKept opens what is kept for callers, if there is a store.
+// openKept opens the stored data of callers, if there is a store.
 func (s *Server) openKept() (err error) {
 	if s.Kept == nil {
 		return nil
@@ -406,7 +406,7 @@ func (s *Server) features() []string {
 	return features
 }
 
-// Handler returns the server as a handler of what clients send.
+// Handler returns the handler for clients.
 func (s *Server) Handler() http.Handler { return s.web.Handler() }
 
 // Run serves on the listener, with TLS if configured, until ctx is done or the

@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/write"
 )
 
-// ownKinds returns what ends with a change of this gateway.
+// ownKinds returns the kinds that end with a change of this gateway.
 func (s *Server) ownKinds() (all []write.Kind) {
 	if c := s.calls; s.Kept != nil {
 		all = append(all, c.Plans, c.Ledger, c.Keys)
@@ -21,7 +21,7 @@ func (s *Server) ownKinds() (all []write.Kind) {
 	return all
 }
 
-// openWriter opens what begins, ends and recovers changes.
+// openWriter opens the writer, which begins, ends and recovers changes.
 func (s *Server) openWriter() (err error) {
 	s.calls.Writer, err = write.New(write.Options{
 		Runner: s.Runner, Operations: s.Operations, Log: s.Log,
@@ -33,7 +33,7 @@ func (s *Server) openWriter() (err error) {
 	return err
 }
 
-// store returns the store of what the server keeps; nil if there is none.
+// store returns the server's store; nil if there is none.
 func (s *Server) store() *store.Sealed {
 	if s.Kept == nil && s.History != nil {
 		return s.History.Store()
@@ -41,8 +41,8 @@ func (s *Server) store() *store.Sealed {
 	return s.Kept
 }
 
-// SettleHistory finds the outcome of the changes that were running when the gateway
-// was ended. Those that cannot be read yet are left, and it is called again.
+// SettleHistory finds the outcome of the changes that were running when the gateway ended. Changes
+// that cannot be read yet are left for the next call.
 func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	return s.calls.Writer.SettleHistory(ctx)
 }

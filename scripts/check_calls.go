@@ -178,8 +178,8 @@ func dashed(params []*cmdlets.Param) string {
 	return strings.Join(names, ", ")
 }
 
-// versionFaults holds a call against the command as each version of Windows
-// Server has it; versions with the same fault share a message.
+// versionFaults compares the call with the command in each version of Windows Server; versions with
+// the same fault share a message.
 func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	var order []string
 	versions := map[string][]string{}

@@ -123,8 +123,8 @@ type Result struct {
 	PinEpoch uint64 // number of the choice by which several gateways used it; 0: one was alone
 	Duration time.Duration
 
-	// SettledBy says who has found out the result in place of the call: "start" for the start of
-	// a gateway, the id of a later request, or the name of a gateway; empty: the call itself.
+	// SettledBy says who found out the result in place of the call: "start" for the start of a
+	// gateway, the id of a later request, or the name of a gateway; empty: the call itself.
 	SettledBy string
 
 	Changes []ps.Change

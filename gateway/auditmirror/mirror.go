@@ -27,7 +27,7 @@ const (
 	heads     store.Kind = "head"
 )
 
-// logOf is the log that has the lines of a gateway.
+// logOf returns the log with the lines of a gateway.
 func logOf(gateway string) store.Log { return store.Log("audit." + gateway) }
 
 func keyOf(db *store.Sealed, gateway string) string {
@@ -38,7 +38,7 @@ func keyOf(db *store.Sealed, gateway string) string {
 type position struct {
 	store.Formatted
 	Gateway string `json:"gateway"`
-	Era     int    `json:"era"` // counts how often the gateway's files were not those that were copied
+	Era     int    `json:"era"` // counts how often the gateway's files were not the ones that had been copied
 	audit.Head
 	Time time.Time `json:"time"`
 }
@@ -54,11 +54,11 @@ type header struct {
 	Parts int    `json:"parts,omitempty"`
 }
 
-// mostEntry is how many bytes of lines an entry has at most. Messages of the engine have
-// 1 MiB at most.
+// mostEntry is the limit on the bytes of lines in an entry. Messages of the engine have 1 MiB at
+// most.
 const mostEntry = 256 << 10
 
-// mostParts is how many entries a line may take: more than any line of the audit does.
+// mostParts is how many entries a line may take, more than any line of the audit needs.
 const mostParts = 500
 
 // Options configure a [Mirror]. All fields but the last three are required.
@@ -70,7 +70,7 @@ type Options struct {
 	Keep    time.Duration // how long copies are kept
 
 	Gather  time.Duration // how long lines wait for others; zero: half a second
-	Retry   time.Duration // how long the first of several failures is waited for; zero: a second
+	Retry   time.Duration // the pause after the first of several failures; zero: a second
 	Problem func(message string, err error)
 }
 
@@ -84,7 +84,7 @@ type Mirror struct {
 	known    bool
 	at       position
 	revision store.Revision
-	late     time.Time // since when there are lines that are not copied; zero: there are none
+	late     time.Time // when the oldest line was written that is not copied; zero: all are
 	failed   error     // why the last attempt failed
 	forked   bool
 }
@@ -103,15 +103,15 @@ func New(o Options) *Mirror {
 	return &Mirror{o: o, started: o.Log.Head().Seq, tail: audit.Tail{File: o.File}}
 }
 
-// Stats say how far a mirror is.
+// Stats describe the progress of a mirror.
 type Stats struct {
 	Behind uint64    // lines that are not copied yet
-	Since  time.Time // of the oldest of them, about; zero: there are none
+	Since  time.Time // approximate time of the oldest of them; zero: there are none
 	Failed error     // why the last attempt failed
-	Forked bool      // the files are not those that were copied before
+	Forked bool      // the files are not the ones that were copied before
 }
 
-// Stats returns how far the mirror is. It may be nil.
+// Stats returns the progress of the mirror. It may be nil.
 func (m *Mirror) Stats() Stats {
 	if m == nil {
 		return Stats{}
@@ -131,12 +131,12 @@ const mostRetry = 30 * time.Second
 // lastSend is how long the last lines may take at the end.
 const lastSend = time.Second
 
-// Run copies lines until ctx ends, and then what is left, if the store answers soon.
+// Run copies lines until ctx ends, and then the rest, if the store answers soon.
 func (m *Mirror) Run(ctx context.Context) {
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSend)
 		defer cancel()
-		_ = m.Send(last) // otherwise the next process does it
+		_ = m.Send(last) // otherwise the next process sends them
 	}()
 	pause := m.o.Retry
 	for {
@@ -206,7 +206,7 @@ func (m *Mirror) send(ctx context.Context) error {
 	return nil
 }
 
-// begin reads what was copied before, once, and compares it with the files.
+// begin reads the position of the copies, once, and compares it with the files.
 func (m *Mirror) begin(ctx context.Context) error {
 	if m.known {
 		return nil
@@ -266,7 +266,7 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		m.known = !errors.Is(err, store.ErrConflict) // what is there is read again
+		m.known = !errors.Is(err, store.ErrConflict) // the position is read again
 		return err
 	}
 	m.at, m.revision = next, revision
@@ -325,8 +325,8 @@ type Copy struct {
 	Raw []byte
 }
 
-// Read calls each with the lines of a gateway that the store has, in the order in which
-// they were copied. An error of each ends it.
+// Read calls each with the copied lines of a gateway, in the order in which they were copied. An
+// error of each ends it.
 func Read(ctx context.Context, db *store.Sealed, gateway string, each func(Copy) error) error {
 	var failed error
 	var partial bytes.Buffer
@@ -358,7 +358,7 @@ func Read(ctx context.Context, db *store.Sealed, gateway string, each func(Copy)
 	return errors.Join(err, failed)
 }
 
-// Gateways returns the gateways that have copied lines into a store, or told their ends.
+// Gateways returns the gateways that have copied lines to a store, or published their ends.
 func Gateways(ctx context.Context, db *store.Sealed) (names []string, err error) {
 	seen := map[string]bool{}
 	for _, kind := range []store.Kind{positions, heads} {

@@ -30,10 +30,10 @@ type Finding struct {
 	Witness string // what contradicts the file, such as "gw2 (gw2.jsonl:17)"; empty: the file itself
 }
 
-// Verified says what was verified of a gateway.
+// Verified says what was verified for a gateway.
 type Verified struct {
 	Gateway   string
-	Files     []string // none: just its copy
+	Files     []string // none: only its copy
 	Lines     uint64
 	Head      audit.Head
 	Copied    uint64 // lines that were compared with copies
@@ -48,7 +48,7 @@ type Result struct {
 	Findings []Finding
 }
 
-// claim is the end of a chain as somebody recorded it.
+// claim is the end of a chain as another gateway recorded it.
 type claim struct {
 	audit.Head
 	by   string // gateway
@@ -58,14 +58,13 @@ type claim struct {
 
 func (c claim) witness() string { return c.by + " (" + c.at + ")" }
 
-// inStore is the place of what the store has.
+// inStore is the place of a claim from the store.
 const inStore = "the store of the cluster"
 
-// Verify holds the audit logs of gateways against each other: each chain against itself,
-// its copy in the store, and the ends of it that other chains have recorded. Of gateways
-// without files the copy in the store is verified instead. Copies of a keyed chain need
-// its key. The logs may be in use. Store may be nil: then only the files are compared. The
-// error is about what cannot be read.
+// Verify compares the audit logs of gateways: each chain with itself, its copy in the store, and
+// the ends that other chains have recorded for it. For gateways without files it verifies the copy
+// in the store instead. Copies of a keyed chain need its key. The logs may be in use. If db is nil,
+// only the files are compared. The error is about files and copies that cannot be read.
 func Verify(ctx context.Context, db *store.Sealed, chains []Chain, key []byte) (*Result, error) {
 	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{}, copied: map[string]position{}}
 	chains = slices.Clone(chains)
@@ -121,7 +120,7 @@ func (v *verifying) find(gateway, file string, line int, witness, format string,
 	v.result.Findings = append(v.result.Findings, Finding{gateway, audit.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}, witness})
 }
 
-// each is [audit.Each]; files that are all gone have no lines, which [audit.Verify] reports.
+// each is [audit.Each], but missing files have no lines; [audit.Verify] reports them.
 func each(c Chain, do func(audit.Placed) error) error {
 	err := audit.Each(c.File, c.Files, do)
 	if errors.Is(err, fs.ErrNotExist) && len(c.Files) == 0 {
@@ -130,7 +129,7 @@ func each(c Chain, do func(audit.Placed) error) error {
 	return err
 }
 
-// chain verifies the files of a gateway by themselves, and notes what they say of others.
+// chain verifies the files of a gateway by themselves, and collects their claims about others.
 func (v *verifying) chain(c *Chain) error {
 	report, err := audit.Verify(c.Check)
 	if err != nil {
@@ -165,8 +164,7 @@ func (v *verifying) chain(c *Chain) error {
 	return nil
 }
 
-// copyAlone verifies the copy of a gateway whose files are not there, and notes what it
-// says of others.
+// copyAlone verifies the copy of a gateway without files, and collects its claims about others.
 func (v *verifying) copyAlone(ctx context.Context, name string) error {
 	found := Verified{Gateway: name}
 	where := "copy of " + name
@@ -199,7 +197,7 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 	return err
 }
 
-// against compares the files of a gateway with what others say of them.
+// against compares the files of a gateway with the claims of others about them.
 func (v *verifying) against(ctx context.Context, c Chain) error {
 	at := slices.IndexFunc(v.result.Gateways, func(g Verified) bool { return g.Gateway == c.Gateway })
 	w := &witnessed{claims: map[uint64][]claim{}}
@@ -254,7 +252,7 @@ func (w *witnessed) line(p audit.Placed) {
 	}
 }
 
-// findings returns what contradicts the files of a chain.
+// findings returns the claims that contradict the files of a chain.
 func (w *witnessed) findings(c Chain) (all []Finding) {
 	if w.differs.Line != nil {
 		text := fmt.Sprintf("line %d is not the one that was recorded as the end at %s: it or one before it was changed, and the chain was forged from there on", w.differs.Head.Seq, w.wrong[0].time)
@@ -355,7 +353,7 @@ func fileOf(p audit.Placed, c Chain) string {
 // lines yields the lines of a chain until stop is called.
 func (v *verifying) lines(c Chain) (next func() (audit.Placed, bool), stop func()) {
 	return iter.Pull(func(yield func(audit.Placed) bool) {
-		// What cannot be read was reported when the claims were compared.
+		// Read errors were reported when the claims were compared.
 		_ = each(c, func(p audit.Placed) error {
 			if !yield(p) {
 				return io.EOF
@@ -365,7 +363,7 @@ func (v *verifying) lines(c Chain) (next func() (audit.Placed, bool), stop func(
 	})
 }
 
-// readPosition notes how far a gateway's lines are copied, before its files are read.
+// readPosition notes how much of a gateway is copied, before its files are read.
 func (v *verifying) readPosition(ctx context.Context, gateway string) error {
 	at, _, err := readPosition(ctx, v.store, gateway)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// bell is the log whose entries wake the witnesses. Its entries say nothing.
+// bell is the log whose entries wake the witnesses. The entries are empty.
 const bell store.Log = "audit.heads"
 
 // headValue is the end of a gateway's chain in the store.
@@ -34,16 +34,16 @@ type WitnessOptions struct {
 	Gateway  string
 	Store    *store.Sealed
 	Log      *audit.Log
-	Interval time.Duration // how often the gateway tells the end of its chain
+	Interval time.Duration // how often the gateway publishes the end of its chain
 	Problem  func(message string, err error)
 }
 
-// Witness tells other gateways the end of the gateway's chain, and records theirs in it.
+// Witness publishes the end of the gateway's chain to other gateways, and records their ends in it.
 // Only [Witness.Run] calls its methods.
 type Witness struct {
 	o       WitnessOptions
 	seen    map[string]store.Revision // of the heads of others, by key
-	noticed time.Time                 // when another one last told its end, by the own clock
+	noticed time.Time                 // when another gateway last published its end, by this gateway's clock
 	alone   time.Time                 // when that was last recorded; zero: it is not alone
 	failed  bool
 }
@@ -58,11 +58,11 @@ func NewWitness(o WitnessOptions) *Witness {
 
 const (
 	missed     = 3         // intervals after which another gateway counts as gone
-	aloneEvery = time.Hour // how often it is recorded that nobody is there
+	aloneEvery = time.Hour // how often the absence of other gateways is recorded
 	bellLife   = time.Hour
 )
 
-// Run tells and records ends until ctx is done. What others tell is recorded at once.
+// Run publishes and records ends until ctx is done. Ends of others are recorded at once.
 func (w *Witness) Run(ctx context.Context) {
 	tell := time.NewTicker(w.o.Interval)
 	defer tell.Stop()
@@ -83,7 +83,7 @@ func (w *Witness) Run(ctx context.Context) {
 	}
 }
 
-// Tell puts the end of the own chain into the store.
+// Tell writes the end of the gateway's own chain to the store.
 func (w *Witness) Tell(ctx context.Context) error {
 	key := keyOf(w.o.Store, w.o.Gateway)
 	head := headValue{Gateway: w.o.Gateway, Head: w.o.Log.Head(), Time: time.Now().UTC()}
@@ -93,7 +93,7 @@ func (w *Witness) Tell(ctx context.Context) error {
 	})
 }
 
-// Look records the ends that others have told since the last time.
+// Look records the ends that others have published since the last time.
 func (w *Witness) Look(ctx context.Context) error {
 	ownKey := keyOf(w.o.Store, w.o.Gateway)
 	var failed error
@@ -111,7 +111,7 @@ func (w *Witness) Look(ctx context.Context) error {
 		if before, again := w.seen[e.Key]; again && before != e.Revision {
 			w.noticed = time.Now()
 		} else if time.Since(head.Time).Abs() < missed*w.o.Interval {
-			w.noticed = time.Now() // told before this gateway has started
+			w.noticed = time.Now() // published before this gateway started
 		}
 		w.seen[e.Key] = e.Revision
 		return true
@@ -144,7 +144,7 @@ func (w *Witness) Judge(now time.Time, err error) {
 	}
 }
 
-// Heads returns the ends that gateways have told, by their names.
+// Heads returns the ends that gateways have published, by gateway.
 func Heads(ctx context.Context, db *store.Sealed) (map[string]audit.Witnessed, error) {
 	found := map[string]audit.Witnessed{}
 	var wrong error

@@ -23,7 +23,7 @@ import (
 // other field is a sensible default.
 type StoreOptions struct {
 	File     File
-	Shared   Shared // contains the accounts instead of the file; only their last uses are stored next to the file
+	Shared   Shared // contains the accounts instead of the file; only their last uses are next to it
 	Header   Header
 	Failures int  // failed logins of a name from an address before it is locked; zero means 5
 	Cost     Cost // of password hashes; zero means StandardCost
@@ -200,8 +200,8 @@ func (s *Store) Expiring(within time.Duration) []string {
 	return found
 }
 
-// follow reloads the file if it has changed or could not be used: when it becomes
-// readable, its metadata need not change.
+// follow reloads the file if it has changed or could not be used. A file can become readable
+// without a change of its metadata.
 func (s *Store) follow() {
 	before := s.state.Load()
 	if before.err == nil && s.options.Shared == nil && !s.changed() {

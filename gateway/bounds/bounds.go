@@ -12,8 +12,7 @@ import (
 	"strings"
 )
 
-// Share is the part of what all callers may hold that one of them gets, unless its row says
-// something else: a quarter.
+// Share is the part of a bound that one caller gets, unless its row says something else: a quarter.
 const Share = 4
 
 // Of returns the share of one caller.
@@ -25,9 +24,10 @@ type Row struct {
 	What  string // what is bounded
 	Each  string // how much one caller may have, for people
 	All   string // how much there may be in all, for people
-	Own   int    // how much one caller may have, where that is fixed; 0: a setting says it, or a share
-	Total int    // how much there may be in all, where that is fixed
-	// Settings say how much it is, the one of the whole first; none: it is fixed.
+	Own   int    // limit for one caller, if it is fixed; 0: a setting or a share decides
+	Total int    // limit for all callers, if it is fixed
+	// Settings are the settings that decide the limits, the one for all callers first; none: they
+	// are fixed.
 	Settings []string
 	Answer   string   // what happens beyond it
 	Remove   string   // how to make room
@@ -182,7 +182,7 @@ func Table() []*Row {
 	}
 }
 
-// OfOne returns how much one caller may have, for people.
+// OfOne returns the limit for one caller, for people.
 func (r *Row) OfOne() string {
 	switch {
 	case r.Each != "":
@@ -193,7 +193,7 @@ func (r *Row) OfOne() string {
 	return "a quarter of that"
 }
 
-// OfAll returns how much there may be in all, for people.
+// OfAll returns the limit for all callers, for people.
 func (r *Row) OfAll() string {
 	switch {
 	case r.All != "":
@@ -214,7 +214,7 @@ func number(n int) string {
 	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
 }
 
-// Setting returns the setting that says how much there may be in all; empty: it is fixed.
+// Setting returns the setting of the limit for all callers; empty: it is fixed.
 func (r *Row) Setting() string {
 	if len(r.Settings) == 0 {
 		return ""
@@ -228,7 +228,7 @@ type Full struct {
 	Own  bool  // the bound is of one caller; else of all
 	Used int64 // bytes, without what was refused
 	Most int64 // bytes
-	Room bool  // less is left on the disk than the bound allows
+	Room bool  // the disk has less space than the bound allows
 }
 
 func (f *Full) Error() string {

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Least is what one caller may take within a day, however little is left: some hundred changes.
+// Least is what one caller may take within a day, even if little space is left: some hundred
+// changes.
 const Least = 1 << 20
 
 const (
-	freeFor = time.Second // how long what was found to be free is believed
+	freeFor = time.Second // how long a measurement of the free space is used
 	hours   = 24          // for which what a caller has taken counts
 )
 
@@ -35,13 +36,13 @@ type day struct {
 	by   [hours]int64
 }
 
-// NewRoom returns the room where free says how many bytes are free; keep of them are for nobody. An
-// error of free means that it is not known: nothing is refused then.
+// NewRoom returns a room. free returns the number of free bytes, of which keep are reserved. If
+// free fails, the space is not known, and nothing is refused.
 func NewRoom(free func() (int64, error), keep int64, now func() time.Time) *Room {
 	return &Room{free: free, keep: keep, now: now, taken: map[string]*day{}}
 }
 
-// Left returns how many bytes are left above what is kept free, and false if that is not known.
+// Left returns how many bytes are left above the reserve, and false if that is not known.
 func (r *Room) Left() (int64, bool) {
 	if r == nil {
 		return 0, false
@@ -60,14 +61,13 @@ func (r *Room) look() (int64, bool) {
 	return r.left, r.known
 }
 
-// Low reports whether so little is left that what nobody needs is not kept.
+// Low reports whether so little is left that dispensable data is not kept.
 func (r *Room) Low() bool {
 	left, known := r.Left()
 	return known && left < Least*Share
 }
 
-// Share returns how much of a budget one caller may hold: its share, or less if less is left on the
-// disk.
+// Share returns how much of a budget one caller may hold: its share, or less if the disk has less.
 func (r *Room) Share(all int64) (most int64, short bool) {
 	share := Of(all)
 	if left, known := r.Left(); known && max(Of(left), Least) < share {
@@ -76,8 +76,8 @@ func (r *Room) Share(all int64) (most int64, short bool) {
 	return share, false
 }
 
-// Passing returns what tells how much of a budget one caller may hold of what is soon gone: its share,
-// or less if less is left on the disk, and nothing if little is.
+// Passing returns a function for how much of a budget of short-lived data one caller may hold: its
+// share, or less if the disk has less, and nothing if little is left.
 func (r *Room) Passing(all int64) func() int64 {
 	return func() int64 {
 		if r.Low() {
@@ -88,7 +88,7 @@ func (r *Room) Passing(all int64) func() int64 {
 	}
 }
 
-// Take notes that a caller has taken some bytes for something that lasts.
+// Take notes that a caller has taken some bytes for lasting data.
 func (r *Room) Take(by string, bytes int64) {
 	if r == nil || bytes <= 0 {
 		return

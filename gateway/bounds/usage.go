@@ -3,11 +3,11 @@ package bounds
 // Usage is what callers have taken of a room, by caller and by the hour since 1970.
 type Usage map[string]map[int64]int64
 
-// worthKeeping is how much a caller has taken in a day at least that is worth keeping over a
-// restart. Less does not come near to what it may take.
+// worthKeeping is the least daily usage that is kept over a restart. Less does not come near to the
+// limit.
 const worthKeeping = Least / 4
 
-// Usage returns what callers have taken within a day, but for those that took little.
+// Usage returns what callers have taken within a day, except for those that took little.
 func (r *Room) Usage() Usage {
 	all := Usage{}
 	if r == nil {
@@ -30,7 +30,7 @@ func (r *Room) Usage() Usage {
 	return all
 }
 
-// Restore takes over what callers have taken before a restart, or at another gateway.
+// Restore loads the callers' usage from before a restart, or from another gateway.
 func (r *Room) Restore(before Usage) {
 	if r == nil {
 		return

@@ -68,7 +68,8 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 		a.Unread = append(a.Unread, change.Unreadable(c.Op))
 	}
 	if c.Op.Effect.Writes() && (a.Conditions != Conditions{}) {
-		fromHeaders := &condition{Conditions: a.Conditions, bound: a.Bound, reader: ops.Find(s.Rows, c.Op.Guard.Reader)}
+		reader := ops.Find(s.Rows, c.Op.Guard.Reader)
+		fromHeaders := &condition{Conditions: a.Conditions, bound: a.Bound, reader: reader}
 		a.Guards = slices.Insert(slices.Clone(c.Guards), 0, Guard(fromHeaders))
 	}
 	return a, nil

@@ -354,7 +354,7 @@ func (h *held) take(batch json.RawMessage) error {
 }
 
 // complete passes the records of a successful run to the collector, together with the secrets or
-// the records of the row beside.
+// the additional records.
 func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	for _, batch := range h.batches {
 		var err error

@@ -33,8 +33,7 @@ type Change struct {
 	Kind      schema.ChangeKind `json:"kind"`
 }
 
-// Names of announced changes. A membership is announced with two objects, the group
-// and the member.
+// Names of announced changes. A membership is announced with two objects: the group and the member.
 const (
 	Existence     = "exists"
 	Protection    = "protected" // from accidental deletion
@@ -60,8 +59,8 @@ type Announcement struct {
 	Secret bool          // a password is among the arguments
 }
 
-// Of returns what an announcement amounts to. Values that are to stay as they are are
-// left out, and objects without a change.
+// Of returns the changes that an announcement describes. It omits values that stay as they are, and
+// objects without a change.
 func Of(a Announcement) []Object {
 	objects := []Object{}
 	for i := range a.Intent.Objects {
@@ -104,7 +103,7 @@ func NameOfNew(shape *schema.Shape, object *ps.Intended) string {
 	return kind + schema.EscapeRDN(object.Name) + "," + object.Parent
 }
 
-// Changes returns what one announced change of an object amounts to.
+// Changes returns the fields that one announced change of an object changes.
 func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change {
 	switch {
 	case !c.Renewed && c.Before == c.After:
@@ -131,13 +130,13 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	return changes
 }
 
-// attributes are those that hold what is announced under another name.
+// attributes are the attributes that are announced under another name.
 var attributes = map[string]string{
 	"enabled": "userAccountControl", "passwordNeverExpired": "userAccountControl", "lockedOut": "lockoutTime",
 	"scope": "groupType", "protected": "nTSecurityDescriptor",
 }
 
-// AttributeOf returns the directory's name of what is announced under a name.
+// AttributeOf returns the directory's name for an announced name.
 func AttributeOf(announced string) string {
 	if name, other := attributes[announced]; other {
 		return name
@@ -185,7 +184,7 @@ func (a Announcement) nameOf(guid string) string {
 	return guid
 }
 
-// present returns the name of a member that is there, empty for one that is not.
+// present returns the name of a member in the group, empty for one that is not in it.
 func present(is, name string) string {
 	if is != "True" {
 		return ""
@@ -198,7 +197,7 @@ func (a Announcement) memberText(text string) string {
 	return present(text, ops.MemberOf(a.Intent).DN)
 }
 
-// passwordChanges returns what a change of pwdLastSet amounts to.
+// passwordChanges returns the fields that a change of pwdLastSet changes.
 func (a Announcement) passwordChanges(c ps.IntendedChange) []Change {
 	var changes []Change
 	if a.Secret {

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Difference is a property of which another value is found than the plan expects, before
-// the change, or after it where these are equal. Of secrets there are no values.
+// Difference is a property with another value than the plan expects: before the change, or after it
+// if the values before are equal. Secrets have no values here.
 type Difference struct {
 	Object   string          `json:"object"` // distinguished name
 	Field    string          `json:"field"`
@@ -53,7 +53,7 @@ func (a Announcement) Against(planned []Object) []Object {
 	return found
 }
 
-// names reports whether an object is among those that are announced.
+// names reports whether an object is among the announced ones.
 func (a Announcement) names(o Object) bool {
 	return slices.ContainsFunc(a.Intent.Objects, func(intended ps.Intended) bool {
 		if o.GUID != nil || intended.GUID != "" {
@@ -105,7 +105,7 @@ func compare(planned, found Object) []Difference {
 	return drift
 }
 
-// like reports whether two are changes of one property, of one record or of one member.
+// like reports whether both are changes of one property, of one record or of one member.
 func (c Change) like(other Change) bool {
 	if c.Kind != other.Kind || c.Field != other.Field || c.Attribute != other.Attribute {
 		return false

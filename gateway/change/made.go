@@ -15,7 +15,7 @@ type Made struct {
 	Zone string // of DNS; empty: there are several, or none
 
 	table []*ops.Operation // of the gateway
-	bin   bool             // what it removed can be restored from the Recycle Bin
+	bin   bool             // the objects that it removed can be restored from the Recycle Bin
 }
 
 // MadeBy returns a change at a gateway that has the rows of a table.
@@ -23,8 +23,8 @@ func MadeBy(table []*ops.Operation, done ops.Done, zone string) Made {
 	return Made{Done: done, Zone: zone, table: table, bin: restorable(table, done)}
 }
 
-// restorable reports whether what was removed is in the Recycle Bin, as was looked up when it was
-// announced. Where that is not known, it may be.
+// restorable reports whether the removed objects are in the Recycle Bin, according to the
+// announcement. If that is not known, they may be.
 func restorable(table []*ops.Operation, done ops.Done) bool {
 	if !done.Op.Undo.Bin || ops.Find(table, done.Op.Undo.Rows[0]) == nil {
 		return false
@@ -56,7 +56,7 @@ type ShownValue struct {
 	State string          `json:"state,omitempty"` // of the value now; empty: it was not asked for
 }
 
-// Objects returns what is changed, within the bounds of a caller, and of whole ones their images.
+// Objects returns the changed objects within the bounds of a caller, with images of whole ones.
 func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	all := []ShownObject{}
 	for i := range m.Intent.Objects {
@@ -78,8 +78,8 @@ func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	return all
 }
 
-// Values returns what is changed of an object, within the bounds of a caller. complete adds to each
-// value, which was announced as c, what else is known of it; nil: nothing is.
+// Values returns the changed values of an object within the bounds of a caller. complete adds to
+// each value, which was announced as c, what else is known about it; nil adds nothing.
 func (m Made) Values(
 	bounds Bounds, object *ps.Intended, complete func(value *ShownValue, c ps.IntendedChange),
 ) []ShownValue {
@@ -114,9 +114,9 @@ func (m Made) UndoableValue(c ps.IntendedChange, planned Change) schema.Undoable
 	return schema.UndoFull
 }
 
-// Undoable returns how much of what was made can be undone, of what was not undone yet. undone
-// reports whether one of some fields was; without fields, whether the change as a whole was. Nil:
-// nothing was.
+// Undoable returns which part of a change can be undone, without the part that was undone already.
+// undone reports whether one of some fields was undone; without fields, whether the whole change
+// was. Nil: nothing was.
 func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
 	if undone == nil {
 		undone = func(...string) bool { return false }
@@ -152,8 +152,8 @@ func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
 	return schema.UndoFull
 }
 
-// Loss returns what does not come back if a part of the change is undone, or all of it; empty:
-// nothing is lost.
+// Loss returns what stays lost if a part of the change, or all of it, is undone; empty: nothing is
+// lost.
 func (m Made) Loss(part ops.Done) string {
 	if m.Op.Undo.Loss == nil {
 		return ""
@@ -161,9 +161,9 @@ func (m Made) Loss(part ops.Done) string {
 	return m.Op.Undo.Loss(part)
 }
 
-// callable reports whether the calls that take the change back can be made: there are some, by
-// rows that the gateway has, with values that they accept. What a dry run would create has
-// no identity yet that they could be made with.
+// callable reports whether the calls that take the change back can be made: there are some, the
+// gateway has their rows, and the rows accept the values. The objects that a dry run would create
+// have no identity yet for such calls.
 func (m Made) callable() bool {
 	if m.Intent.Effect == ps.EffectCreated {
 		return true

@@ -28,7 +28,7 @@ type Plan struct {
 // PlanOpen is the state of a plan that was neither applied nor has expired or drifted.
 const PlanOpen = "open"
 
-// WithoutImages returns an announcement without what is known of the objects that it removes.
+// WithoutImages returns an announcement without the images of the objects that it removes.
 func WithoutImages(i ps.Intent) ps.Intent {
 	i.Objects = slices.Clone(i.Objects)
 	for n := range i.Objects {
@@ -37,8 +37,8 @@ func WithoutImages(i ps.Intent) ps.Intent {
 	return i
 }
 
-// Check is something that may keep a change from being made although its script, which
-// checks much itself, has announced it; and whether it was looked at.
+// Check is a condition that may prevent a change although its script has announced it, and says
+// whether the condition was checked.
 type Check struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`

@@ -15,18 +15,18 @@ import (
 	"adgateway/ps"
 )
 
-// Sight says what of that which is kept about changes a caller may read now: what it has the reading
-// scope for, within its limits. All that is kept is shown by it: changes, plans, answers, items of
+// Sight says which stored data about changes a caller may read now: data that it has the reading
+// scope for, within its limits. It applies to all such data: changes, plans, answers, items of
 // jobs, lines of the audit.
 type Sight struct {
 	Bounds
 	caller *identity.Principal
 }
 
-// SightOf returns the sight of a caller with the rights that it has now.
+// SightOf returns the sight of a caller with its current rights.
 func SightOf(caller *identity.Principal) Sight { return Sight{BoundsOf(caller.Limits), caller} }
 
-// Reads reports whether the caller may read what a row is about, wherever it lies.
+// Reads reports whether the caller may read the objects of a row anywhere.
 func (s Sight) Reads(op *ops.Operation) bool {
 	scope := op.ReadScope()
 	return scope == "" || s.caller.Has(scope)
@@ -35,12 +35,12 @@ func (s Sight) Reads(op *ops.Operation) bool {
 // ReadsAll reports whether the caller has every scope.
 func (s Sight) ReadsAll() bool { return s.caller.Has(identity.All) }
 
-// See reports whether a change may be shown to the caller: it may read what the row is about, and
-// every object of it lies within its limits.
+// See reports whether a change may be shown to the caller: it may read the objects of the row, and
+// all objects of the change lie within its limits.
 func (s Sight) See(m Made) bool { return s.Reads(m.Op) && s.Include(m) }
 
-// Answered reports whether the caller may be told again what a call of its own has answered: it may
-// still make such a call, or read what it is about.
+// Answered reports whether the answer to one of the caller's own calls may be repeated to it: it
+// may still make such a call, or read its objects.
 func (s Sight) Answered(op *ops.Operation) bool {
 	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
 }
@@ -58,8 +58,8 @@ func (s Sight) Undoes(m Made) bool {
 	})
 }
 
-// Images reports whether the caller may see what the objects of a change were as a whole. Their
-// memberships are read with a scope of their own.
+// Images reports whether the caller may see images of whole objects in a change. Memberships need
+// another scope.
 func (s Sight) Images(m Made) bool {
 	if !s.See(m) || !s.None() {
 		return false
@@ -73,7 +73,7 @@ func (s Sight) Images(m Made) bool {
 // Links reports whether the caller may read memberships, wherever their groups and members lie.
 func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
 
-// Free reports whether no limit applies to what a lane serves.
+// Free reports whether no limit applies to the objects of a lane.
 func (b Bounds) Free(lane ps.Lane) bool {
 	if lane == ps.DNS {
 		return len(b.limits.Zones)+len(b.limits.Names) == 0
@@ -84,7 +84,7 @@ func (b Bounds) Free(lane ps.Lane) bool {
 // Unlimited is the [Bounds.Digest] of bounds without limits.
 const Unlimited = "-"
 
-// Digest identifies the limits: equal ones have equal digests. It is short text.
+// Digest identifies the limits: equal limits have equal digests. It is short.
 func (b Bounds) Digest() string {
 	if b.None() {
 		return Unlimited
@@ -99,14 +99,14 @@ func (b Bounds) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// About is what is known of the target of a call that is kept in another form than a change.
+// About names the target of a call that is not stored as a change.
 type About struct {
 	Names []string // distinguished names of objects, or full names in DNS
 	Zone  string   // of DNS; empty: it is not known
 }
 
-// Hold reports whether all of what a call of a row was about lies within the limits. known is false
-// if limits apply and it is not known what the call was about.
+// Hold reports whether all objects of a row's call lie within the limits. known is false if limits
+// apply and the objects are not known.
 func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	switch {
 	case b.Free(op.Lane):
@@ -139,9 +139,9 @@ type Call struct {
 	About About
 }
 
-// SeeCall reports whether a line of the audit may be shown. A caller sees lines about what it may
-// read now, and lines of its own, including calls that it may still make. It sees why its own calls
-// were refused, and not why calls of others were, where limits apply.
+// SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that
+// it may read now, and its own lines, including calls that it may still make. Where limits apply,
+// it sees why its own calls were refused, but not why others' calls were.
 func (s Sight) SeeCall(c Call) bool {
 	if c.Row == nil {
 		return c.Own || s.None() && s.caller.Has(identity.UserRead)
@@ -172,10 +172,10 @@ func (b Bounds) holdNames(about About) (within, known bool) {
 	return !slices.ContainsFunc(about.Names, outside), true
 }
 
-// ScopeMissing is the code of the warning that something is left out which the caller may not read.
+// ScopeMissing is the code of the warning that data was omitted because the caller may not read it.
 const ScopeMissing = "scope_missing"
 
-// Unreadable returns the warning of a change whose caller may not read what the row is about.
+// Unreadable returns the warning of a change whose caller may not read the objects of the row.
 func Unreadable(op *ops.Operation) ps.Warning {
 	scope := op.ReadScope()
 	return ps.Warning{Code: ScopeMissing, Target: string(scope), Message: fmt.Sprintf(
@@ -183,8 +183,8 @@ func Unreadable(op *ops.Operation) ps.Warning {
 			"does not have.", scope)}
 }
 
-// WithheldBefore returns the values of a change without what was there before: a caller that may
-// write and not read learns what it would write only.
+// WithheldBefore returns the values of a change without the previous values: a caller that may
+// write but not read learns only what it would write.
 func WithheldBefore(values []ShownValue) []ShownValue {
 	values = slices.Clone(values)
 	for i := range values {
@@ -193,7 +193,7 @@ func WithheldBefore(values []ShownValue) []ShownValue {
 	return values
 }
 
-// Withhold leaves out of a plan what was there before; see [WithheldBefore].
+// Withhold removes the previous values from a plan; see [WithheldBefore].
 func (p *Plan) Withhold() {
 	p.Objects = slices.Clone(p.Objects)
 	for i := range p.Objects {

@@ -36,7 +36,7 @@ const Log store.Log = "changes"
 // Author is the caller that made a change.
 type Author struct {
 	Caller string      `json:"caller"`      // its name
-	By     identity.ID `json:"by,omitzero"` // its kind and the id of its account; zero: an earlier version has kept it
+	By     identity.ID `json:"by,omitzero"` // its kind and the id of its account; zero: an earlier version has stored it
 }
 
 // AuthorOf returns the author of the changes of a caller.
@@ -65,7 +65,7 @@ type Record struct {
 	Running    bool              `json:"running,omitempty"`
 	Outcome    ps.Outcome        `json:"outcome,omitempty"` // empty while it is running
 	Failed     []string          `json:"failed,omitempty"`  // GUIDs of the objects that were not done
-	Rebuilt    bool              `json:"rebuilt,omitempty"` // from the audit log: it has no images, and names of fields
+	Rebuilt    bool              `json:"rebuilt,omitempty"` // from the audit log, without images
 
 	Undoes   string    `json:"undoes,omitempty"` // the change that it takes back
 	Fields   []string  `json:"fields,omitempty"` // of it; none: all
@@ -77,20 +77,20 @@ type Record struct {
 	Degraded bool      `json:"degraded,omitempty"` // by an earlier version, without the store that the gateways shared
 	Sent     time.Time `json:"sent,omitzero"`      // when it was adopted by this history; zero: it was not
 
-	// Process runs the script of a change that is running, for at most Limit from when it was
-	// allowed to write. It is zero for a gateway alone.
+	// Process runs the script of a running change. The script may write for at most Limit. It is
+	// zero for a gateway alone.
 	Process journal.Process `json:"process,omitzero"`
 	Limit   time.Duration   `json:"limit,omitempty"`
 
-	// Raced is what the gateway of a change said of its end after another one had closed it,
-	// if that is something else; empty: nothing.
+	// Raced is the outcome that the gateway of a change reported after another gateway had closed
+	// it with a different one; empty: none.
 	Raced ps.Outcome `json:"raced,omitempty"`
 
 	Token string `json:"token,omitempty"` // of the decision that allowed it
-	Spent *Spent `json:"spent,omitempty"` // by a change that is running; nil: nothing that is counted
+	Spent *Spent `json:"spent,omitempty"` // by a running change; nil: it has reserved nothing
 
 	revision store.Revision
-	expires  time.Time // by the time of the store; zero: when its life from the first save has passed
+	expires  time.Time // by the time of the store; zero: its lifetime after the first save
 	size     int       // in bytes, as it was put last
 }
 
@@ -98,15 +98,14 @@ type Record struct {
 // closed it.
 const RacedCode = "raced"
 
-// Spent is what a change that is running has reserved of its caller's hourly limits.
+// Spent is what a running change has reserved of its caller's hourly limits.
 type Spent struct {
 	Account string         `json:"account"` // identity of the credential
 	At      time.Time      `json:"at"`
 	Impacts map[string]int `json:"impacts"`
 }
 
-// Identify completes the announcement with the identity of what was created, and notes
-// what was not done.
+// Identify adds the identities of created objects to the announcement, and notes what was not done.
 func (r *Record) Identify(result *ps.Result) {
 	for _, failed := range result.Failures {
 		r.Failed = append(r.Failed, failed.GUID)
@@ -143,7 +142,7 @@ func NamesIn(record map[string]json.RawMessage) (names []string) {
 	return names
 }
 
-// Bytes returns how large the record is in the store, as it was put last.
+// Bytes returns the size of the record when it was last stored.
 func (r *Record) Bytes() int64 { return int64(r.size) }
 
 // Undoing is a change that took this one back.
@@ -152,7 +151,7 @@ type Undoing struct {
 	Fields []string `json:"fields,omitempty"` // that it took back; none: all
 }
 
-// Pattern is what the identity of a change looks like.
+// Pattern matches the identities of changes.
 const Pattern = `ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var pattern = regexp.MustCompile("^" + Pattern + "$")
@@ -162,7 +161,7 @@ func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 const prefix = "ch_"
 
-// Time returns when an identity was made, or false if it is none.
+// Time returns when an identity was made, or false if the text is not an identity.
 func Time(id string) (time.Time, bool) {
 	if !pattern.MatchString(id) {
 		return time.Time{}, false
@@ -195,11 +194,11 @@ type History struct {
 	most  int64 // bytes
 
 	mu   sync.Mutex
-	size int64 // of all records, at most; sweeping makes it less
+	size int64 // upper bound of all records; sweeping makes it smaller
 }
 
-// Open returns the history in a store. Records are kept for a time, and the oldest are
-// removed once all of them are larger than some bytes.
+// Open returns the history in a store. It keeps records for a time, and removes the oldest ones
+// when all of them are larger than some bytes.
 func Open(ctx context.Context, db *store.Sealed, life time.Duration, most int64) (*History, error) {
 	h := &History{store: db, life: life, most: most}
 	var err error
@@ -210,7 +209,7 @@ func Open(ctx context.Context, db *store.Sealed, life time.Duration, most int64)
 // Life is how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
-// Measure finds out how large the history is, as others may have added to it.
+// Measure determines the size of the history, because others may have added to it.
 func (h *History) Measure(ctx context.Context) error {
 	size, err := h.measure(ctx)
 	if err != nil {
@@ -231,8 +230,8 @@ func (h *History) measure(ctx context.Context) (size int64, err error) {
 	return size, err
 }
 
-// Save creates a record or replaces it as it was last saved or read. It fails with
-// [store.ErrConflict] if it was changed since.
+// Save creates a record, or replaces it in its last known state. It fails with [store.ErrConflict]
+// if others changed it since.
 func (h *History) Save(ctx context.Context, r *Record) error {
 	return h.replace(ctx, r, h.Put)
 }
@@ -241,14 +240,14 @@ func (h *History) Save(ctx context.Context, r *Record) error {
 func (h *History) Store() *store.Sealed { return h.store }
 
 // Complete saves a record with the outcome of its change, and appends it to [Log]. If the change
-// undoes another one that is still kept, it is named in the record of that one. Complete fails as
+// undoes another one that is still stored, the record of that one names it. Complete fails as
 // [History.Save] does.
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
 	r.End(outcome)
 	return h.replace(ctx, r, h.PutEnded)
 }
 
-// replace puts a record in place of its state as it was last saved or read.
+// replace puts a record in place of its last known state.
 func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *Record) error) error {
 	err := h.store.Update(ctx, func(tx *store.Tx) error {
 		present, err := tx.Get(kind, r.ID)
@@ -268,8 +267,8 @@ func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *R
 	return errors.Join(err, h.Saved(ctx, r))
 }
 
-// Adopt adds a completed record of another history, at a time, and appends it to [Log]. It
-// does nothing if this one has it already. The record stays as it is.
+// Adopt adds a completed record of another history, at a time, and appends it to [Log]. It does
+// nothing if this history has the record already.
 func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 	_, err := h.adopt(ctx, r, now)
 	return err
@@ -307,8 +306,8 @@ func (h *History) Put(tx *store.Tx, r *Record) error {
 	return err
 }
 
-// PutEnded is [History.Put] of a record that has ended: it appends it to [Log], and lets the
-// change that it takes back name it.
+// PutEnded is [History.Put] for a record that has ended: it appends it to [Log], and notes it in
+// the change that it undoes.
 func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	if err := h.Put(tx, r); err != nil {
 		return err
@@ -340,7 +339,7 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Saved notes that a record was put. It removes the oldest ones if all are too large.
+// Saved notes that a record was put. It removes the oldest records if all are too large.
 func (h *History) Saved(ctx context.Context, r *Record) error {
 	return h.grow(ctx, int64(r.size))
 }
@@ -354,7 +353,7 @@ func (h *History) Get(ctx context.Context, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Update changes a record as it is now. The change is quick, and may be called again.
+// Update changes the current state of a record. change must be quick, and may be called again.
 func (h *History) Update(ctx context.Context, id string, change func(*Record)) error {
 	var r *Record
 	err := h.store.Update(ctx, func(tx *store.Tx) (err error) {
@@ -370,10 +369,9 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 	return h.Saved(ctx, r)
 }
 
-// Newest calls visit with the records before a time and before the one with an identity,
-// the newest first, until it returns false. The zero time and the empty identity are no
-// bounds. An identity tells its time to the millisecond only, and was made before its change
-// was announced.
+// Newest calls visit with the records before a time and before an identity, newest first, until it
+// returns false. The zero time and the empty identity are no bounds. An identity has its time to
+// the millisecond only, and is made before its change is announced.
 func (h *History) Newest(ctx context.Context, until time.Time, before string, visit func(*Record) bool) error {
 	if !until.IsZero() {
 		if bound := first(until.Add(time.Millisecond)); before == "" || bound < before {
@@ -391,7 +389,7 @@ func (h *History) Newest(ctx context.Context, until time.Time, before string, vi
 	return errors.Join(err, wrong)
 }
 
-// Running returns the changes that were running when the gateway was ended.
+// Running returns the changes that were running when the gateway ended.
 func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 	err = h.Newest(ctx, time.Time{}, "", func(r *Record) bool {
 		if r.Running {
@@ -402,7 +400,7 @@ func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 	return running, err
 }
 
-// Sum returns a keyed sum of some texts, by which the history knows its own cursors.
+// Sum returns a keyed sum of some texts, with which the history recognises its own cursors.
 func (h *History) Sum(parts ...string) []byte {
 	raw := make([][]byte, len(parts))
 	for i, part := range parts {

@@ -30,9 +30,9 @@ func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
 // End returns the position after the last change that has ended.
 func (h *History) End(ctx context.Context) (store.Position, error) { return h.store.End(ctx, Log) }
 
-// After returns the changes that ended after a position, at most so many, in the order in which
-// they ended, and the position that was reached, which is the same one if there are none. The error
-// is [store.ErrPosition] if some of them are no longer kept, or if the position belongs to another
+// After returns at most so many changes that ended after a position, in the order in which they
+// ended, and the new position, which is the same one if there are none. It fails with
+// [store.ErrPosition] if some of them are no longer stored, or if the position belongs to another
 // store.
 func (h *History) After(ctx context.Context, position store.Position, most int) (ended []Ended, reached store.Position, err error) {
 	reached = position
@@ -54,12 +54,12 @@ func (h *History) After(ctx context.Context, position store.Position, most int) 
 	return slices.DeleteFunc(ended, func(e Ended) bool { return e.Record == nil }), reached, nil
 }
 
-// longest is more than a change can take: so much later than one that began later may it
-// have ended.
+// longest is more than a change can take. A change may have ended that much later than one that
+// began after it.
 const longest = time.Hour
 
-// From returns the position before the first change that began at a time or later; it is
-// the end if there is none.
+// From returns the position before the first change that began at a time or later, or the end if
+// there is none.
 func (h *History) From(ctx context.Context, t time.Time) (store.Position, error) {
 	oldest, found, err := h.next(ctx, store.Position{})
 	end, endErr := h.End(ctx)
@@ -125,18 +125,18 @@ func (h *History) next(ctx context.Context, position store.Position) (entry stor
 // ErrCursor means that a text is not a position.
 var ErrCursor = errors.New("it is not a cursor")
 
-// The first octet of a cursor says how the rest of it is read.
+// The first octet of a cursor determines how the rest is read.
 const (
-	blockCursor  = 1 // one block, the same for each position; as earlier versions gave it
+	blockCursor  = 1 // one block, the same for each position; used by earlier versions
 	sealedCursor = 2 // a nonce, and the sealed position
 )
 
 // positionSize is the size of a position in a cursor: the sum of the store, and the sequence.
 const positionSize = creationSize + 8
 
-// Cursor returns a position as text for clients, for every gateway with the key of this store. It
-// is another text each time: two of them do not reveal whether anything ended in between, nor how
-// much.
+// Cursor returns a position as text for clients. Every gateway with the key of this store can read
+// it. The text differs each time, so that two of them do not reveal whether anything ended in
+// between.
 func (h *History) Cursor(position store.Position) string {
 	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
 	seal := h.cursors()
@@ -146,8 +146,8 @@ func (h *History) Cursor(position store.Position) string {
 	return base64.RawURLEncoding.EncodeToString(seal.Seal(octets, octets[1:], plain, octets[:1]))
 }
 
-// Position reads a cursor. It fails with [ErrCursor] if the text is none, and with
-// [store.ErrPosition] if it is one of another store.
+// Position reads a cursor. It fails with [ErrCursor] if the text is not a cursor, and with
+// [store.ErrPosition] if it belongs to another store.
 func (h *History) Position(ctx context.Context, cursor string) (store.Position, error) {
 	octets, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	if err != nil || base64.RawURLEncoding.EncodeToString(octets) != cursor {
@@ -167,8 +167,8 @@ func (h *History) Position(ctx context.Context, cursor string) (store.Position, 
 	last := position.Sequence
 	position.Sequence = binary.BigEndian.Uint64(plain[creationSize:])
 	if position.Sequence > last {
-		// Another gateway may have given it, of whose changes this one is about to read. If
-		// the store does not find the position either, it was taken back to an earlier state.
+		// Another gateway may have issued it, and this one may not have its changes yet. If the
+		// store does not find the position either, it was rolled back.
 		if _, _, err = h.next(ctx, position); err != nil {
 			return store.Position{}, err
 		}
@@ -195,7 +195,7 @@ func (h *History) openCursor(octets []byte) (plain []byte, err error) {
 	return nil, ErrCursor
 }
 
-// creationSize is the length of what stands in a cursor for the store.
+// creationSize is the length of the store's part of a cursor.
 const creationSize = 8
 
 func creationSum(creation string) []byte {

@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Moved counts what was taken over from another history.
+// Moved counts the changes taken over from another history.
 type Moved struct {
 	Added   int `json:"added"`
 	Present int `json:"present"` // in the history already

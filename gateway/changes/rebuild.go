@@ -19,15 +19,15 @@ import (
 	"adgateway/ps"
 )
 
-// Rebuilding counts what was found in an audit log.
+// Rebuilding counts the changes found in an audit log.
 type Rebuilding struct {
 	Added   int `json:"added"`
 	Present int `json:"present"` // in the history already
 	Expired int `json:"expired"` // older than changes are kept
 }
 
-// Rebuild adds the changes of an audit log that the history does not have. The log has no
-// images of what was there before, so that they cannot be undone.
+// Rebuild adds the changes of an audit log that the history does not have. The log has no images of
+// the previous state, so these changes cannot be undone.
 func (h *History) Rebuild(ctx context.Context, file string, files []string, now time.Time) (Rebuilding, error) {
 	var found Rebuilding
 	err := audit.Read(file, files, audit.Filter{}, func(line *audit.Record) error {
@@ -116,7 +116,7 @@ func valuesOf(c ps.Change) []ps.IntendedChange {
 	return all
 }
 
-// textOf returns a value of a record as announcements have it.
+// textOf returns a value of a record in the form of announcements.
 func textOf(value json.RawMessage) string {
 	var list []string
 	var text string
@@ -135,7 +135,7 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// idOf returns the identity of a change whose lines have none. It is the same each time.
+// idOf returns an identity for a change whose lines have none. It is the same each time.
 func idOf(at time.Time, seq uint64) string {
 	var line [16]byte
 	binary.BigEndian.PutUint64(line[:8], uint64(at.UnixNano()))

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// When the history is full, the callers that take most of it lose their oldest changes, down to a
-// size that every caller may keep. So a caller that makes many changes cannot push out the changes
-// of callers that have made few.
+// When the history is full, the callers with the largest part of it lose their oldest changes, down
+// to a size that every caller may keep. So a caller that makes many changes cannot push out the
+// changes of callers with few.
 
 // sized is a record as it is trimmed.
 type sized struct {
@@ -66,7 +66,7 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 	return h.trimLog(ctx, oldest)
 }
 
-// byCaller returns the records of each caller, the oldest first, and the size of all.
+// byCaller returns the records of each caller, oldest first, and the size of all.
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
 	callers = map[identity.ID][]sized{}
 	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {
@@ -79,8 +79,8 @@ func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized
 	return callers, size, err
 }
 
-// callerIn returns the caller in the text of a record, without reading what follows; zero if there is
-// none. A record of an earlier version has the name only.
+// callerIn returns the caller in the text of a record, without reading the rest; zero if there is
+// none. A record of an earlier version has only the name.
 func callerIn(text []byte) identity.ID {
 	var of Author
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -109,8 +109,8 @@ func callerIn(text []byte) identity.ID {
 	return of.Who().Identity()
 }
 
-// tooMuch takes records of at least so many bytes from the callers that have most, the oldest of
-// each, and returns them.
+// tooMuch takes records of at least so many bytes, the oldest ones of the callers with the most,
+// and returns them.
 func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	has := map[identity.ID]int64{}
 	for caller, records := range callers {
@@ -130,8 +130,8 @@ func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	return surplus
 }
 
-// level returns how much each may keep, so that those who have more give up at least so many bytes
-// together.
+// level returns how much each caller may keep so that the larger ones give up at least so many
+// bytes together.
 func level(sizes []int64, bytes int64) int64 {
 	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
 	var sum int64
@@ -149,11 +149,11 @@ func level(sizes []int64, bytes int64) int64 {
 	return 0
 }
 
-// entriesPerBytes is how many bytes of the history one entry of the log is kept for, at least.
+// entriesPerBytes limits the log: one entry for at least so many bytes of the history.
 const entriesPerBytes = 1024
 
-// trimLog removes the entries of changes that were before all that are kept, and the oldest ones
-// beyond their number.
+// trimLog removes the entries of changes before the oldest stored one, and the oldest entries
+// beyond their limit.
 func (h *History) trimLog(ctx context.Context, oldest string) error {
 	end, err := h.End(ctx)
 	if err != nil {

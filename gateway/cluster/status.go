@@ -29,7 +29,7 @@ type Status struct {
 	Leaderless time.Duration // how long no leader has been heard; 0: the leader is known
 	Position   store.Point   // of the last entry that was applied
 	Gateways   []Gateway     // the other gateways, by name
-	Strangers  []string      // senders of messages that do not belong to the cluster, or have this gateway's name
+	Strangers  []string      // senders that do not belong to the cluster, or have this gateway's name
 	Open       int           // attempts of earlier terms that this leader has not judged yet
 	Reports    int           // results of runs that no leader has acknowledged
 	Unlisted   bool          // this gateway was taken off the list of the cluster

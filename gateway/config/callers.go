@@ -44,7 +44,7 @@ func siteAttributes(field func(*Settings) *[]attributes.Site) value {
 		"and perhaps field, form, limit, values, unique and privileged"}
 }
 
-// intoCount is a number of at least 1.
+// intoCount reads a number of at least 1.
 func intoCount(field *int) part {
 	set := func(node *yaml.Node) error {
 		n, err := strconv.ParseInt(node.Value, 10, 32)

@@ -134,7 +134,7 @@ func (v list) several(text string) []string {
 	return nil
 }
 
-// stringList reads a list; an empty text, as a variable may be, is an empty one.
+// stringList reads a list. An empty text, for example of a variable, is an empty list.
 func stringList(node *yaml.Node) ([]string, error) {
 	if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
 		if node.Value == "" {

@@ -31,18 +31,18 @@ import (
 // Kind is the kind of accounts in the store, by their id.
 const Kind store.Kind = "cred"
 
-// The head of the list is one value, which every change rewrites. So the accounts of a change fit
-// together, even if others are changed at the same time.
+// The head of the list is one value, which every change rewrites. So the accounts of a change are
+// consistent, even if others are changed at the same time.
 const headKind store.Kind = "auth"
 
 const headKey = "credentials"
 
-// Log gets an entry with each change. The entries say which accounts, not what they are.
+// Log gets an entry with each change. The entries name the accounts, but not their content.
 const Log store.Log = "auth"
 
 const (
 	logLife  = 24 * time.Hour
-	mostEdit = store.MostChanges - 2 // accounts of one change, beside the head and the log
+	mostEdit = store.MostChanges - 2 // accounts in one change, beside the head and the log
 )
 
 // ErrUnreached means that the store could not be reached for too long.
@@ -66,7 +66,7 @@ type logged struct {
 	Removed []string `json:"removed,omitempty"`
 }
 
-// list is what the store has, and with which revisions.
+// list is the content of the store, with its revisions.
 type list struct {
 	document *authn.Document
 	head     head
@@ -155,7 +155,7 @@ func Edit(ctx context.Context, db *store.Sealed, change func(*authn.Document) er
 	return errors.New("others go on changing the credentials at the same time: try again")
 }
 
-// changes returns what makes the store have the document, which was changed.
+// changes returns the changes that bring the store to the edited document.
 func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
@@ -197,10 +197,10 @@ func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 		store.Change{Log: Log, Value: note, Expires: db.Now().Add(logLife)}), nil
 }
 
-// Move adds the accounts of a document to a store, and returns how many they were. Those
-// that it has already, equal in all, are left alone, so that a move that was cut off can be
-// repeated. If other accounts of the store have names, certificates or tokens of the
-// document, nothing is moved, and the error names them.
+// Move adds the accounts of a document to a store, and returns their number. It skips accounts that
+// the store has already, so that an interrupted move can be repeated. If other accounts of the
+// store have names, certificates or tokens of the document, nothing is moved, and the error names
+// them.
 func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved int, err error) {
 	missing := func(list []*authn.Account, known []*authn.Account) (left []*authn.Account) {
 		for _, a := range list {
@@ -248,14 +248,14 @@ type Options struct {
 	Copy     string        // file of the accounts, sealed; empty: none
 	StaleMax time.Duration // how long accounts are valid while the store cannot be reached
 	Reread   time.Duration // how often all accounts are read; zero: a minute
-	Probe    time.Duration // how often it is asked whether the store can be reached; zero: 5 seconds
+	Probe    time.Duration // how often the connection to the store is checked; zero: 5 seconds
 	Now      func() time.Time
 	// Problem receives what the operator should know; nil discards it.
 	Problem func(message string, err error)
 }
 
-// Credentials are the accounts as one gateway knows them. There are none before
-// [Credentials.Attach]. It is safe for concurrent use.
+// Credentials are the accounts as known to one gateway. There are none before [Credentials.Attach].
+// It is safe for concurrent use.
 type Credentials struct {
 	o        Options
 	attached chan struct{} // closed by Attach
@@ -266,7 +266,7 @@ type Credentials struct {
 	mu       sync.Mutex                // held while reading; guards the fields below
 	text     string                    // of the document
 	failed   bool                      // the store could not be reached
-	reached  bool                      // it was, since the start
+	reached  bool                      // the store was reached since the start
 }
 
 var _ authn.Shared = (*Credentials)(nil)
@@ -335,7 +335,7 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 		return
 	case <-c.attached:
 	}
-	changed() // what Attach has read
+	changed() // for the accounts that Attach has read
 	probe := time.NewTicker(c.o.Probe)
 	defer probe.Stop()
 	var last time.Time
@@ -357,8 +357,8 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	}
 }
 
-// known reports whether the store has been reached since the start, so that what is known here is
-// read even while the others cannot be asked: an account may have been revoked.
+// known reports whether the store has been reached since the start. From then on the local replica
+// is read even while the others cannot be asked, because it may have a revocation.
 func (c *Credentials) known() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -375,14 +375,14 @@ func (c *Credentials) reach(ctx context.Context) error {
 	return nil
 }
 
-// refresh reads the accounts, and calls changed if they are others.
+// refresh reads the accounts, and calls changed if they differ.
 func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	err := c.reach(ctx)
 	c.reached = c.reached || err == nil
 	var found *list
-	if c.reached { // what is known here is not older than what is in memory
+	if c.reached { // the local replica is not older than the accounts in memory
 		var unread error
 		if found, unread = read(ctx, c.store); unread != nil {
 			err = errors.Join(err, unread)
@@ -436,7 +436,7 @@ func (c *Credentials) writeCopy() error {
 	return atomicfile.Write(c.o.Copy, c.store.SealFor(purpose, text), nil)
 }
 
-// readCopy takes over the accounts of the copy, if there is one.
+// readCopy loads the accounts of the copy, if there is one.
 func (c *Credentials) readCopy() error {
 	if c.o.Copy == "" {
 		return nil

@@ -1,8 +1,6 @@
-// Package cursor says where the next page of a list begins.
-//
-// Pages are in the order of objectGUIDs, so that a cursor needs no state on the server:
-// it has the last GUID and a digest of the question that it belongs to. It is opaque to
-// clients, but no secret: with another one they see nothing else than with their own.
+// Package cursor says where the next page of a list begins. Pages are in the order of objectGUIDs,
+// so a cursor needs no state on the server: it has the last GUID and a digest of its question. It
+// is opaque to clients, but not secret: a client sees nothing more with another client's cursor.
 package cursor
 
 import (
@@ -22,7 +20,7 @@ const (
 // Digest identifies a question.
 type Digest [digestSize]byte
 
-// DigestOf returns the digest of a question, whose parts are texts.
+// DigestOf returns the digest of a question, given as texts.
 func DigestOf(parts ...string) Digest {
 	whole := sha256.New()
 	for _, part := range parts {
@@ -32,11 +30,10 @@ func DigestOf(parts ...string) Digest {
 	return Digest(whole.Sum(nil))
 }
 
-// GUID is an objectGUID in the octets of the directory, by whose order pages follow
-// each other.
+// GUID is an objectGUID in the octets of the directory. Pages are ordered by it.
 type GUID [guidSize]byte
 
-// Next returns the smallest GUID that is greater; none is greater than the last one.
+// Next returns the smallest greater GUID, or false after the last one.
 func (g GUID) Next() (next GUID, ok bool) {
 	for i := guidSize - 1; i >= 0; i-- {
 		if g[i]++; g[i] != 0 {

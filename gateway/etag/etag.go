@@ -30,8 +30,7 @@ func New(kind string) *Hash {
 	return h
 }
 
-// Add adds a value. Values are told apart by their lengths, so that no two lists have one
-// sum.
+// Add adds a value. It includes the length, so that different lists have different sums.
 func (h *Hash) Add(value []byte) {
 	h.values = append(binary.BigEndian.AppendUint64(h.values, uint64(len(value))), value...)
 }

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// compare says for each value of a change that a caller sees what it is now, and whether that is
-// what the change wrote. The states are the states of its objects.
+// compare adds to each value of a change that a caller sees the current value, and whether the
+// change wrote it. states are the states of its objects.
 func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
 	for i := range p.Intent.Objects {
@@ -29,7 +29,7 @@ func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.S
 	}
 }
 
-// compareValue returns a value as it is now, and whether it is what the change wrote.
+// compareValue returns the current value, and whether the change wrote it.
 func compareValue(
 	from change.Announcement, object *ps.Intended, c ps.IntendedChange, planned change.Change, state settle.State,
 ) (json.RawMessage, string) {

@@ -14,11 +14,11 @@ import (
 	"adgateway/ps"
 )
 
-// The undo of a creation removes what was created, so that it must be as it was right after
-// its creation. Earlier versions did not keep that state: then what the creation wrote is
-// compared, and that there is nothing in what it made.
+// The undo of a creation removes the created object, so it must be as it was right after its
+// creation. Earlier versions did not store that state. Then the values that the creation wrote are
+// compared, and the object must be empty.
 
-// Fields in which an object can differ that no record has.
+// Differences of an object in fields that no record has.
 const (
 	groupsField   = "memberOf"
 	membersField  = "member"
@@ -28,7 +28,7 @@ const (
 	passwordField = "password"
 )
 
-// compareCreated compares what is about to be removed with what was created.
+// compareCreated compares an object that is about to be removed with its state after its creation.
 func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	if now == nil {
 		return
@@ -54,7 +54,7 @@ func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	u.compareRecords(was, created.Records, image.Records)
 }
 
-// compareMade compares a value of what was created.
+// compareMade compares a value of a created object.
 func (u *asRecorded) compareMade(was *ps.Intended, name, created, found string) {
 	if sameValue(name, created, found) || name == "scope" && created == strings.ReplaceAll(found, "_", "") {
 		return
@@ -120,13 +120,13 @@ func (u *asRecorded) compareRecords(was *ps.Intended, created, found []ops.Image
 	}
 }
 
-// changed notes that a value of what was created is another one now.
+// changed notes that a value of a created object has changed.
 func (u *asRecorded) changed(field string, expected, found json.RawMessage) {
 	message := fmt.Sprintf("is no longer what was created: expected %s, found %s", expected, found)
 	u.differs(field, message, expected, found)
 }
 
-// differs notes that what was created is different now, unless the caller accepts it.
+// differs notes a difference of a created object, unless the caller accepts it.
 func (u *asRecorded) differs(field, message string, expected, found json.RawMessage) {
 	if !u.accepts(field, "") {
 		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
@@ -140,7 +140,7 @@ func (u *asRecorded) accepts(field, attribute string) bool {
 	})
 }
 
-// surplus turns what a removal would take besides what was created into differences.
+// surplus turns other objects that a removal would take into differences.
 func (u *asRecorded) surplus() {
 	for _, name := range u.inexact {
 		field := name
@@ -152,8 +152,8 @@ func (u *asRecorded) surplus() {
 	u.inexact = nil
 }
 
-// refused returns why a creation is not undone if its removal was refused as it is in use,
-// protected or elsewhere since; nil if it was refused for another reason.
+// refused returns why a creation is not undone if its removal was refused because the object is now
+// in use, protected or elsewhere; nil if it was refused for another reason.
 func (u *asRecorded) refused(failed *problem.Error) error {
 	if !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
 		return nil
@@ -174,7 +174,7 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 	return u.refusal(failed.Server)
 }
 
-// compareElsewhere looks for what was created under another name, or in another place.
+// compareElsewhere looks for a created object under another name, or in another place.
 func (u *asRecorded) compareElsewhere() {
 	states, err := u.now()
 	if err != nil || len(states) == 0 || states[0].Gone() || !u.sight.Within(states[0].DN) {

@@ -16,17 +16,17 @@ import (
 	"adgateway/ps"
 )
 
-// asRecorded is the guard of a call that takes back a recorded change: what the call announces
-// must be that change the other way round.
+// asRecorded is the guard of a call that takes back a recorded change: the call must announce the
+// reverse of that change.
 type asRecorded struct {
 	row     *ops.Operation // of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // the change is a creation: the object must be as it was made
+	created bool                           // the change is a creation: the object must be as it was created
 	accept  []string                       // fields that may have been changed since
 	from    change.Announcement            // the recorded change, in the form that plans are made from
 	sight   change.Sight                   // of the caller
-	now     func() ([]settle.State, error) // reads what the change was about; nil: that cannot be done
+	now     func() ([]settle.State, error) // reads the objects of the change; nil: that is not possible
 
 	drift   []problem.Detail // what was changed since
 	inexact []string         // fields that would not become what they were
@@ -53,7 +53,7 @@ func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	return u.refusal(result.Server)
 }
 
-// Refused implements [call.Guard]. What is gone was removed since.
+// Refused implements [call.Guard]. A missing object was removed since.
 func (u *asRecorded) Refused(err error) error {
 	failed := problem.Of(err)
 	if since := u.refused(failed); since != nil {
@@ -67,7 +67,7 @@ func (u *asRecorded) Refused(err error) error {
 	return &gone
 }
 
-// compare compares what is announced with the recorded change.
+// compare compares an announcement with the recorded change.
 func (u *asRecorded) compare(i *ps.Intent) {
 	u.drift, u.inexact = nil, nil
 	for n := range u.call.Undone {
@@ -88,7 +88,7 @@ func (u *asRecorded) compare(i *ps.Intent) {
 	}
 }
 
-// counterpart returns the announced object that is the recorded one; nil if there is none.
+// counterpart returns the announced object for a recorded one; nil if there is none.
 func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 	for n := range i.Objects {
 		now := &i.Objects[n]
@@ -104,8 +104,8 @@ func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 	return nil
 }
 
-// incidental reports whether a change promises nothing that can be compared: the value stays
-// or is the server's choice, or belongs to a record that comes and goes.
+// incidental reports whether a change has nothing to compare: the value stays or is the server's
+// choice, or belongs to a record that comes and goes.
 func incidental(c ps.IntendedChange) bool {
 	comesOrGoes := c.Before == "False" || c.After == "False"
 	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && comesOrGoes
@@ -168,7 +168,7 @@ func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string
 	}
 }
 
-// compareSurplus refuses what the undo would change beside the recorded change.
+// compareSurplus refuses changes of the undo that are not in the recorded change.
 func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	for _, c := range now.Changes {
 		if incidental(c) {

@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The feed of what was changed: a stream of events, and the list with Wait. Both go through
-// the changes in the order in which they ended, from a position that clients have as a
-// cursor, so that nothing is missed between two answers and at most the last is repeated.
+// The feed of changes: a stream of events, and the list with Wait. Both follow the changes in the
+// order in which they ended, from a position that clients have as a cursor. So nothing is missed
+// between two answers, and at most the last change is repeated.
 
 // feedBatch is how many changes are read at once.
 const feedBatch = 100
@@ -34,7 +34,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		return err
 	}
 	defer free()
-	a.Leave() // a caller with few requests at a time would have none left for its other calls
+	a.Leave() // otherwise a caller with a low limit of concurrent requests could make no other calls
 	err = to.Begin()
 	if err == nil {
 		s.mark(to, position)
@@ -80,7 +80,7 @@ func (s *Service) positionAt(ctx context.Context, at time.Time) (store.Position,
 	return position, feedFailure(err)
 }
 
-// orTime completes what a cursor must be where a time may stand as well.
+// orTime extends the message about a cursor where a time is allowed, too.
 var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
 
 // positionOf reads a cursor. field names where it was given.
@@ -110,8 +110,7 @@ func feedFailure(err error) error {
 	return problem.HistoryUnavailable(err)
 }
 
-// send sends what ended after a position and passes the filters, and returns the position
-// that was reached.
+// send sends the changes after a position that pass the filters, and returns the new position.
 func (s *Service) send(
 	ctx context.Context, a call.Accepted, to call.Events, position store.Position,
 ) (store.Position, error) {
@@ -173,7 +172,7 @@ func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, erro
 		if moved {
 			continue // to the end of what there is
 		}
-		seen = 0 // a wait does not end early because others make changes
+		seen = 0 // changes of others do not end the wait
 		if len(records) > 0 || !s.awaitChange(waiting, changed) {
 			break
 		}
@@ -186,7 +185,7 @@ func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, erro
 	return answer, nil
 }
 
-// awaitStart returns where a list with Wait begins.
+// awaitStart returns the position at which a list with Wait begins.
 func (s *Service) awaitStart(ctx context.Context, a call.Accepted) (store.Position, error) {
 	if cursor := a.Bound.Text(ops.AfterName); cursor != "" {
 		return s.positionOf(ctx, ops.AfterName, cursor)
@@ -194,8 +193,8 @@ func (s *Service) awaitStart(ctx context.Context, a call.Accepted) (store.Positi
 	return s.positionAt(ctx, a.Bound.Moment(ops.SinceName))
 }
 
-// collect adds the changes after a position that pass the filters, until there are as many as
-// the limit, and returns the position that was reached.
+// collect adds the changes after a position that pass the filters, up to the limit, and returns the
+// new position.
 func (s *Service) collect(
 	ctx context.Context, a call.Accepted, position store.Position, limit int, records *[]any,
 ) (store.Position, error) {
@@ -216,7 +215,7 @@ func (s *Service) collect(
 	return reached, nil
 }
 
-// awaitChange reports whether a change has ended before the wait has.
+// awaitChange reports whether a change ended before the wait did.
 func (s *Service) awaitChange(waiting context.Context, changed <-chan struct{}) bool {
 	select {
 	case <-changed:
@@ -232,8 +231,8 @@ func (s *Service) awaitChange(waiting context.Context, changed <-chan struct{}) 
 	return false
 }
 
-// now returns the caller with the rights that it has now. It fails if the caller may no longer make
-// the call.
+// now returns the caller with its current rights. It fails if the caller may no longer make the
+// call.
 func now(a call.Accepted) (*identity.Principal, error) {
 	if a.Again == nil {
 		return a.Principal, nil

@@ -40,8 +40,8 @@ type shownChange struct {
 	Degraded  bool                 `json:"degraded"`
 }
 
-// show returns the change as answers show it. A caller that may not read what it is about, as one
-// that undoes it, learns which objects it has only.
+// show returns a change as answers show it. A caller that may not read its objects, such as one
+// that undoes it, only learns which objects they are.
 func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
@@ -83,8 +83,8 @@ func (s *Service) get(ctx context.Context, a call.Accepted) (call.Answer, error)
 	return answer, nil
 }
 
-// compare compares a change that is shown with what is there now, and returns the server that was
-// asked; empty: none was.
+// compare compares a shown change with the current state, and returns the server that was asked;
+// empty: none was.
 func (s *Service) compare(
 	ctx context.Context, a call.Accepted, p *past, shown *shownChange,
 ) (server string, err error) {
@@ -182,7 +182,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	return answer, nil
 }
 
-// checkCaller refuses a call that asks for the changes of a caller that cannot be meant.
+// checkCaller refuses a call with a filter that cannot match any caller.
 func checkCaller(b *ops.Bound) error {
 	if _, err := identity.ParseReference(b.Text(ops.CallerName)); err != nil {
 		return invalid(ops.CallerName, err.Error())

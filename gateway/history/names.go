@@ -31,8 +31,7 @@ func (p *past) isAbout(name string) bool {
 	})
 }
 
-// names returns what the objects of a change are called, before it and after it. Some may
-// be empty.
+// names returns the names of a change's objects, before it and after it. Some may be empty.
 func (p *past) names() []string {
 	var all []string
 	for i := range p.Intent.Objects {
@@ -58,7 +57,7 @@ func (p *past) names() []string {
 	return all
 }
 
-// nameAttributes are the announced changes of what an object is called.
+// nameAttributes are the announced changes of an object's names.
 var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
 
 // nameAfter returns the distinguished name that a renamed or moved object gets; empty if it
@@ -84,8 +83,7 @@ func nameAfter(object *ps.Intended) string {
 	return kind + "=" + leaf + "," + above
 }
 
-// dnsNames returns the zones and the owners of what is announced: full names, and those in
-// the zone.
+// dnsNames returns the zones and owners in an announcement: full names, and names within the zone.
 func (p *past) dnsNames(object *ps.Intended) []string {
 	owners := []string{object.DN}
 	for _, c := range object.Changes {

@@ -14,23 +14,23 @@ import (
 	"adgateway/ps"
 )
 
-// Records of the Recycle Bin name the change that has removed the object. The directory does
-// not know it, so that the gateway fills it in.
+// Records of the Recycle Bin name the change that removed the object. The directory does not know
+// it, so the gateway adds it.
 
-// removalField is the field with the identity of that change.
+// removalField is the field for the identity of that change.
 const removalField = "changeId"
 
 // clockSkew is how much the clocks of the gateway and of the directory may differ.
 const clockSkew = time.Hour
 
-// Removals are the changes of a history that have removed objects.
+// Removals are the changes of a history that removed objects.
 type Removals struct {
 	History *changes.History // nil: none is kept
 	Log     *logrus.Logger
 }
 
-// In returns a batch of records of a shape, if they are of deleted objects, with the changes that
-// have removed them. A batch that cannot be read is returned as it is, as is one without a history.
+// In adds the changes that removed them to a batch of records of deleted objects. Other batches,
+// and batches that cannot be read, are returned unchanged, as are all without a history.
 func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
 	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
 		return batch
@@ -55,8 +55,7 @@ func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMes
 	return schema.JSON(records)
 }
 
-// find finds the latest changes that have removed objects, by their GUIDs in lower
-// case, among those since a time.
+// find finds the latest changes since a time that removed objects, by their GUIDs in lower case.
 func (m Removals) find(ctx context.Context, wanted map[string]string, since time.Time) {
 	left, seen := len(wanted), 0
 	err := m.History.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {

@@ -1,5 +1,5 @@
-// Package history answers the calls about what was changed: the list of changes and the stream of
-// them, one change and its state now, and its undo, which makes calls of other rows.
+// Package history answers the calls about changes: the list of changes and the stream of them, one
+// change and its current state, and its undo, which makes calls of other rows.
 package history
 
 import (
@@ -22,19 +22,19 @@ import (
 
 // Options configure a service. All of them are required but History.
 type Options struct {
-	History    *changes.History // nil: none is kept, so that every call is refused
+	History    *changes.History // nil: there is none, and every call is refused
 	Operations []*ops.Operation // of the gateway
 	Settler    settle.Settler   // reads the current state; each call has this limit
 	Cursors    call.Cursors     // of the list
 	Streams    *call.Streams
 
-	// Do makes the calls that take a change back. Its error is a [problem.Error] at heart.
+	// Do makes the calls that take a change back. Its error contains a [problem.Error].
 	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Stopping is closed when the gateway stops, so that nobody waits any longer.
+	// Stopping is closed when the gateway stops, and ends all waits.
 	Stopping <-chan struct{}
 }
 
-// Service answers the calls about what was changed. It is safe for concurrent use.
+// Service answers the calls about changes. It is safe for concurrent use.
 type Service struct {
 	Options
 	recent recent
@@ -43,7 +43,7 @@ type Service struct {
 // New returns a service.
 func New(options Options) *Service { return &Service{Options: options} }
 
-// Local returns the handlers of the rows of changes.
+// Local returns the handlers for the rows of changes.
 func (s *Service) Local() call.Local {
 	local := call.Local{
 		Handlers:  map[string]call.Handler{"change.list": s.list, "change.get": s.get, "change.undo": s.undo},
@@ -106,7 +106,7 @@ func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
 	return p.made, true
 }
 
-// undoable returns how much of a change can be undone, of what was not undone yet.
+// undoable returns which part of a change can be undone, without the part that was undone already.
 func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
 	if p.Running || p.Outcome == ps.OutcomeUnknown {
 		return schema.UndoNone
@@ -141,8 +141,8 @@ func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []stri
 	return ""
 }
 
-// WhyNotUndoable says why a change cannot be undone, as a sentence; empty: it can. Whether somebody
-// has changed since what it wrote is not looked at. There must be a history.
+// WhyNotUndoable says why a change cannot be undone, as a sentence; empty: it can. It does not
+// check whether the values were changed since. There must be a history.
 func (s *Service) WhyNotUndoable(ctx context.Context, id string) string {
 	record, err := s.History.Get(ctx, id)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 )
 
 // An undo makes calls of other rows for the person who undoes, with that person's scopes and limits
-// and with lines of their own in the audit. What their scripts announce must be the recorded change
-// the other way round; otherwise something was changed since, and nothing is done.
+// and with lines of their own in the audit. Their scripts must announce the reverse of the recorded
+// change; otherwise something was changed since, and nothing is done.
 
 // undoing is the undo of a change, or of a part of it, that a call asks for.
 type undoing struct {
@@ -85,7 +85,7 @@ func (u *undoing) possible(calls []ops.Undoing) error {
 	return nil
 }
 
-// guard holds an undo against the plan and the state that the call names.
+// guard compares an undo with the plan and the state that the call names.
 func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 	if err := u.a.As.Plan(ctx, len(calls)); err != nil {
 		return err
@@ -107,8 +107,8 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 	return nil
 }
 
-// takeBefore takes the undo that began with a change out of those that a change is undone
-// by, so that it can be completed, and returns what it has made.
+// takeBefore removes the interrupted undo that began with a change from the undos of that change,
+// so that it can be completed, and returns the changes that it has made.
 func (u *undoing) takeBefore(ctx context.Context, first string) (before []*changes.Record, err error) {
 	var others []changes.Undoing
 	for _, by := range u.p.UndoneBy {
@@ -136,7 +136,7 @@ func madeBefore(before []*changes.Record, i, n int) *changes.Record {
 	return nil
 }
 
-// nthCall completes the request id of an undo that takes several calls.
+// nthCall returns the end of the request id of one of an undo's several calls.
 func nthCall(i int) string { return fmt.Sprintf(".%d", i+1) }
 
 func names(list string) []string {
@@ -146,7 +146,7 @@ func names(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// toUndo returns the part of the change that is to be undone, or why it cannot be.
+// toUndo returns the part of the change to undo, or why it cannot be undone.
 func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 	p := u.p
 	switch {
@@ -196,7 +196,8 @@ func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 	return done, nil
 }
 
-// pick reports whether a change of a value is to be undone, and which of its fields cannot be.
+// pick reports whether a change of a value is to be undone, and which of its fields cannot be
+// undone.
 func (u *undoing) pick(
 	ctx context.Context, object *ps.Intended, c ps.IntendedChange,
 ) (picked bool, lost []problem.Detail) {
@@ -241,7 +242,7 @@ func (u *undoing) undoneValue(ctx context.Context, object *ps.Intended, c ps.Int
 	})
 }
 
-// tally is what the calls of an undo have come to so far.
+// tally sums up the calls of an undo so far.
 type tally struct {
 	records  []any // of the changes that were made
 	plans    []json.RawMessage
@@ -252,9 +253,9 @@ type tally struct {
 	server   string // that was used last; empty: none was
 }
 
-// all makes the calls that take a change back, and answers. The calls after the first go on
-// if one of them fails: each is about an object of its own. batch is the first of the changes that
-// were made before.
+// all makes the calls that take a change back, and answers. If one fails, the calls after it are
+// made all the same, because each is about an object of its own. batch is the first of the changes
+// that were made before.
 func (u *undoing) all(
 	ctx context.Context, batch string, before []*changes.Record, calls []ops.Undoing,
 ) (call.Answer, error) {
@@ -302,7 +303,7 @@ func (t *tally) before(record *changes.Record, shown []any) {
 	}
 }
 
-// add adds what a call has come to, which may be one of several.
+// add adds the outcome of a call, which may be one of several.
 func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.warnings = append(t.warnings, answer.Warnings...)
 	t.changeID = cmp.Or(answer.ChangeID, t.changeID)
@@ -321,8 +322,8 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.server = cmp.Or(server, t.server)
 }
 
-// passedOn are the warnings of its calls that an undo shows: they are about the changes themselves,
-// while the others are about how the calls were made.
+// passedOn are the warnings of its calls that an undo shows. They are about the changes themselves;
+// the others are about the calls.
 var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
 
 // shown returns the warnings that the undo shows, each once.
@@ -372,7 +373,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 // wasProtected reports whether an object was protected from accidental deletion before a change.
 func wasProtected(c ps.IntendedChange) bool { return c.Name == change.Protection && c.Before == "True" }
 
-// now reads what the change was about; nil: that cannot be done.
+// now reads the objects of the change; nil: that is not possible.
 func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
 	was, can := settle.Recorded(ops.Find(u.Operations, u.p.Operation), u.p.Record)
 	if !can {
@@ -389,7 +390,7 @@ func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) 
 	return records
 }
 
-// answer answers the undo. With an error the answer tells what was done before.
+// answer answers the undo. With an error the answer names the changes that were made before it.
 func (u *undoing) answer(t *tally) (call.Answer, error) {
 	switch {
 	case t.first != nil && (len(t.records) == 0 || u.a.DryRun()):

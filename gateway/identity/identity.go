@@ -1,5 +1,5 @@
-// Package identity says who a caller is, what it may do and how much. It has values only:
-// package authn finds out who calls.
+// Package identity says who a caller is, what it may do and how much. It has values only: package
+// authn identifies callers.
 package identity
 
 import (
@@ -18,7 +18,7 @@ const (
 	KindGateway     = "gateway" // the gateway itself
 )
 
-// ID identifies a caller in what is kept or counted for it. It is comparable.
+// ID identifies a caller in stored data and counts. It is comparable.
 type ID struct {
 	Kind string `json:"kind"` // KindToken or another kind
 	ID   string `json:"id"`   // of the account, or the SID of a person

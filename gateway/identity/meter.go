@@ -30,7 +30,7 @@ func newMeter(now func() time.Time) *meter {
 	return m
 }
 
-// gauge is a meter and the limits that hold for its caller, of whose roles each may have others.
+// gauge is a meter with the limits for its caller in one of its roles.
 type gauge struct {
 	*meter
 	rate    *bucket
@@ -38,11 +38,11 @@ type gauge struct {
 	perHour [impacts]*int
 }
 
-// with returns the meter with the limits of a quota. What was counted stays.
+// with returns the meter with the limits of a quota. The counts stay.
 func (m *meter) with(q Quota) *gauge {
 	limit, burst, err := q.Rate.parse()
 	if err != nil {
-		limit, burst = 0, 0 // cannot happen in a checked quota: admit nothing
+		limit, burst = 0, 0 // impossible in a checked quota: admit nothing
 	}
 	g := &gauge{meter: m, rate: m.bucket(allowance{limit, burst}), most: int64(numberOr(q.Concurrency, math.MaxInt))}
 	g.perHour[Deletion] = q.DeletionsPerHour
@@ -53,18 +53,18 @@ func (m *meter) with(q Quota) *gauge {
 	return g
 }
 
-// bucket is a rate that the caller has, or has had, in one of its roles. All requests of the
-// caller are taken from each bucket, so that no role adds to what another one allows.
+// bucket is a rate that the caller has, or has had, in one of its roles. Each request of the caller
+// is taken from every bucket, so that another role never allows more.
 type bucket struct {
 	allowance
 	*rate.Limiter
 }
 
-// mostBuckets limits the rates of a caller that are remembered.
+// mostBuckets limits the remembered rates of a caller.
 const mostBuckets = 64
 
-// bucket returns the bucket of a rate. From a new one is taken what is missing in the others, as the
-// caller has sent these requests.
+// bucket returns the bucket of a rate. A new bucket starts with the requests that are missing in
+// the others, because the caller has sent them.
 func (m *meter) bucket(full allowance) *bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,13 +82,13 @@ func (m *meter) bucket(full allowance) *bucket {
 	return b
 }
 
-// allowance is a rate and how much of it may come at once.
+// allowance is a rate and its burst.
 type allowance struct {
 	limit rate.Limit
 	burst int
 }
 
-// among returns the part of one of some gateways, which is something if the whole is.
+// among returns the share of one gateway among several, which is never 0 unless the whole is.
 func (a allowance) among(gateways int64) (rate.Limit, int) {
 	if gateways <= 1 || a.limit == rate.Inf {
 		return a.limit, a.burst
@@ -96,8 +96,8 @@ func (a allowance) among(gateways int64) (rate.Limit, int) {
 	return a.limit / rate.Limit(gateways), min(a.burst, (a.burst+int(gateways)-1)/int(gateways))
 }
 
-// divide lowers the limits of the counters to the share of one of some gateways. What was counted
-// stays.
+// divide lowers the limits of the counters to the share of one gateway among several. The counts
+// stay.
 func (m *meter) divide(gateways int64) {
 	if m.gateways.Swap(gateways) == gateways {
 		return
@@ -117,8 +117,8 @@ func numberOr(n *int, standard int) int {
 	return *n
 }
 
-// Enter counts a request against the principal's rate and concurrency, of which this is one
-// of some gateways. Unless it returns an [*Exceeded], Leave must be called.
+// Enter counts a request against the principal's rate and concurrency, which several gateways
+// share. Unless it returns an [*Exceeded], Leave must be called.
 func (p *Principal) Enter(gateways int) error {
 	g := p.gauge
 	if g == nil {
@@ -182,11 +182,10 @@ func tooMany(limit string, wait time.Duration, format string, args ...any) *Exce
 	return &Exceeded{Limit: limit, Message: fmt.Sprintf(format, args...), RetryAfter: max(wait, time.Second)}
 }
 
-// Recall adds what was spent of an impact before the gateway was started, which spent
-// returns as numbers by time. It is called once, if the principal has such a limit; an
-// error is returned, and the next Recall calls it again. If the impact is shared with other
-// gateways, it is called each time, and what it returns is all that counts: what runs
-// of this gateway have reserved is among it.
+// Recall adds what was spent of an impact before the gateway started. spent returns it as numbers
+// by time. Recall calls it once, if the principal has such a limit, and again after an error. If
+// gateways share the impact, it calls it each time, and the result is the whole count, including
+// the reservations of this gateway.
 func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time]int, error)) error {
 	m := p.gauge
 	if m == nil {
@@ -261,7 +260,7 @@ func amount(n int, singular, plural string) string {
 	return fmt.Sprintf("%d %s", n, plural)
 }
 
-// Spending is what a run has reserved and not settled yet.
+// Spending is what a run has reserved, and not settled yet.
 type Spending struct {
 	principal *Principal
 	kind      Impact
@@ -269,11 +268,11 @@ type Spending struct {
 	settled   bool
 }
 
-// Held returns how many the run may spend at most.
+// Held returns the most that the run may spend.
 func (s *Spending) Held() int { return s.held }
 
-// Limit returns how many an hour the principal may spend, and whether there is such a
-// limit, so that it must be known later what it has spent.
+// Limit returns the principal's hourly limit, and whether there is one, in which case the spending
+// must be known later.
 func (s *Spending) Limit() (limit int, limited bool) {
 	m := s.principal.gauge
 	if m == nil {
@@ -285,8 +284,8 @@ func (s *Spending) Limit() (limit int, limited bool) {
 	return 0, false
 }
 
-// Used returns how many the principal has spent or reserved in the last hour, and how many it may; both
-// are 0 if there is no limit.
+// Used returns what the principal has spent or reserved in the last hour, and the limit; both are 0
+// if there is no limit.
 func (s *Spending) Used() (used, limit int) {
 	m := s.principal.gauge
 	if m == nil {

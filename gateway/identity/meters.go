@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Meters count what callers do, each against its own quota or the default, whatever kind
-// of credential it has. They are safe for concurrent use.
+// Meters count what callers do, each against its own quota or the default, regardless of the kind
+// of credential. They are safe for concurrent use.
 type Meters struct {
 	defaults Quota
 	now      func() time.Time
@@ -60,8 +60,8 @@ func (m *Meters) Of(p *Principal) *Principal {
 	return c.metered
 }
 
-// forget drops callers whose counters equal the counters of a new one, when there are many: nothing
-// runs, and all that is counted is older than the longest time over which it is.
+// forget drops callers whose counters equal new ones, when there are many callers: nothing runs,
+// and all counts have expired.
 func (m *Meters) forget(now time.Time) {
 	if len(m.byID) < m.sweep {
 		return

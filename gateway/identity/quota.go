@@ -67,7 +67,7 @@ func (q *Quota) Check() error {
 
 const maxPerHour = 1000000
 
-// DefaultReveals is how many secrets a caller may see per hour that no quota gives another number.
+// DefaultReveals is how many secrets a caller may see per hour if its quota does not say.
 const DefaultReveals = 10
 
 // over completes the quota with defaults.
@@ -102,7 +102,7 @@ const (
 	impacts
 )
 
-// String returns the name that a ledger keeps the impact under.
+// String returns the name of the impact in a ledger.
 func (i Impact) String() string { return impactNames[i] }
 
 var impactNames = [impacts]string{"deletion", "passwordReset", "change", "reveal"}

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Who is a caller as it is kept: its ID, and the name that people know it by. Names are only for
-// people, as they may be used again: [Who.Identity] tells callers apart.
+// Who is a caller in stored data: its ID, and its name for people. Names may be used again, so
+// [Who.Identity] distinguishes callers.
 type Who struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`         // empty: an earlier version has kept it
-	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has kept it
+	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has stored it
 }
 
 // Who returns the caller as it is kept.
@@ -24,8 +24,7 @@ func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
 // Kinds returns the kinds of callers.
 func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, KindPerson, KindGateway} }
 
-// Reference says which callers are meant: all with a name, the one with an id, or the ones of one
-// kind among them.
+// Reference selects callers: all with a name, the one with an id, or only those of one kind.
 type Reference struct {
 	kind  string // empty: any
 	text  string // a name or an id
@@ -53,7 +52,7 @@ func ParseReference(text string) (Reference, error) {
 // ReferenceTo returns the reference to one caller and nobody else.
 func ReferenceTo(id ID) string { return id.Kind + "::" + id.ID }
 
-// Means reports whether a caller is meant. Without an id, a caller is known by its name alone.
+// Means reports whether the reference selects a caller. Without an id, it selects by name alone.
 func (r Reference) Means(w Who) bool {
 	if r.exact {
 		return ID{Kind: r.kind, ID: r.text} == w.Identity()

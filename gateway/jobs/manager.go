@@ -241,8 +241,8 @@ func (m *Manager) released() {
 	m.wakeAll()
 }
 
-// place reports whether a job may run now: those that run, and older ones that could run as
-// well, leave a place for it, of all and of its caller.
+// place reports whether a job may run now: whether running jobs, and older ones that could run as
+// well, leave a place for it, both overall and for its caller.
 func (m *Manager) place(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -109,7 +109,7 @@ type Cipher interface {
 
 var _ Cipher = store.Cipher{}
 
-// Applier keeps what the entries of a journal say: a store in a file.
+// Applier stores the content of a journal's entries: a store in a file.
 type Applier interface {
 	// Point returns the place that was applied last.
 	Point() (store.Point, error)

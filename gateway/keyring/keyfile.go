@@ -15,18 +15,18 @@ import (
 	"adgateway/gateway/store"
 )
 
-// keyFile wraps with a secret in a file that every gateway has a copy of.
+// keyFile wraps with a secret in a file, of which every gateway has a copy.
 type keyFile struct {
 	path string
 	aead cipher.AEAD
 }
 
-// Copy is what to do about a key file that is lost or wrong.
+// Copy is the remedy for a key file that is lost or wrong.
 const Copy = "copy it from another gateway of the cluster, or from the backup"
 
-// OfCluster returns the wrapper of the key ring of a cluster. It is the wrapper that protect makes
-// of the group of the domain in cluster.keyGroup, or the secret in a file if the setting names no
-// group. A nil protect is a program that cannot use groups.
+// OfCluster returns the wrapper of the key ring of a cluster: the wrapper that protect returns for
+// the domain group in cluster.keyGroup, or the secret in a file if the setting names no group. If
+// protect is nil, the program cannot use groups.
 func OfCluster(group, file string, protect func(group string) (Wrapper, error)) (Wrapper, error) {
 	switch {
 	case group == "":
@@ -55,7 +55,7 @@ func KeyFile(path string) (Wrapper, error) {
 	return &keyFile{path, aead}, err
 }
 
-// newAEAD returns what a secret wraps with.
+// newAEAD returns the cipher for a secret.
 func newAEAD(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, "key ring", store.KeyLength)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 const (
 	kind store.Kind = "keyring"
 	key             = "ring"
-	bell store.Log  = "keyring" // gets an entry with each change, which says nothing
+	bell store.Log  = "keyring" // gets an empty entry with each change
 )
 
 // When a version should be replaced.
@@ -57,12 +57,12 @@ type stored struct {
 	Wrapped []byte `json:"wrapped"`
 }
 
-// content is what is wrapped.
+// content is the plain text that is wrapped.
 type content struct {
 	Sums     []byte    `json:"sums"`
 	Current  uint32    `json:"current"`
 	Since    time.Time `json:"since"`    // when it became current
-	Resealed uint32    `json:"resealed"` // the version that what lasts is sealed under
+	Resealed uint32    `json:"resealed"` // the version that lasting values are sealed with
 	Versions []version `json:"versions"` // in the order of their numbers, from 1
 }
 
@@ -87,9 +87,10 @@ func Create(ctx context.Context, db store.Store, w Wrapper) error {
 	return create(ctx, db, w, secret())
 }
 
-// Adopt puts a ring with one version into a store that has values under a key with a secret. They
-// remain readable, and names keep their sums. It fails with [ErrThere] if there is one, and with
-// [store.ErrOtherKey] if the secret opens nothing of what the store has, of which kinds are some.
+// Adopt puts a ring with one version into a store whose values are sealed with a secret. They
+// remain readable, and names keep their sums. It fails with [ErrThere] if there is a ring already,
+// and with [store.ErrOtherKey] if the secret opens none of the store's values; kinds are some of
+// the kinds in it.
 func Adopt(ctx context.Context, db store.Store, w Wrapper, secret []byte, kinds ...store.Kind) error {
 	key, err := store.NewKey(secret)
 	if err != nil {
@@ -166,24 +167,24 @@ func unwrap(w Wrapper, newest int, value []byte) (*content, error) {
 	return c, nil
 }
 
-// Ring is the ring of a store, as one gateway knows it. It is safe for concurrent use.
+// Ring is the ring of a store, as known to one gateway. It is safe for concurrent use.
 type Ring struct {
 	raw    store.Store
 	w      Wrapper
-	newest int // format that is read
+	newest int // newest format that can be read
 	sealed *store.Sealed
 
 	mu       sync.Mutex // guards the fields below
 	content  *content
 	revision store.Revision
-	learned  time.Time // when a version that was not known was last looked for
-	sealing  uint64    // values that all gateways have sealed under the current version, about
+	learned  time.Time // when an unknown version was last looked up
+	sealing  uint64    // approximate number of values that all gateways have sealed with the current version
 
-	counting counting // of Run, which does not run twice at a time
+	counting counting // of Run, which never runs twice at a time
 }
 
-// Open reads the ring of a store, of which the gateway reads formats up to newest. It fails
-// with [ErrNone], or with [ErrLocked] and what to do about it.
+// Open reads the ring of a store, in formats up to newest. It fails with [ErrNone], or with
+// [ErrLocked] and a remedy.
 func Open(ctx context.Context, db store.Store, w Wrapper, newest int) (*Ring, error) {
 	r := &Ring{raw: db, w: w, newest: newest}
 	c, revision, err := r.read(ctx)
@@ -229,7 +230,7 @@ func (r *Ring) Opens(ctx context.Context, w Wrapper) error {
 	return err
 }
 
-// use takes over what was read, unless something newer is known.
+// use adopts a ring that was read, unless a newer one is known.
 func (r *Ring) use(c *content, revision store.Revision) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -247,10 +248,10 @@ func (r *Ring) use(c *content, revision store.Revision) error {
 	return nil
 }
 
-// Version returns the newest version that this gateway has, which the others must know.
+// Version returns the newest version that this gateway has. The others must know it.
 func (r *Ring) Version() uint32 { return r.known().Newest }
 
-// reload takes over what others have changed.
+// reload adopts changes made by others.
 func (r *Ring) reload(ctx context.Context) error {
 	c, revision, err := r.read(ctx)
 	if err != nil {
@@ -259,7 +260,7 @@ func (r *Ring) reload(ctx context.Context) error {
 	return r.use(c, revision)
 }
 
-// learn looks for a version that a value says and that is not known, once a second at most.
+// learn looks for an unknown version that a value names, once a second at most.
 func (r *Ring) learn() {
 	r.mu.Lock()
 	early := time.Since(r.learned) < time.Second
@@ -275,10 +276,10 @@ func (r *Ring) learn() {
 	_ = r.reload(ctx) // the value remains unreadable
 }
 
-// errAsItIs ends a change of the ring that has nothing to change.
+// errAsItIs means that the ring needs no change.
 var errAsItIs = errors.New("the ring is as it should be")
 
-// change changes the ring by one decision.
+// change changes the ring in one decision.
 func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 	const tries = 20
 	var err error
@@ -319,8 +320,8 @@ func (r *Ring) taken(err error, c *content, revision store.Revision) error {
 	return r.use(c, revision)
 }
 
-// Rotate adds a version and returns its number; an earlier one that is not current yet is
-// returned instead. Gateways take it by [Ring.Run].
+// Rotate adds a version and returns its number. If the newest version is not current yet, it
+// returns that instead. Gateways adopt it in [Ring.Run].
 func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
 	err = r.change(ctx, func(c *content) error {
 		number = c.newest()
@@ -334,17 +335,17 @@ func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
 	return number, err
 }
 
-// Status is how a ring is.
+// Status is the state of a ring.
 type Status struct {
 	Current  uint32    `json:"current"`
 	Since    time.Time `json:"since"`    // when it became current
-	Newest   uint32    `json:"newest"`   // greater: not all gateways have it yet
-	Resealed uint32    `json:"resealed"` // less than Current: lasting values are being resealed
-	Seals    uint64    `json:"seals"`    // under the current version, by all gateways
+	Newest   uint32    `json:"newest"`   // if greater, not all gateways have it yet
+	Resealed uint32    `json:"resealed"` // if less than Current, lasting values are being resealed
+	Seals    uint64    `json:"seals"`    // values sealed with the current version, by all gateways
 	Warning  string    `json:"warning,omitempty"`
 }
 
-// Status reads how the ring is.
+// Status reads the state of the ring.
 func (r *Ring) Status(ctx context.Context) (Status, error) {
 	if err := r.reload(ctx); err != nil {
 		return Status{}, err
@@ -356,7 +357,7 @@ func (r *Ring) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// known returns what this gateway knows, without seals.
+// known returns the state that this gateway knows, without Seals.
 func (r *Ring) known() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -364,7 +365,7 @@ func (r *Ring) known() Status {
 	return Status{Current: c.Current, Since: c.Since, Newest: c.newest(), Resealed: c.Resealed}
 }
 
-// Warning says that the version should be replaced, or "". It may be asked often.
+// Warning returns a text if the version should be replaced, or "". It is cheap.
 func (r *Ring) Warning() string {
 	s := r.known()
 	r.mu.Lock()
@@ -374,7 +375,7 @@ func (r *Ring) Warning() string {
 	return s.Warning
 }
 
-// warn says that the version should be replaced.
+// warn adds a warning if the version should be replaced.
 func (s *Status) warn(now time.Time) {
 	const remedy = "run 'adgateway cluster rotate-key'"
 	switch age := now.Sub(s.Since); {

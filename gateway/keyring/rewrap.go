@@ -8,7 +8,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Rewrap protects the ring of a store in another way, and does nothing if it is.
+// Rewrap protects the ring of a store with another wrapper. It does nothing if that protects the
+// ring already.
 func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 	found, err := db.Get(ctx, kind, key)
 	if errors.Is(err, store.ErrAbsent) {
@@ -33,8 +34,8 @@ func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 	return err
 }
 
-// StoreKey returns a wrapper with the secret in the key file of the store of one gateway, which
-// has [store.KeyLength] bytes and is made if there is none.
+// StoreKey returns a wrapper with the secret in the key file of a single gateway's store. The
+// secret has [store.KeyLength] bytes and is created if there is none.
 func StoreKey(path string) (Wrapper, error) {
 	if _, err := store.ReadKey(path); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Gateway is a gateway that shares a ring, and the newest version that it has.
+// Gateway is a gateway that shares a ring, with its newest version.
 type Gateway struct {
 	Name    string
 	Version uint32
@@ -21,39 +21,39 @@ type Gateway struct {
 // RunOptions configure [Ring.Run]. Gateway and Kinds are required.
 type RunOptions struct {
 	Gateway string               // the name of this one
-	Live    func() []Gateway     // the others that live, or all; nil: there are none
+	Live    func() []Gateway     // the other gateways that live, or all gateways; nil: there are no others
 	Tell    func(version uint32) // tells the others which version this gateway has; nil: they know
 	Reseals func() bool          // reports whether this gateway reseals values; nil: it does
 	Kinds   []store.Kind         // of the values that are resealed with a new version
-	Every   time.Duration        // how often it is looked whether anything is to be done; zero: 10 seconds
-	Problem func(string, error)  // is told what does not work; nil: nobody is
+	Every   time.Duration        // how often to look for work; zero: 10 seconds
+	Problem func(string, error)  // receives failures; nil discards them
 }
 
-// runner is a ring that a gateway serves.
+// runner keeps a ring up to date for a gateway.
 type runner struct {
 	*Ring
 	o      RunOptions
-	passes int // over what lasts, since the version is current, that have found nothing
+	passes int // passes over lasting values, since the version became current, that found nothing
 }
 
 // counting is the count of seals that a process has reported.
 type counting struct {
 	version  uint32
-	before   uint64 // seals under the version that processes of this gateway made before
+	before   uint64 // seals with the version by earlier processes of this gateway
 	told     uint64
 	revision store.Revision
-	stale    bool // another value may be in the store
+	stale    bool // the store may have another value
 }
 
-// Follow takes over new versions until ctx ends, each time that the store has some and every 10
-// seconds. problem is told when that begins to fail; nil is nobody.
+// Follow adopts new versions until ctx ends, after each change in the store and every 10 seconds.
+// It calls problem when that begins to fail, unless it is nil.
 func (r *Ring) Follow(ctx context.Context, problem func(message string, err error)) {
 	r.repeat(ctx, 0, problem, r.reload)
 }
 
-// Run takes over new versions until ctx ends, tells the other gateways that this one has them,
-// makes a version current when all that live have it, and reseals lasting values. Of gateways with
-// one writer, the writer runs it, in each of its terms; the others follow.
+// Run adopts new versions until ctx ends, tells the other gateways that this one has them, makes a
+// version current when all live gateways have it, and reseals lasting values. In a cluster with one
+// writer, the writer runs it, in each of its terms; the others follow.
 func (r *Ring) Run(ctx context.Context, o RunOptions) {
 	if o.Live == nil {
 		o.Live = func() []Gateway { return nil }
@@ -68,7 +68,7 @@ func (r *Ring) Run(ctx context.Context, o RunOptions) {
 	r.repeat(ctx, o.Every, o.Problem, run.once)
 }
 
-// repeat calls a function each time that the ring was changed, and again and again.
+// repeat calls a function after each change of the ring, and at intervals.
 func (r *Ring) repeat(
 	ctx context.Context, often time.Duration, problem func(string, error), once func(context.Context) error,
 ) {
@@ -95,7 +95,7 @@ func (r *Ring) repeat(
 	}
 }
 
-// once does what is to be done now.
+// once does one round of the work.
 func (r *runner) once(ctx context.Context) error {
 	if err := r.reload(ctx); err != nil {
 		return err
@@ -144,8 +144,8 @@ func (r *runner) makeCurrent(ctx context.Context, number uint32) error {
 	})
 }
 
-// settled is how many passes must find nothing that is sealed under an earlier version: a
-// gateway may seal under it for a moment after another one is current.
+// settled is how many passes must find no value of an earlier version. A gateway may seal with the
+// earlier one for a moment after another becomes current.
 const settled = 2
 
 // reseal seals the lasting values under the current version.
@@ -174,7 +174,7 @@ func (r *runner) reseal(ctx context.Context, current uint32) error {
 	})
 }
 
-// counts are the values that say how much gateways have sealed.
+// counts are the values with the number of each gateway's seals.
 const counts store.Kind = "seals"
 
 type counted struct {
@@ -186,7 +186,7 @@ type counted struct {
 // mostUncounted is how many seals a gateway makes before it reports them to the others.
 const mostUncounted = 1000
 
-// count tells the others how much this gateway has sealed, when that has grown by much.
+// count reports the seals of this gateway to the others once there are many new ones.
 func (r *runner) count(ctx context.Context) error {
 	number, seals := r.sealed.Seals()
 	name := hex.EncodeToString(r.sealed.Sum([]byte("seals of a gateway"), []byte(r.o.Gateway)))
@@ -226,7 +226,7 @@ func (r *runner) count(ctx context.Context) error {
 	return nil
 }
 
-// seals returns how much all gateways have sealed under a version, about.
+// seals returns the approximate number of seals of all gateways with a version.
 func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error) {
 	var wrong error
 	err = r.sealed.Range(ctx, counts, "", func(e store.Entry) bool {
@@ -242,8 +242,8 @@ func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error)
 	return sum, errors.Join(err, wrong)
 }
 
-// Await waits until a version is current, and calls lacking when other gateways lack it. If live
-// is nil, nobody knows which.
+// Await waits until a version is current, and calls lacking with the gateways that do not have it.
+// If live is nil, nobody knows which.
 func (r *Ring) Await(
 	ctx context.Context, number uint32, live func(context.Context) ([]Gateway, error), lacking func([]string),
 ) error {

@@ -1,5 +1,5 @@
-// Package names reserves the names that changes give. It keeps a change at one controller from
-// using a name that was just given at another, and has not replicated yet.
+// Package names reserves the names that changes give, so that a change at one controller does not
+// use a name that was just given at another and has not replicated yet.
 package names
 
 import (
@@ -41,7 +41,7 @@ type Options struct {
 	Store     *store.Sealed
 	History   *changes.History
 	Operation func(id string) *ops.Operation // nil: there is none
-	Hold      time.Duration                  // for which a name is held
+	Hold      time.Duration                  // how long a name is held
 	Log       *logrus.Logger
 }
 
@@ -51,8 +51,8 @@ type Names struct{ o Options }
 // New returns the names that are held in a store.
 func New(o Options) *Names { return &Names{o} }
 
-// Part are the names that the change of one call gives, which are held for it. One goroutine uses
-// it at a time.
+// Part are the names that the change of one call gives, held for it. One goroutine uses it at a
+// time.
 type Part struct {
 	names     *Names
 	requestID string
@@ -61,8 +61,8 @@ type Part struct {
 	replicated map[string]store.Revision
 }
 
-// Part returns what a call has of the names that its change gives. It is the same one for all
-// announcements of the call. The settler finds out whether an earlier change has replicated.
+// Part returns the names of a call's change. All announcements of the call share it. The settler
+// finds out whether an earlier change has replicated.
 func (n *Names) Part(requestID string, settler *settle.Settler) *Part {
 	return &Part{names: n, requestID: requestID, settler: settler, replicated: map[string]store.Revision{}}
 }
@@ -83,8 +83,8 @@ func (p *Part) Begin(tx *store.Tx, a *write.Attempt) error {
 // Begun implements [write.Participant].
 func (p *Part) Begun() {}
 
-// hold holds a name for an object. It refuses one that another object has got at another
-// controller, which this one may not know of yet.
+// hold holds a name for an object. It refuses one that another object got at another controller,
+// because this controller may not know of it yet.
 func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
 	n, sum := p.names, p.names.key(name)
 	present, revision, err := heldName(tx, sum)
@@ -110,7 +110,7 @@ func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name na
 	return store.Save(tx, heldKind, sum, held, tx.Now().Add(n.o.Hold))
 }
 
-// heldName returns who holds a name, in an update; nil: nobody.
+// heldName returns the holder of a name, in an update; nil: nobody.
 func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
 	e, err := tx.Get(heldKind, sum)
 	if errors.Is(err, store.ErrAbsent) {
@@ -123,8 +123,8 @@ func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
 	return &held, e.Revision, err
 }
 
-// End implements [write.Kind]: it frees the names that a change was about to give which was not
-// made. Those of a change of which that is not known end by themselves.
+// End implements [write.Kind]. If a change was not made, it frees the names that the change was to
+// give. If the outcome is not known, they expire.
 func (n *Names) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if e.Verdict.Outcome != ps.OutcomeNone {
 		return nil
@@ -144,7 +144,7 @@ func (n *Names) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return nil
 }
 
-// nameOf is a name that a change gives: its kind and what it must be the only one of.
+// nameOf is a name that a change gives: its kind, and the value that must be unique.
 type nameOf struct{ kind, value string }
 
 // namesOf returns the names that an announced object gets, if it is created, restored,
@@ -183,8 +183,8 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 	return names
 }
 
-// entryOf returns the name of an entry, whose first part is written as in a distinguished
-// name, below another entry. However it is written, it is the same.
+// entryOf returns the name of an entry below another one. The first part is written as in a
+// distinguished name. All spellings of it are the same.
 func entryOf(leaf, above string) nameOf {
 	if leaf == "" {
 		return nameOf{kind: "entry"}
@@ -196,8 +196,8 @@ func entryOf(leaf, above string) nameOf {
 	return nameOf{"entry", dn}
 }
 
-// areOf reports whether a hold is of a name of the object with a GUID: one that gets back a name
-// that it had has no rival. Of one that was created the history has the GUID.
+// areOf reports whether a hold belongs to the object with a GUID, which may get back a name that it
+// had. If the object was created by the change, the history has its GUID.
 func (n *Names) areOf(tx *store.Tx, hold *nameHold, guid string) bool {
 	if guid == "" || hold.GUID != "" || hold.Change == "" {
 		return guid != "" && strings.EqualFold(guid, hold.GUID)
@@ -215,8 +215,8 @@ func (n *Names) key(name nameOf) string {
 // errPending is the cause of the refusal of a change that gives a name twice.
 var errPending = errors.New("the name was given at another controller")
 
-// pending refuses a change that gives a name twice, unless wait reports that its server has
-// learnt of the change that has given it.
+// pending refuses a change that gives a name twice, unless wait reports that its server has learnt
+// of the change that gave the name first.
 func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context) bool) error {
 	what := map[string]string{
 		"account": "account name", "principal": "logon name", "entry": "name in its OU",
@@ -229,8 +229,8 @@ func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context
 	return failed
 }
 
-// hasReplicated reports whether the server of a run that was kept from giving a name knows of
-// the change that has given it before: then its own rule decides, and the run can begin again.
+// hasReplicated reports whether the server of a refused run knows of the change that gave the name
+// before. Then the server's own rule decides, and the run can begin again.
 func (p *Part) hasReplicated(ctx context.Context, hold *nameHold, server string) bool {
 	if hold.Change == "" {
 		return false

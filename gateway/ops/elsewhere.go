@@ -20,7 +20,8 @@ type Alias struct {
 }
 
 // others are names that no table of attributes or records has: parameters of the cmdlets, and
-// second names of attributes. The first parameter that an operation has is meant.
+// second names of attributes. Each stands for the first parameter in its list that an operation
+// has.
 var others = []struct {
 	name, where string
 	params      []string

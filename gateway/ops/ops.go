@@ -25,7 +25,7 @@ type Operation struct {
 	Also    string           // another method that is accepted, which the document does not list; empty: there is none
 	Path    string           // "/api/ADUser/{UserName}"
 	Scope   identity.Scope   // required of the caller; empty: none
-	Or      []identity.Scope // each of which does instead of Scope; then the rest of the operation narrows to what the caller may
+	Or      []identity.Scope // any of them suffices instead of Scope; the operation then restricts itself to what the caller may do
 	Effect  Effect           // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
 	Rules   []Rule // constraints across parameters, in order

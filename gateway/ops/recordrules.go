@@ -135,8 +135,8 @@ func somethingNew(r recordType) Rule {
 	}
 }
 
-// Arguments of the script that makes a set: the faults of values and of the owner, should they be
-// new. What the set has already stays, whatever it is.
+// Arguments of the script that makes a set: the faults of values and of the owner. They matter only
+// if these are new: whatever the set has already stays.
 const (
 	doubtArg      = "Doubt"
 	ownerDoubtArg = "OwnerDoubt"

@@ -73,7 +73,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 	planned := a.plan.Objects
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
 	a.drift = change.Drift(planned, now.Against(planned))
-	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal includes more objects than shown, or fewer
+	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one shown
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
 			if was.Counts[name] != i.Counts[name] {
 				a.drift = append(a.drift, change.Difference{

@@ -32,7 +32,7 @@ const (
 	NameArg  = "GuardedName"
 )
 
-// Source says where what is guarded for one reason comes from.
+// Source says where the guarded names for one reason come from.
 type Source struct {
 	Kind Kind
 	Arg  string // the argument of scripts that takes it
@@ -50,11 +50,11 @@ func Sources() []Source {
 	}
 }
 
-// Set has what is guarded, by reason: groups by sAMAccountName, distinguished name, GUID or SID, and
-// DNS names. It is not changed once it is used.
+// Set has the guarded names, by reason: groups by sAMAccountName, distinguished name, GUID or SID,
+// and DNS names. It is not changed once it is used.
 type Set map[Kind][]string
 
-// With returns what is in a set or in others, each once; nil if that is nothing.
+// With returns the union of sets, without duplicates; nil if it is empty.
 func (s Set) With(others ...Set) Set {
 	var all Set
 	for _, set := range append([]Set{s}, others...) {
@@ -74,9 +74,9 @@ func (s Set) With(others ...Set) Set {
 	return all
 }
 
-// Argument returns a set as an argument of a script for a caller: each item after its kind and a colon.
-// A caller that is limited to groups may change the members of those that its own limits name,
-// which limits are about.
+// Argument returns a set as a script argument for a caller: each item after its kind and a colon.
+// It omits the kind [Limit] for a caller that is limited to groups, because that caller may change
+// the members of its groups.
 func (s Set) Argument(arg string, caller identity.Limits) (all []string) {
 	for _, source := range Sources() {
 		if source.Arg != arg || source.Kind == Limit && len(caller.Groups) > 0 {
@@ -89,9 +89,9 @@ func (s Set) Argument(arg string, caller identity.Limits) (all []string) {
 	return all
 }
 
-// Names returns the DNS names among hosts, each of which may have a port: in lower case, without a dot
-// at the end, each once. An address is none, nor a single label, nor a name with a wildcard, whose
-// records are guarded in any case.
+// Names returns the DNS names among hosts without their ports, in lower case, without a dot at the
+// end, and without duplicates. It omits addresses, single labels, and names with a wildcard, whose
+// records are always guarded.
 func Names(hosts ...string) (names []string) {
 	for _, host := range hosts {
 		if alone, _, err := net.SplitHostPort(host); err == nil {

@@ -103,8 +103,8 @@ func Is(err error) bool {
 // MostShown is the limit on the fields that an error of [Invalid] shows.
 const MostShown = 100
 
-// Invalid joins all that is wrong with the fields of a request, of which there is at least one. If
-// any value is malformed, the request as a whole is invalid.
+// Invalid joins the faults of a request's fields, at least one. If any value is malformed, the
+// request as a whole is invalid.
 func Invalid(fields []schema.FieldError) *Error {
 	code := fields[0].Code
 	details := make([]Detail, len(fields))
@@ -149,8 +149,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// AuditCode returns the code for log and audit. The answer does not tell what lies outside the
-// limits of the caller from what does not exist; these do.
+// AuditCode returns the code for log and audit. To the caller, objects outside its limits look as
+// if they did not exist; log and audit distinguish both.
 func (e *Error) AuditCode() schema.Code {
 	if e.Audited != "" {
 		return e.Audited

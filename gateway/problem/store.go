@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// StoreRetry is the Retry-After of a call that could not be recorded, or of which the gateway
-// could not read what it keeps.
+// StoreRetry is the Retry-After of a call that could not be recorded, or that needs data that could
+// not be read.
 const StoreRetry = 5 * time.Second
 
 // AskWhy completes a sentence that refers to /readyz.

@@ -13,45 +13,45 @@ import (
 // kind is the kind of budgets in the store.
 const kind store.Kind = "budget"
 
-// life is how long a budget is kept after its last change: what is older than an hour
-// does not count.
+// life is how long a budget is kept after its last change; spending older than an hour does not
+// count.
 const life = 2 * time.Hour
 
-// Ledger keeps what accounts have spent, and ends the part of a change that reserved some of it. A
-// nil Ledger keeps nothing. It is safe for concurrent use.
+// Ledger stores what accounts have spent. As part of the end of a change, it corrects what the
+// change reserved. A nil Ledger stores nothing. It is safe for concurrent use.
 type Ledger struct {
 	store  *store.Sealed
 	shared bool // the gateways of a cluster count together
 }
 
-// NewLedger returns the ledger in a store. It goes by the time of the store. If the store is
-// shared, several gateways count together what an account spends.
+// NewLedger returns the ledger in a store. It uses the store's clock. If the store is shared, all
+// gateways count an account's spending together.
 func NewLedger(db *store.Sealed, shared bool) *Ledger { return &Ledger{db, shared} }
 
-// Budget is what an account may do so often in an hour.
+// Budget is an hourly limit of an account.
 type Budget struct {
 	Account string // identity of the credential
 	Impact  string
 }
 
-// Spent is a number that was spent until a time, and at most a minute before.
+// Spent is an amount that was spent in the minute before a time.
 type Spent struct {
 	At time.Time
 	N  int
 }
 
-// record is what is kept of a budget: a number for each minute of the last hour.
+// record is the stored value of a budget: a number for each minute of the last hour.
 type record struct {
 	store.Formatted
 	Minutes []minute `json:"minutes"`
 }
 
 type minute struct {
-	Last int64 `json:"last"` // Unix seconds; the minute is the one that it lies in
+	Last int64 `json:"last"` // Unix seconds, in the last minute
 	N    int   `json:"n"`
 }
 
-// Spent returns what was spent of a budget in the last hour, the oldest first.
+// Spent returns what was spent of a budget in the last hour, oldest first.
 func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
 	e, err := l.store.Get(ctx, kind, l.key(of))
 	if errors.Is(err, store.ErrAbsent) {
@@ -73,30 +73,29 @@ func (l *Ledger) key(of Budget) string {
 	return hex.EncodeToString(l.store.Sum([]byte("budget"), []byte(of.Account), []byte(of.Impact)))
 }
 
-// reservation is an amount of several budgets, all of one account.
+// reservation is an amount of several budgets of one account.
 type reservation struct {
 	ledger  *Ledger
 	at      time.Time
 	amounts map[Budget]int
 }
 
-// ErrSpent means that an amount is more than is left of a budget.
+// ErrSpent means that an amount is more than the rest of a budget.
 var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 
-// prepare returns a reservation of amounts, which are not spent before make.
+// prepare returns a reservation of amounts. Nothing is spent before make.
 func (l *Ledger) prepare(amounts map[Budget]int) *reservation {
 	return l.reserved(l.store.Now(), amounts)
 }
 
-// reserved returns a reservation that a call has made at a time, such as one that was cut
-// off.
+// reserved returns a reservation that a call made at a time, for example a call that was cut off.
 func (l *Ledger) reserved(at time.Time, amounts map[Budget]int) *reservation {
 	return &reservation{ledger: l, at: at, amounts: amounts}
 }
 
-// make adds the amounts to what was spent, as a part of an update. Of a budget that has a limit,
-// no more than that is ever reserved in an hour, by all gateways together: it fails with
-// [ErrSpent]. Other amounts are compared with nothing.
+// make adds the amounts to what was spent, as a part of an update. If a budget has a limit, all
+// gateways together never reserve more in an hour: make fails with [ErrSpent]. Other amounts are
+// not checked.
 func (r *reservation) make(tx *store.Tx, limits map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.amounts, limits)
 }
@@ -107,8 +106,8 @@ func (r *reservation) correct(tx *store.Tx, done map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.missing(done), nil)
 }
 
-// settle sets the amounts to what was done. If they are as they were reserved, it does
-// not use the store. It must not be called again before it has returned.
+// settle replaces the amounts by what was done. If both are equal, it does not use the store. It
+// must not be called again before it has returned.
 func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 	if len(r.missing(done)) == 0 {
 		return nil
@@ -122,7 +121,7 @@ func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 	return err
 }
 
-// missing returns how much more than reserved some amounts are.
+// missing returns the differences between amounts and the reservation.
 func (r *reservation) missing(amounts map[Budget]int) map[Budget]int {
 	added := map[Budget]int{}
 	for of, n := range amounts {
@@ -154,7 +153,7 @@ func (l *Ledger) add(tx *store.Tx, at time.Time, amounts, limits map[Budget]int)
 	return nil
 }
 
-// sum returns what counts of a record to which something was just added.
+// sum returns the total of a record to which something was just added.
 func (r *record) sum() (n int) {
 	for _, m := range r.Minutes {
 		n += m.N

@@ -28,22 +28,22 @@ type Spending struct {
 	op       *ops.Operation
 	reserved []*identity.Spending
 	many     bool         // the run may affect as many objects as [Spending.Most] says
-	kept     *reservation // in the ledger; nil: nothing is
-	due      *correction  // of what is in the ledger; nil: none is due
+	kept     *reservation // in the ledger; nil: none
+	due      *correction  // of the ledger; nil: none is due
 }
 
-// correction is what a run has left to correct in the ledger.
+// correction is a correction of the ledger that a run still has to make.
 type correction struct {
 	reserved *reservation
 	done     map[Budget]int
 }
 
-// unlimited is more than any run affects.
+// unlimited is more than any run can affect.
 const unlimited = math.MaxInt32
 
-// Reserve reserves what a call can do from its caller's hourly limits: up to bulk objects for a
-// removal of many, and all that is left where the extent is not known before the run. A call that
-// would exceed them is refused. [Spending.Release] must follow.
+// Reserve reserves the most that a call can spend of its caller's hourly limits: up to bulk objects
+// for a removal of many, and the whole rest where the extent is not known before the run. It
+// refuses a call that would exceed them. [Spending.Release] must follow.
 func (l *Ledger) Reserve(
 	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,
 ) (*Spending, error) {
@@ -70,10 +70,10 @@ func (l *Ledger) Reserve(
 	return s, nil
 }
 
-// none is for a call that has done nothing.
+// none is the impact of a call that did nothing.
 func none(identity.Impact) int { return 0 }
 
-// recall reads what the caller has spent before the gateway was started, or at all gateways.
+// recall reads what the caller spent before the gateway started, or at other gateways.
 func (l *Ledger) recall(ctx context.Context, caller *identity.Principal, kind identity.Impact) error {
 	if l == nil {
 		return nil
@@ -93,7 +93,7 @@ func accountOf(p *identity.Principal) string {
 	return cmp.Or(p.ID, p.Identity().String())
 }
 
-// Unavailable returns the refusal of a call whose spending cannot be kept.
+// Unavailable returns the refusal of a call whose spending cannot be stored.
 func Unavailable(err error) error {
 	return problem.StoreFault(err, "What the credential has spent of its hourly limits cannot be kept at the "+
 		"moment, so that nothing was changed. Try again later.")
@@ -114,7 +114,7 @@ func (s *Spending) Most() int {
 // Many reports whether the run may affect several objects, as many as [Spending.Most] says.
 func (s *Spending) Many() bool { return s != nil && s.many }
 
-// Exceeded returns the [*identity.Exceeded] of a run that would have spent more than was left, or
+// Exceeded returns the [*identity.Exceeded] of a run that would have spent more than the rest, or
 // nil.
 func (s *Spending) Exceeded() error {
 	if s == nil {
@@ -128,8 +128,8 @@ func (s *Spending) Exceeded() error {
 	return nil
 }
 
-// Overspent returns the refusal of a change that was refused with [ErrSpent]: others have spent
-// the rest of a budget since the run began.
+// Overspent returns the refusal of a change that failed with [ErrSpent]: other calls spent the rest
+// of a budget after the run began.
 func (s *Spending) Overspent(ctx context.Context) error {
 	for _, part := range s.reserved {
 		if _, has := part.Limit(); !has {
@@ -165,8 +165,8 @@ func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
 	return all
 }
 
-// limits returns the limits of the caller's budgets that all gateways share. A single gateway has
-// none: it counts them itself.
+// limits returns the caller's limits that all gateways share. A single gateway has none, because it
+// counts in memory.
 func (s *Spending) limits() map[Budget]int {
 	limits := map[Budget]int{}
 	if !s.ledger.shared {
@@ -180,22 +180,22 @@ func (s *Spending) limits() map[Budget]int {
 	return limits
 }
 
-// Part is what a change is about to spend. It is a [write.Participant], which fails with [ErrSpent]
+// Part is what a change is about to spend. It is a [write.Participant], and fails with [ErrSpent]
 // if others have spent too much.
 type Part struct {
 	of   *Spending
 	kept *reservation
 }
 
-// Part returns what a change is about to spend that its script announces; nil: nothing, or it is
-// in the ledger already.
+// Part returns what a change is about to spend according to its script's announcement; nil:
+// nothing, or it is in the ledger already.
 func (s *Spending) Part(i *ps.Intent) *Part {
 	if s == nil || s.ledger == nil || s.kept != nil {
 		return nil
 	}
 	amounts := s.amounts(func(part *identity.Spending) int {
 		if s.op.Extent != "" {
-			return part.Held() // it is corrected once it is known what was there
+			return part.Held() // it is corrected when it is known what was done
 		}
 		return min(part.Held(), max(1, len(i.Objects)))
 	})
@@ -205,7 +205,7 @@ func (s *Spending) Part(i *ps.Intent) *Part {
 	return &Part{s, s.ledger.prepare(amounts)}
 }
 
-// Spent returns what the record of the change notes of it.
+// Spent returns the amounts for the record of the change.
 func (p *Part) Spent() *changes.Spent {
 	spent := &changes.Spent{At: p.kept.at, Impacts: map[string]int{}}
 	for of, n := range p.kept.amounts {
@@ -220,7 +220,7 @@ func (p *Part) Begin(tx *store.Tx, _ *write.Attempt) error { return p.kept.make(
 // Begun implements [write.Participant].
 func (p *Part) Begun() { p.of.kept = p.kept }
 
-// Keep stores what was reserved, of a run that is no change. [Spending.Settle] or [Spending.Release]
+// Keep stores the reservation of a run that is no change. [Spending.Settle] or [Spending.Release]
 // corrects it.
 func (s *Spending) Keep(ctx context.Context) error {
 	if !s.Kept() {
@@ -252,10 +252,10 @@ func (s *Spending) Used(kind identity.Impact) (used, limit int) {
 	return 0, 0
 }
 
-// Settle counts what a run did, which has ended with a result or with an error. Only the first call
-// has an effect. If the record of the change is open and notes what was reserved, both must be
-// corrected together by [Spending.Done]: else a gateway that dies in between would leave a record
-// from which it is returned once more. Settle fails if the correction was not stored.
+// Settle counts what a run did that ended with a result or an error. Only the first call has an
+// effect. If the record of the change is open and notes what was reserved, [Spending.Done] must
+// correct both together: otherwise a gateway that dies in between would leave a record from which
+// the amount is returned a second time. Settle fails if the correction was not stored.
 func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	if s == nil {
 		return nil
@@ -263,7 +263,7 @@ func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	return s.end(func(kind identity.Impact) int { return affected(kind, s.op, result, err) }, open)
 }
 
-// Release returns what the call has reserved and no run has spent. It fails if the correction was
+// Release returns the part of the reservation that no run has spent. It fails if the correction was
 // not stored.
 func (s *Spending) Release(open bool) error {
 	if s == nil {
@@ -274,7 +274,7 @@ func (s *Spending) Release(open bool) error {
 	return err
 }
 
-// end notes what was done in the ledger, and counts it.
+// end notes what was done in the ledger and in memory.
 func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error) {
 	if kept := s.kept; kept != nil {
 		err = s.Correct() // of an earlier run of the call
@@ -295,7 +295,7 @@ func (s *Spending) settle(affected func(identity.Impact) int) {
 	}
 }
 
-// Correct corrects what the ledger has of the call, unless that is done.
+// Correct corrects the ledger for the call, unless that is done.
 func (s *Spending) Correct() error {
 	if s == nil || s.due == nil {
 		return nil
@@ -305,8 +305,8 @@ func (s *Spending) Correct() error {
 	return c.reserved.settle(context.Background(), c.done)
 }
 
-// Done returns what was spent, by impact, for the end of the change, which corrects the ledger, unless
-// the change stays open; nil: there is nothing to correct.
+// Done returns what was spent, by impact, for the end of the change, which corrects the ledger
+// unless the change stays open; nil: there is nothing to correct.
 func (s *Spending) Done() map[string]int {
 	if s == nil || s.due == nil {
 		return nil
@@ -319,7 +319,8 @@ func (s *Spending) Done() map[string]int {
 	return by
 }
 
-// End implements [write.Kind]. It corrects what a change has reserved, if it is known what it did.
+// End implements [write.Kind]. It corrects what a change has reserved, if it is known what the
+// change did.
 func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if c.Spent == nil || e.Spent == nil {
 		return nil
@@ -332,9 +333,8 @@ func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return l.reserved(c.Spent.At, reserved).correct(tx, spent)
 }
 
-// SpentOf returns what a change of a row that was cut off has spent of what it has reserved, by
-// impact; nil: that is not known. Without a row, and without a result, only that nothing was done
-// is known.
+// SpentOf returns what an interrupted change has spent of its reservation, by impact; nil: that is
+// not known. Without a row or a result, it is known only if nothing was done.
 func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int {
 	if c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// usageKind is the kind of what callers have taken of the room on the disk: one value.
+// usageKind is the kind of the callers' usage of the disk: one value.
 const usageKind store.Kind = "usage"
 
 const (
@@ -26,9 +26,9 @@ type usage struct {
 	Taken bounds.Usage `json:"taken"`
 }
 
-// KeepUsage keeps what callers take of a room in a store until ctx ends, from what is kept there: a
-// restart gives nobody a second share of a day. What was taken in the last minute before a crash is
-// not known afterwards. problem is told what cannot be read or kept.
+// KeepUsage stores the callers' usage of a room until ctx ends, starting from the stored usage, so
+// that a restart gives nobody a second daily share. Usage in the last minute before a crash is
+// lost. It calls problem when reading or writing fails.
 func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) {
 	stored := restored(ctx, db, room, problem)
 	keep := func(ctx context.Context) error {
@@ -51,7 +51,7 @@ func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem
 	})
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), usageEnd)
 	defer cancel()
-	_ = keep(ending) // another gateway may lead by now, and keeps its own
+	_ = keep(ending) // another gateway may lead by now, and store its own
 }
 
 // restored loads the stored usage into a room, and returns it.

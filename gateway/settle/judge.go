@@ -19,8 +19,7 @@ const (
 	userParameters = "userParameters"
 )
 
-// observation is the state of an announced object, as a script that settles
-// reports it.
+// observation is the state of an announced object, as a settling script reports it.
 type observation struct {
 	GUID   string            `json:"guid"`
 	DN     string            `json:"dn"`
@@ -73,8 +72,8 @@ func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	return all, done
 }
 
-// judge compares what was announced with what was seen. Steps are considered only
-// where the state is inconclusive.
+// judge compares an announcement with the observations. It considers steps only where the state is
+// inconclusive.
 func judge(intent *ps.Intent, steps []ps.Step, seen []observation) verdict {
 	v := verdict{outcome: ps.OutcomeUnknown}
 	counts := map[progress]int{}
@@ -190,8 +189,8 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	}
 }
 
-// inferUnclear decides about changes that cannot be seen by those around them:
-// a script changes the properties of an object in the order announced.
+// inferUnclear infers the outcome of changes that cannot be seen from their neighbours: a script
+// changes the properties of an object in the order announced.
 func inferUnclear(changes []ps.IntendedChange, at []progress) {
 	for i := range at {
 		switch {

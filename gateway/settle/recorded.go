@@ -6,8 +6,8 @@ import (
 	"adgateway/ps"
 )
 
-// Recorded returns a change of the history, which was made by a row, as it can be settled or
-// compared. It reports false if that cannot be done. A nil row means that the row no longer exists.
+// Recorded returns a change of the history in the form that can be settled or compared, or false if
+// there is none. A nil row means that the row no longer exists.
 func Recorded(op *ops.Operation, c *changes.Record) (Change, bool) {
 	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
 		return Change{}, false
@@ -16,7 +16,7 @@ func Recorded(op *ops.Operation, c *changes.Record) (Change, bool) {
 	for name, text := range c.Parameters {
 		given[name] = text
 	}
-	bound, _ := op.Bind(given) // secrets are missing, which no script that settles needs
+	bound, _ := op.Bind(given) // secrets are missing, but no settling script needs them
 	intent := c.Intent
 	intent.Server = c.Server
 	return Change{

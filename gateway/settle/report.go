@@ -8,8 +8,8 @@ import (
 	"adgateway/ps"
 )
 
-// report returns what the script would have reported, or the error of its run
-// with what is known now.
+// report returns what the script would have reported, or the error of its run with the facts known
+// now.
 func (r *run) report(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
 	_, done := v.subjects(intent)
@@ -56,7 +56,7 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 	return Finding{Result: result, Records: records}
 }
 
-// failure completes the error of the run with what is known now.
+// failure adds the facts known now to the error of the run.
 func (r *run) failure(v verdict, seen []observation) *ps.Error {
 	e := *r.Cut
 	e.Outcome, e.Notes = v.outcome, v.notes

@@ -87,8 +87,8 @@ type Outcome struct {
 }
 
 // Report returns what the script would have reported of a change that was settled before. The
-// records are those that were announced, or what the objects are now; the error says why these
-// could not be read, and are left out. Nothing is judged.
+// records are the announced ones, or the current objects; the error says why these could not be
+// read, and are missing. Nothing is judged.
 func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
@@ -101,8 +101,8 @@ func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Fin
 	return r.known(known, seen), err
 }
 
-// Unread returns what the script would have reported of a change that was made, but for the
-// objects with some GUIDs, as far as the announcement tells.
+// Unread returns what the script would have reported of a change that was made, without the objects
+// with some GUIDs, as far as the announcement allows.
 func Unread(change Change, failed ...string) Finding {
 	o := Outcome{Outcome: ps.OutcomeDone, Failed: failed}
 	if len(failed) > 0 {
@@ -129,7 +129,7 @@ func (r *run) known(o Outcome, seen []observation) Finding {
 	return found
 }
 
-// State is what a script that settles has read of an announced object.
+// State is the state of an announced object, as a settling script has read it.
 type State struct {
 	DN     string
 	Values map[string]string // by the names of announced changes; nil: it was not read
@@ -160,8 +160,8 @@ func (s *Settler) Now(ctx context.Context, change Change) ([]State, error) {
 	return states, err
 }
 
-// Seen reports whether the server of a change has all of it, such as one that was made on
-// another server. It changes nothing.
+// Seen reports whether a server has all of a change, which may have been made on another one. It
+// changes nothing.
 func (s *Settler) Seen(ctx context.Context, change Change) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
@@ -176,7 +176,7 @@ type run struct {
 	Change
 }
 
-// find reads until the outcome of the changes is clear. The error says why it stayed unclear.
+// find reads until the outcome of the changes is clear. The error says why it is not.
 func (r *run) find(ctx context.Context) (verdict, []observation, error) {
 	var last verdict
 	for first := true; ; first = false {
@@ -226,15 +226,14 @@ func (r *run) guid() string {
 	return r.Cut.Steps[0].GUID
 }
 
-// maxAge returns the greatest age, in seconds, of what the request created. The
+// maxAge returns the greatest possible age, in seconds, of an object that the request created. The
 // directory stores times in whole seconds.
 func (r *run) maxAge() int { return int(time.Since(r.StartedAt)/time.Second) + 2 }
 
-// allowedOU is the argument with the OUs that the caller is limited to.
+// allowedOU is the argument with the caller's OUs.
 const allowedOU = "AllowedOU"
 
-// script runs one of the scripts that settle, on the server that was asked for
-// the change.
+// script runs one of the settling scripts, on the server of the change.
 func (r *run) script(ctx context.Context, name string, write bool, records func(json.RawMessage) error) error {
 	script := r.Scripts[name]
 	object := &r.Cut.Intent.Objects[0]

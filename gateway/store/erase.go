@@ -17,7 +17,7 @@ import (
 type eraser struct {
 	kinds []Kind // whose removed values are erased
 
-	reading sync.RWMutex // held to read the file, which may need pages that are free since
+	reading sync.RWMutex // held for reads of the file, which may need pages that have become free since
 
 	mu      sync.Mutex
 	again   bool          // a value was removed since the last pass began

@@ -17,9 +17,9 @@ type protection struct{ protect, unprotect func([]byte) ([]byte, error) }
 // itself, as the version before wrote it and as backups have it.
 var protectedMark = []byte("adgateway protected key 1\n")
 
-// ReadKey returns the key in a file, which it creates with a new one if there is none. On Windows the secret
-// is protected by DPAPI for this computer, also one that a version before or a backup has
-// written without: it is of no use on another one.
+// ReadKey returns the key in a file, and creates the file with a new key if there is none. On
+// Windows it protects the secret with DPAPI, so that the file is useless on another computer. That
+// includes files that an earlier version or a backup has written without protection.
 func ReadKey(path string) (*Key, error) {
 	secret, err := takeSecret(path, systemProtection)
 	if err != nil {

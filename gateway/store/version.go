@@ -13,11 +13,10 @@ import (
 	"sync/atomic"
 )
 
-// The store of a cluster has several versions of its key, so that it can be
-// changed while all of them run. Values then say which version they were sealed
-// under, and are bound to it. Sums stay under the [Key], which does not change: names must
-// have the same sum at every time. Values of a store with just one key say nothing, as
-// before, and remain readable.
+// The key of a cluster's store has several versions, so that it can be changed while all gateways
+// run. Values name the version that they were sealed with, and are bound to it. Sums stay under the
+// [Key], which does not change, because a name must always have the same sum. Values of a store
+// with a single key name no version, as before, and remain readable.
 
 // marked begins the values that were sealed under a version; its number follows. A value
 // without one begins with random bytes, and is tried both ways.

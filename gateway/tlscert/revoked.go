@@ -94,7 +94,8 @@ func (r *revocationLists) warning() string {
 	var overdue []string
 	for _, list := range r.lists {
 		if !list.NextUpdate.IsZero() && r.now().Add(24*time.Hour).After(list.NextUpdate) {
-			overdue = append(overdue, fmt.Sprintf("%s (until %s)", list.Issuer, list.NextUpdate.UTC().Format(time.RFC3339)))
+			until := list.NextUpdate.UTC().Format(time.RFC3339)
+			overdue = append(overdue, fmt.Sprintf("%s (until %s)", list.Issuer, until))
 		}
 	}
 	if len(overdue) == 0 {

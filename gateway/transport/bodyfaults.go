@@ -20,7 +20,7 @@ const (
 	mediaForm = "application/x-www-form-urlencoded"
 )
 
-// Faults of a body as a whole. Nothing of it is repeated, because it may hold a password.
+// Faults of a body as a whole. The messages quote nothing from it, because it may hold a password.
 
 const (
 	sendJSON = "Send the header Content-Type: application/json."
@@ -96,7 +96,7 @@ func notJSON(content []byte) error {
 		text = otherForm(content)
 	}
 	var mistake *json.SyntaxError
-	// A blank behind it sets an early end apart from a fault in the last byte.
+	// With a blank behind it, an early end differs from a fault in the last byte.
 	whole := append(content[:len(content):len(content)], ' ')
 	if text == "" && errors.As(json.Unmarshal(whole, new(ignored)), &mistake) {
 		at := int(mistake.Offset)
@@ -109,7 +109,7 @@ func notJSON(content []byte) error {
 	return problem.New(schema.InvalidRequest, "%s", text)
 }
 
-// notUTF8 says where a body is not UTF-8, and how that comes; empty: it is UTF-8.
+// notUTF8 says where a body is not UTF-8, and why; empty: it is UTF-8.
 func notUTF8(content []byte) string {
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
 		len(content) > 3 && (content[0] == 0) != (content[1] == 0) {
@@ -131,7 +131,7 @@ func notUTF8(content []byte) string {
 		"%s", at+1, inPowerShell)
 }
 
-// otherForm recognises what is sent instead of a JSON object; empty: nothing else is.
+// otherForm recognises other formats sent instead of a JSON object; empty: none.
 func otherForm(content []byte) string {
 	text := bytes.TrimLeft(content, " \t\r\n")
 	begins := func(with string) bool { return bytes.HasPrefix(text, []byte(with)) }
@@ -159,8 +159,8 @@ func otherForm(content []byte) string {
 	return "The body is not one JSON object. It begins with { and ends with }."
 }
 
-// broken says what is probably wrong with JSON. The faulty byte is before the offset, which is behind
-// the end if nothing is wrong but that it ends.
+// broken says what is probably wrong with JSON. The faulty byte is just before the offset; an
+// offset behind the end means that the JSON is cut off.
 func broken(content []byte, offset int) string {
 	if offset > len(content) {
 		return ": it ends too early. A quote, a brace or a bracket is missing at its end."

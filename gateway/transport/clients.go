@@ -36,10 +36,9 @@ func (p Proxies) Trust(address netip.Addr) bool {
 	return false
 }
 
-// Client returns the address of the client. Each proxy appends its peer to
-// X-Forwarded-For, or adds another line of it. So the list is read from its end as
-// long as the writer of an entry is trusted; whatever precedes may be forged. An
-// entry that is not an address ends the list, too.
+// Client returns the address of the client. Each proxy appends its peer to X-Forwarded-For, or adds
+// another line of it. So the list is read from its end while the writer of an entry is trusted;
+// anything before may be forged. An entry that is not an address ends the list, too.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	address := Peer(r)
 	if len(r.Header["X-Forwarded-For"]) == 0 {

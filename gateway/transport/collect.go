@@ -104,7 +104,7 @@ func (c *collector) another() error {
 // pairs reads name=value&name=value. A semicolon is data. The token in the query is
 // skipped; authentication has handled it.
 func (c *collector) pairs(raw []byte, query bool) error {
-	secret := false // one came before, whose ampersand may not have been encoded
+	secret := false // an earlier value was a secret, whose ampersand may not have been encoded
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -213,31 +213,30 @@ func (c *collector) json(content []byte) error {
 }
 
 const (
-	// bodyPiece is the size up to which a body needs no share of the memory, so that
-	// ordinary requests are served however much of it others use.
+	// bodyPiece is the size up to which a body needs no share of the memory, so that ordinary
+	// requests are served however much of it others use.
 	bodyPiece = 16 << 10
 	// bodyRetry is the Retry-After of a request whose body does not fit into the memory.
 	bodyRetry = 2 * time.Second
 )
 
-// bodies limits the memory of the bodies of all running requests. It is counted as
-// the bytes arrive, so that a client that sends slowly holds only what it has sent.
-// One caller gets at most a quarter.
+// bodies limits the memory of the bodies of all running requests. It counts bytes as they arrive,
+// so that a client that sends slowly holds only what it has sent. One caller gets at most a
+// quarter.
 type bodies struct {
 	*identity.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
-// atOnce is how many large bodies are parsed at a time, which takes several times
-// their size, but only some milliseconds.
+// atOnce is how many large bodies are parsed at a time. Parsing takes several times their size, but
+// only for some milliseconds.
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
 	return &bodies{Budget: identity.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
-// parse waits until a body that holds so much memory may be parsed. The caller calls
-// done.
+// parse waits until a body with so much reserved memory may be parsed. The caller calls done.
 func (b *bodies) parse(held int64) (done func()) {
 	if held == 0 {
 		return func() {}
@@ -300,7 +299,7 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 	}
 }
 
-// freeBody gives back the memory of the request's body.
+// freeBody releases the memory of the request's body.
 func (s *Server) freeBody(x *exchange) {
 	if x.body > 0 {
 		s.bodies.Free(x.principal.Identity(), x.body)

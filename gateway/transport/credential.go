@@ -56,8 +56,8 @@ func credentialIn(r *http.Request) authn.Credential {
 // otherHeaders are where other APIs take a credential.
 var otherHeaders = []string{"X-Api-Key", "Api-Key", "X-Auth-Token", "Token", "Access-Token"}
 
-// queryTokens returns the values of every pair with the name, even of pairs that
-// the binder could not parse, so that no possible token is missed.
+// queryTokens returns the values of every pair with the name, including pairs that the binder
+// cannot parse, so that no possible token is missed.
 func queryTokens(raw string) []string {
 	if raw == "" {
 		return nil
@@ -77,9 +77,8 @@ func queryTokens(raw string) []string {
 	return values
 }
 
-// adoptToken gives a request without a credential the one of its body, as if the
-// header carried it. Only a body of at most [bodyPiece] is read before the caller is
-// known.
+// adoptToken moves the token in the body of a request without other credentials to the header. It
+// reads at most [bodyPiece] of the body, because the caller is not known yet.
 func adoptToken(req *http.Request) {
 	if carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
 		return
@@ -92,7 +91,7 @@ func adoptToken(req *http.Request) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(start), req.Body), req.Body}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return // longer, or broken: reading the rest says how
+		return // longer, or broken: the full read reports it
 	}
 	if token, found := tokenOf(req.Header, start); found {
 		req.Header.Set(ops.TokenName, token)
@@ -153,7 +152,7 @@ func (c *collector) token(value any) error {
 	return nil
 }
 
-// credentialOf returns what a request carries as a credential; all it carries is equal.
+// credentialOf returns the credential of a request. If there are several, they are equal.
 func credentialOf(req *http.Request) string {
 	for _, name := range []string{ops.TokenName, "Authorization"} {
 		if values := req.Header.Values(name); len(values) > 0 {
@@ -183,18 +182,18 @@ func (s *Server) addPages(engine *gin.Engine) {
 	engine.GET(strings.TrimSuffix(PagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
 }
 
-// followsLink reports whether a request follows a link to a page, which may stand on any
-// web site. The pages themselves refuse other requests from there.
+// followsLink reports whether a request follows a link to a page. Any web site may have such links;
+// the pages themselves refuse other requests from there.
 func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
 	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
 
-// A caller with a ticket of Kerberos is a person, who may have several roles. They are not merged: a call is
-// made in the first role that allows it.
+// A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a
+// call is made in the first role that allows it.
 
-// roles returns what the caller of a request may do, at least one principal. A ticket is accepted once; later
-// the rights of its person are asked for.
+// roles returns what the caller of a request may do, at least one principal. A ticket is accepted
+// once; after that, only the person's rights are looked up.
 func (x *exchange) roles() ([]*identity.Principal, error) {
 	s, credential := x.server, credentialIn(x.c.Request)
 	token, ticket := credential.Ticket()
@@ -254,7 +253,7 @@ func (x *exchange) authenticate(wanted identity.Scope) (*identity.Principal, err
 	return all[0], nil
 }
 
-// again returns what the caller may do now, in the role in which the call is made.
+// again returns the caller's current rights in the role in which the call is made.
 func (x *exchange) again() (*identity.Principal, error) {
 	all, err := x.roles()
 	if err != nil {
@@ -274,8 +273,8 @@ func (x *exchange) again() (*identity.Principal, error) {
 	return all[i], nil
 }
 
-// ownCall refuses a call with a ticket that changes something, if a browser says that a page of another site
-// may have made it: browsers attach tickets by themselves.
+// ownCall refuses a changing call with a ticket if the browser says that a page of another site may
+// have made it: browsers attach tickets by themselves.
 func (x *exchange) ownCall() error {
 	_, ticket := credentialIn(x.c.Request).Ticket()
 	if x.server.Tickets == nil || !ticket || !x.changes() {

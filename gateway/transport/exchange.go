@@ -57,7 +57,7 @@ const (
 	challengeHeader = "Www-Authenticate"
 	tagHeader       = "Etag"
 	serverHeader    = "X-Directory-Server" // a trailer if the answer is streamed
-	dryRunHeader    = "X-Dry-Run"          // so that nothing takes the answer for that to the act
+	dryRunHeader    = "X-Dry-Run"          // so nobody mistakes it for a real run
 	replayedHeader  = "Idempotency-Replayed"
 	repeatedHeader  = "Idempotency-Request" // the request id of the call that ran
 )
@@ -132,7 +132,7 @@ func (x *exchange) as(c *call.Call, p *identity.Principal) {
 	c.Principal, c.Classic = p, x.classic
 }
 
-// httpInput are the parameters of a request, whose body can be read once.
+// httpInput reads the parameters of a request. The body can be read once.
 type httpInput struct{ x *exchange }
 
 // Read implements [call.Input].
@@ -153,8 +153,8 @@ type input struct {
 	err   error
 }
 
-// reply sends the answer to a call. If a long list was begun and cannot be completed, the
-// connection is closed, so that the client does not take a part of it for all.
+// reply sends the answer to a call. If a long list cannot be completed, it closes the connection,
+// so that the client does not take a part of the list for all of it.
 func (x *exchange) reply(answer call.Answer, err error) {
 	x.answer = answer
 	switch {
@@ -180,7 +180,7 @@ func (x *exchange) reply(answer call.Answer, err error) {
 	}
 }
 
-// setHeaders sets what the header of an answer says.
+// setHeaders sets the headers of an answer.
 func (x *exchange) setHeaders(answer call.Answer) {
 	header := x.c.Writer.Header()
 	x.setHeader(serverHeader, answer.Server)
@@ -250,7 +250,7 @@ func (x *exchange) fail(err error) {
 	x.c.Abort()
 }
 
-// tell sets what the header of an answer says of an error, and notes the error for the log.
+// tell sets the headers for an error, and notes the error for the log.
 func (x *exchange) tell(err error) {
 	x.err = err
 	f, header := problem.Of(err), x.c.Writer.Header()
@@ -268,8 +268,8 @@ func (x *exchange) tell(err error) {
 	}
 }
 
-// abort ends a request whose answer has begun: it closes the connection, so that
-// the client does not take an unfinished body for a complete one.
+// abort ends a request whose answer has begun: it closes the connection, so that the client does
+// not take an incomplete body for a complete one.
 func (x *exchange) abort(err error) {
 	x.err = problem.Of(err)
 	panic(http.ErrAbortHandler)
@@ -279,7 +279,7 @@ func (x *exchange) abort(err error) {
 func (x *exchange) send(status int, body []byte) {
 	x.c.Status(status)
 	if len(body) > 0 && x.ownForm() {
-		body = append(body, '\n') // so that a prompt does not follow on the same line
+		body = append(body, '\n') // so that a shell prompt begins on a new line
 	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		x.setHeader("Content-Length", strconv.Itoa(len(body)))
@@ -291,9 +291,9 @@ func (x *exchange) send(status int, body []byte) {
 	_ = x.write(body) // fails only if the client has left
 }
 
-// write writes in pieces and gives the client sendTimeout for each. So a client that does not read
-// cannot hold the handler, or the session of a stream, forever, and one that reads slowly still
-// gets everything.
+// write writes in pieces and gives the client sendTimeout for each. A client that does not read
+// cannot hold the handler, or the session of a stream, forever, and a slow client still gets
+// everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
 		piece := body[:min(len(body), call.Piece)]
@@ -357,7 +357,7 @@ func (l *listStream) Take(records []byte) error {
 	return l.to.Add(records)
 }
 
-// finish sends what follows the records.
+// finish sends the rest of the answer after the records.
 func (l *listStream) finish(answer call.Answer) error {
 	tail := append([]byte{']'}, call.EncodeTail(answer)...)
 	if err := l.to.Add(append(tail, '\n')); err != nil {
@@ -370,19 +370,20 @@ func (l *listStream) finish(answer call.Answer) error {
 	return nil
 }
 
-// stopStream gives up a list that was not sent to its end.
+// stopStream discards a list that was not sent completely.
 func (x *exchange) stopStream() {
 	if x.stream != nil {
 		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
 	}
 }
 
-// IsClassic reports whether a caller speaks the classic dialect, given the one of those who have none.
+// IsClassic reports whether a caller speaks the classic dialect, given the default for callers that
+// have none.
 func IsClassic(p *identity.Principal, byDefault identity.Dialect) bool {
 	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }
 
-// refusals are the reasons of the codes that callers are refused with.
+// refusals are the reasons for each code with which callers are refused.
 var refusals = map[schema.Code]problem.Reason{
 	schema.InvalidRequest:  problem.ReasonMalformed,
 	schema.Unauthenticated: problem.ReasonUnauthenticated,
@@ -391,8 +392,8 @@ var refusals = map[schema.Code]problem.Reason{
 	schema.Unavailable:     problem.ReasonStore,
 }
 
-// refusedBy returns the error of a call whose caller is not known, an [*authn.Refusal], or does
-// too much.
+// refusedBy returns the error of a call whose caller is unknown, an [*authn.Refusal], or has
+// exceeded a limit.
 func refusedBy(err error) error {
 	var refused *authn.Refusal
 	if !errors.As(err, &refused) {

@@ -13,7 +13,8 @@ import (
 	"adgateway/ps"
 )
 
-// What a handler between client and server needs that forwards calls to another gateway.
+// What a handler needs that stands between client and server, and forwards calls to another
+// gateway.
 
 // OperationOf returns the operation that a request is for; nil: for none.
 func OperationOf(r *http.Request) *ops.Operation { return routeOf(r).op }
@@ -73,25 +74,25 @@ func (u *limitedWriter) limit(deadline time.Time) {
 
 type unledKey struct{}
 
-// unled is what becomes here of a call that the gateway that leads has not answered.
+// unled is the answer to a call that the gateway that leads has not answered.
 type unled struct{ refusal error }
 
-// Unled returns the request of a call that runs at the gateway that leads, and that this one has
-// not answered. The refusal is the answer; nil: the call is answered from what is known here, which
-// may lack the last changes.
+// Unled returns the request of a call that the gateway that leads should have answered, and did
+// not. The refusal is the answer; nil: the call is answered from what this gateway knows, which may
+// lack the last changes.
 func Unled(r *http.Request, refusal error) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), unledKey{}, unled{refusal}))
 }
 
-// unledOf returns the refusal of a call of [Unled], or reports that it is answered although what is
-// known here may lack the last changes.
+// unledOf returns the refusal of a call of [Unled], or reports that its answer may lack the last
+// changes.
 func unledOf(r *http.Request) (behind bool, refusal error) {
 	lost, is := r.Context().Value(unledKey{}).(unled)
 	return is && lost.refusal == nil, lost.refusal
 }
 
-// refusePage tells a browser that there is no page without a leader. It asks for a page again,
-// and never sends a form again.
+// refusePage tells a browser that there is no page without a leader. The page reloads itself, but
+// never sends a form again.
 func (x *exchange) refusePage(err error) {
 	x.err = err
 	f := problem.Of(err)

@@ -17,10 +17,10 @@ import (
 type Check struct {
 	Name     string
 	OK       bool   // as far as this is concerned, requests are served
-	Reason   string // why it is not OK, or what is wrong although it is
-	Degraded bool   // it is OK, but something is wrong that needs attention
+	Reason   string // why it is not OK, or what is degraded
+	Degraded bool   // it is OK, but something needs attention
 
-	Lane      ps.Lane // calls of other lanes are not concerned; empty: all are
+	Lane      ps.Lane // only calls of this lane are affected; empty: all are
 	NoChanges bool    // only reads are served
 }
 
@@ -31,9 +31,9 @@ func (s *Server) healthz(x *exchange) {
 	}{"ok"}})
 }
 
-// readyz reports whether requests can be served, check by check. What is wrong and
-// does not keep them from being served is degraded. Only callers with ops:read see
-// the reasons. With a lane, only what concerns it counts.
+// readyz reports whether requests can be served, check by check. A problem that does not prevent
+// that is reported as degraded. Only callers with ops:read see the reasons. With a lane, only the
+// checks that affect it count.
 func (s *Server) readyz(x *exchange) {
 	lane := x.c.Query(laneParam)
 	if !slices.Contains(readyLanes, lane) && lane != "" {
@@ -94,9 +94,9 @@ func (s *Server) readyz(x *exchange) {
 	x.sendRecords(status, output, records)
 }
 
-// laneParam is the parameter of /readyz that tells what the asker would send, and readyLanes
-// are its values, so that balancers can send changes, or calls of one kind of server, to
-// gateways that serve them.
+// laneParam is the parameter of /readyz that names what the client wants to send, and readyLanes
+// are its values. With it, balancers can send changes, or calls for one kind of server, to gateways
+// that serve them.
 const (
 	laneParam   = "lane"
 	changesLane = "changes"
@@ -105,8 +105,7 @@ const (
 
 var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane, leaderLane}
 
-// version reports the version and the engine. Of what exactly the program was built is nothing that
-// strangers need.
+// version reports the version and the engine. Details of the build are not shown to strangers.
 func (s *Server) version(x *exchange) {
 	type build struct {
 		Commit string `json:"commit"`

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/problem"
 )
 
-// Inside makes a call for a part of the gateway itself. It is logged and counted as the request of
-// a client.
+// Inside makes a call for another part of the gateway. It is logged and counted like a client's
+// request.
 func (s *Server) Inside(ctx context.Context, c call.Call) (call.Answer, error) {
 	startedAt := time.Now()
 	s.meters.running.Inc()

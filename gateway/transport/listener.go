@@ -48,11 +48,11 @@ func HostOf(address netip.Addr) netip.Prefix {
 
 // Limits of a [Listener].
 type Limits struct {
-	Total   int // open connections; further ones wait. A tenth of the places is kept for known addresses
+	Total   int // open connections; further ones wait. A tenth of the places is reserved for known addresses
 	PerHost int // open connections of one host; further ones are closed
 
 	Exempt func(netip.Addr) bool // reports whether PerHost does not apply
-	Known  func(netip.Addr) bool // reports whether an address may use the places that are kept
+	Known  func(netip.Addr) bool // reports whether an address may use the reserved places
 
 	// Refused is called at most once a minute, with the reason and the number since the last call.
 	Refused func(address netip.Addr, reason string, count int)
@@ -113,8 +113,8 @@ func addressOf(connection net.Conn) netip.Addr {
 	return peer.Addr().Unmap().WithZone("")
 }
 
-// enter gives a connection its place, and returns what frees that and the slot; nil:
-// there is no place.
+// enter gives a connection its place, and returns a function that frees it and the slot; nil: there
+// is no place.
 func (l *Listener) enter(address netip.Addr) (leave func()) {
 	host := HostOf(address)
 	l.mu.Lock()
@@ -186,11 +186,11 @@ type Connections struct {
 	SendTimeout   time.Duration // for the client to receive one piece of an answer
 	IdleTimeout   time.Duration // between requests
 
-	// Total is how many may be open at a time, further ones wait. A tenth of
-	// the places is kept for known hosts, see [Server.known]; when the others are taken,
-	// connections from anywhere else are closed.
+	// Total is how many may be open at a time; further ones wait. A tenth of the places is reserved
+	// for known hosts, see [Server.known]; when the others are taken, connections from anywhere
+	// else are closed.
 	Total int
-	// PerAddress is how many may be open from one host that is not a trusted proxy, further ones
+	// PerAddress is how many may be open from one host that is not a trusted proxy; further ones
 	// are closed. The addresses of an IPv6 /64 are one host, and so are the addresses of this
 	// machine.
 	PerAddress int
@@ -211,8 +211,7 @@ func (c *Connections) Limits() map[string]int64 {
 // request yet, so these answers are not envelopes.
 const headerLimit = 128 << 10 // a ticket of Kerberos may have half of it
 
-// httpServer returns a server with a limit on everything that clients can make it
-// wait for.
+// httpServer returns a server that limits every wait for a client.
 func (s *Server) httpServer() *http.Server {
 	c := s.Connections
 	return &http.Server{
@@ -240,9 +239,9 @@ func (s *Server) listen(listener net.Listener) *Listener {
 	})
 }
 
-// known reports whether connections from an address may use the reserved places. This machine,
-// trusted proxies, and hosts from which a valid credential came lately may. So strangers can take
-// all other places without keeping out clients that already use the API.
+// known reports whether connections from an address may use the reserved places: from this machine,
+// trusted proxies, and hosts that recently sent a valid credential. So strangers can take all other
+// places without locking out active clients.
 func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true
@@ -252,7 +251,7 @@ func (s *Server) known(address netip.Addr) bool {
 }
 
 const (
-	provenHosts = 20000     // that are remembered
+	provenHosts = 20000     // hosts that are remembered
 	provenFor   = time.Hour // after the last valid credential
 )
 
@@ -262,9 +261,9 @@ func (s *Server) Proved(r *http.Request) { s.proved(Peer(r)) }
 // proved remembers that a valid credential came over a connection from an address.
 func (s *Server) proved(peer netip.Addr) { s.proven.Add(HostOf(peer), time.Now()) }
 
-// serverLog receives the messages of net/http. A failed TLS handshake concerns one
-// client, which sees it, too; it is counted and logged at debug. Connections closed
-// before the handshake are probes of load balancers and port scanners.
+// serverLog receives the messages of net/http. A failed TLS handshake concerns one client, which
+// sees it, too, so it is counted and logged at debug. Connections that close before the handshake
+// are probes of load balancers and port scanners.
 type serverLog struct {
 	log        *logrus.Logger
 	handshakes prometheus.Counter // failed ones

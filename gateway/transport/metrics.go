@@ -18,8 +18,8 @@ import (
 	"adgateway/gateway/problem"
 )
 
-// meters are the metrics of requests. No label contains anything that a client sent: operations are
-// rows of the table, codes come from the API.
+// meters are the metrics of requests. No label contains anything that a client sent: operations
+// come from the table, codes from the API.
 type meters struct {
 	requests   *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -28,7 +28,7 @@ type meters struct {
 	handshakes prometheus.Counter
 }
 
-// Labels of requests that have no operation, or no error.
+// Labels of requests without an operation or without an error.
 const (
 	noOperation = "none" // no route matches
 	noError     = "ok"
@@ -74,7 +74,7 @@ func (m *meters) register(with *prometheus.Registry) error {
 func (s *Server) measure(x *exchange) {
 	status, f, left := x.c.Writer.Status(), problem.Of(x.err), x.c.Request.Context().Err() != nil
 	if f != nil && (x.op == nil || x.op.Protocol == nil) {
-		status = f.Code.Status() // an answer may have begun
+		status = f.Code.Status() // part of an answer may have been sent
 	}
 	if x.op != nil {
 		s.Answered(x.op, status, x.err)

@@ -24,8 +24,8 @@ import (
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// receive creates the state of a request, with the client's id if that is well
-// formed, and records how it was answered in the log and the metrics, panic or not.
+// receive creates the state of a request, with the client's id if that is well formed, and writes
+// the outcome to the log and the metrics, even after a panic.
 func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
@@ -83,8 +83,8 @@ func levelOf(f *problem.Error, left bool) logrus.Level {
 	return logrus.InfoLevel
 }
 
-// writeAccess writes the log line of a call, with fields that say who has made it and how. f is nil
-// if it succeeded.
+// writeAccess writes the log line of a call, including its caller and its path. f is nil if it
+// succeeded.
 func (s *Server) writeAccess(
 	line *accesslog.Line, answer call.Answer, f *problem.Error, left bool, took time.Duration,
 ) {
@@ -149,8 +149,8 @@ func recoverPanic(x *exchange) {
 	x.c.Next()
 }
 
-// secureHeaders keep browsers from using an answer in any other way. All answers share
-// the values.
+// secureHeaders keep browsers from using an answer in any way that is not intended. All answers
+// share the values.
 var secureHeaders = http.Header{
 	"X-Content-Type-Options":       {"nosniff"},
 	"X-Frame-Options":              {"DENY"},
@@ -244,8 +244,8 @@ func (x *exchange) checkOrigin(listed []string) {
 		header.Set("Access-Control-Expose-Headers", corsAnswer)
 		return
 	}
-	// The answer to a preflight is the same for every path. So a page learns from its
-	// own request, not from the preflight, that a path or a method does not exist.
+	// The answer to a preflight is the same for every path. A page learns from its actual request,
+	// not from the preflight, that a path or a method does not exist.
 	header.Add("Vary", "Access-Control-Request-Method")
 	header.Add("Vary", "Access-Control-Request-Headers")
 	header.Set("Access-Control-Allow-Methods", corsMethods)

@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// What the rows that speak a protocol of others do with HTTP in their own way.
+// What rows that speak a foreign protocol do differently with HTTP.
 
 // adoptCredential gives a request the credential that its protocol carries elsewhere, as
 // if our header carried it.
@@ -52,8 +52,8 @@ func (x *exchange) ownsHeaders() error {
 	return nil
 }
 
-// collectForeign reads the body of a row of a protocol: a document, or a JSON object
-// with parameters. Unknown members and the query are ignored.
+// collectForeign reads the body of a row with a foreign protocol: a document, or a JSON object with
+// parameters. Unknown members and the query are ignored.
 func (s *Server) collectForeign(x *exchange) (call.Given, error) {
 	p, c := x.op.Protocol, s.newCollector(x)
 	if !accepts(x.c.Request.Header.Values("Accept"), p.Media) {

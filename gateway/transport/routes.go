@@ -238,8 +238,8 @@ func (rt *routes) nearest(method, escaped string) string {
 
 var version = regexp.MustCompile(`^/(?:api/)?v[0-9]+/`)
 
-// below suggests the route that was probably meant by a path that does not begin with /api/, or has a
-// version behind it; empty if none is near.
+// below suggests the route that was probably meant by a path that does not begin with /api/, or is
+// followed by a version; empty if none is near.
 func (rt *routes) below(method, escaped string) string {
 	path := version.ReplaceAllString(escaped, "/")
 	if path == escaped && isAPI(escaped) || strings.Count(path, "/") < 2 {

@@ -25,8 +25,8 @@ import (
 
 // Calls is what HTTP needs of the domain. It must be safe for concurrent use.
 type Calls interface {
-	// Do makes a call. Also with an error the answer names the change that the call has made, if
-	// there is one. If the sink has taken records, and there is an error, what it was sent is not
+	// Do makes a call. The answer names the change that the call has made, if there is one, even if
+	// there is an error. If there is an error after the sink has taken records, the records are not
 	// complete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
 	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
@@ -60,10 +60,10 @@ type Options struct {
 	Bodies      Bodies
 	Spool       Spool
 	Connections Connections
-	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+	KeepAlive   time.Duration // how long a stream of events may be silent; zero: 15 s
 
-	// Answered is called with each request for an operation after it was answered: with the status,
-	// and why the call failed; nil: it did not. It is called from many goroutines.
+	// Answered is called after each request for an operation, with the status and the reason of a
+	// failure; nil: it succeeded. It is called from many goroutines.
 	Answered func(op *ops.Operation, status int, err error)
 
 	// Stopping is called when the server stops and waits for running requests.
@@ -74,7 +74,7 @@ type Options struct {
 type Callers struct {
 	Auth    authn.Authenticator
 	Quotas  *identity.Meters // of all callers
-	Tickets authn.Tickets    // of people, who are sent a challenge for them; nil: none is accepted
+	Tickets authn.Tickets    // of people, who are asked for them; nil: none are accepted
 	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; no bindings:
 	// it is not known. It is needed with Tickets.
 	EndPoint func(*http.Request) []byte
@@ -84,17 +84,17 @@ type Callers struct {
 type Bodies struct {
 	Limit  int64 // for one body
 	List   int64 // for one body that an operation takes as a whole
-	Memory int64 // for the answers of all running requests together
+	Memory int64 // for the bodies of all running requests together
 }
 
-// Hop is how calls pass between the gateways of a cluster.
+// Hop describes how calls pass between the gateways of a cluster.
 type Hop struct {
 	Gateway string // the name of this one, for the log
 
 	// Clean removes the headers that only other gateways may send.
 	Clean func(http.Header)
-	// From returns which gateway has forwarded the call of a context, and the id that the request
-	// had there; false: it came from a client.
+	// From returns which gateway has forwarded the call of a context, and the id of the request at
+	// that gateway; false: it came from a client.
 	From func(context.Context) (gateway, requestID string, came bool)
 	// Forward returns a handler that forwards calls to the gateway that leads, and passes those that
 	// run here on to next. A call that the leader does not answer is passed on as [Unled] returns it.
@@ -103,7 +103,7 @@ type Hop struct {
 	Leads func() bool
 }
 
-// Policy is what may change while a server runs, see [Server.Apply].
+// Policy is the part of the configuration that may change while a server runs, see [Server.Apply].
 type Policy struct {
 	Dialect             identity.Dialect // for principals without one
 	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
@@ -134,7 +134,7 @@ type Server struct {
 	current        atomic.Pointer[view]
 }
 
-// view is the server under one policy. A request uses the same view throughout.
+// view is the server under one policy. A request uses one view throughout.
 type view struct {
 	policy  Policy // immutable
 	proxies Proxies
@@ -202,12 +202,12 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	return engine, nil
 }
 
-// Handler returns the server as a handler of what clients send.
+// Handler returns the handler for clients.
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-			// net/http does not say whether there was a Content-Length, too, by which a proxy may have
-			// seen another end of the request (RFC 9112, 6.1).
+			// net/http does not say whether there was also a Content-Length, for which a proxy may
+			// see another end of the request (RFC 9112, 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		if s.Hop != nil {
@@ -217,7 +217,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// Forwarded returns the server as a handler of the calls that other gateways forward.
+// Forwarded returns the handler for calls that other gateways forward.
 func (s *Server) Forwarded() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.current.Load().handler.ServeHTTP(w, r)

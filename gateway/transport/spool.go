@@ -21,17 +21,17 @@ import (
 type Spool struct {
 	Folder string // of temporary files; empty: the system's
 	Most   int64  // bytes in all files; negative: no files
-	// Share returns how many of these bytes one caller gets now. Nil: a quarter.
+	// Share returns how many of these bytes one caller may use now. Nil: a quarter.
 	Share func() int64
 }
 
-// Spooler gives streamed answers temporary files for what their clients have not
-// taken yet. So a session is free as soon as its script has ended, however slowly the
-// client reads. The content is encrypted with a key that only this process has.
+// Spooler gives streamed answers temporary files for the part that their clients have not taken
+// yet. So a session is free as soon as its script has ended, however slowly the client reads. The
+// content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
 	space  *identity.Budget // bytes in all files; at most zero: there are no files
-	share  func() int64     // how much of that one caller gets now
+	share  func() int64     // how much of that one caller may use now
 	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
@@ -43,8 +43,8 @@ type Spooler struct {
 // SpoolPattern names the files.
 const SpoolPattern = "adgateway-list-*"
 
-// NewSpooler removes files that an earlier process has left. failed is called at most once a minute
-// when a file cannot be used.
+// NewSpooler removes the files of earlier processes. It calls failed at most once a minute when a
+// file cannot be used.
 func NewSpooler(o Spool, failed func(error)) *Spooler {
 	folder := o.Folder
 	var key [32]byte
@@ -68,7 +68,7 @@ func NewSpooler(o Spool, failed func(error)) *Spooler {
 	return &Spooler{folder: folder, space: space, share: share, failed: failed, sealer: sealer}
 }
 
-// open returns a new file, which on Unix has lost its name.
+// open returns a new file, which is already unlinked on Unix.
 func (s *Spooler) open() (*os.File, error) {
 	file, err := os.CreateTemp(s.folder, SpoolPattern) // accessible to this account only
 	if err == nil && runtime.GOOS != "windows" {
@@ -90,14 +90,14 @@ func (s *Spooler) report(err error) {
 	}
 }
 
-// Stream sends a long answer from a goroutine of its own. What the client has not
-// taken waits in memory up to call.StreamMemory, then in a file. When there is no room in
-// files, add waits for the client, which holds the session.
+// Stream sends a long answer from a goroutine of its own. The part that the client has not taken
+// waits in memory up to call.StreamMemory, then in a file. When there is no room in files, Add
+// waits for the client, which holds the session.
 type Stream struct {
 	spooler *Spooler
 	by      identity.ID
 	write   func([]byte) error // sends one piece to the client, for a limited time
-	idle    func()             // called when everything has been sent and more may follow
+	idle    func()             // called when everything was sent, but more may follow
 
 	mu       sync.Mutex // guards the fields below
 	changed  *sync.Cond
@@ -106,8 +106,8 @@ type Stream struct {
 	inFile   int      // pieces
 	file     *os.File // nil: not needed yet
 	size     int64    // of the file, reserved with the spooler
-	complete bool     // nothing will be added
-	err      error    // why sending has ended; nil: it goes on, or all was sent
+	complete bool     // nothing more is added
+	err      error    // why sending ended; nil: it continues, or all was sent
 	ended    chan struct{}
 }
 
@@ -256,7 +256,7 @@ func (t *Stream) Finish() error {
 	return t.err
 }
 
-// Stop gives up what was not sent. It does nothing after Finish.
+// Stop discards what was not sent. It does nothing after Finish.
 func (t *Stream) Stop(interrupt func()) {
 	t.fail(errStopped)
 	select {

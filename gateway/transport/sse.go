@@ -12,10 +12,10 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Answers that are streams of server-sent events (WHATWG HTML, section 9.2): of the
-// changes as they are made, and of the progress of a job. Each has the goroutine of its
-// request, which reads at its own pace, so that a client that does not read holds up
-// nobody else, and is cut off after [Connections.SendTimeout].
+// Answers that are streams of server-sent events (WHATWG HTML, section 9.2): changes as they are
+// made, and the progress of a job. Each runs in the goroutine of its request and reads at its own
+// pace. So a client that does not read delays nobody else, and is cut off after
+// [Connections.SendTimeout].
 
 // eventStream is such an answer. It implements [call.Events].
 type eventStream struct {
@@ -27,12 +27,12 @@ type eventStream struct {
 }
 
 const (
-	// keepAlive is how long nothing is sent before a comment is: proxies close
-	// connections on which nothing moves, often after 30 s.
+	// keepAlive is the silence after which a comment is sent: proxies close silent connections,
+	// often after 30 s.
 	keepAlive = 15 * time.Second
-	// recheckEvents is how often the credential of a stream is looked at again.
+	// recheckEvents is how often the credential of a stream is checked again.
 	recheckEvents = time.Second
-	// reconnectAfter is what clients are told to wait with when a stream has ended.
+	// reconnectAfter is how long clients are told to wait when a stream has ended.
 	reconnectAfter = 5 * time.Second
 )
 
@@ -45,7 +45,8 @@ const (
 
 var errSlowEvent = errors.New("the client does not read")
 
-// Begin implements [call.Events]. Errors are refused before: after it there is no other status.
+// Begin implements [call.Events]. Errors must be sent before it, because the status is fixed
+// afterwards.
 func (e *eventStream) Begin() error {
 	header := e.x.c.Writer.Header()
 	header.Set("Content-Type", "text/event-stream")
@@ -94,7 +95,7 @@ func (e *eventStream) Comment(text string) error {
 	return e.write([]byte(text + "\n"))
 }
 
-// write sends what is whole by itself, at once.
+// write sends complete lines at once.
 func (e *eventStream) write(text []byte) error {
 	defer e.x.unlimitSend()
 	err := e.x.write(text)
@@ -134,7 +135,7 @@ func (e *eventStream) Wait(changed <-chan struct{}) error {
 	}
 }
 
-// Check implements [call.Events]. It takes up what the credential may do by now.
+// Check implements [call.Events]. It uses the credential's current rights.
 func (e *eventStream) Check() error {
 	x := e.x
 	switch {

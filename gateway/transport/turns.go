@@ -11,17 +11,17 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// turns lets one list of each caller be received, read and checked at a time, as it takes many times
-// the memory of its body. It is safe for concurrent use.
+// turns lets each caller have one list at a time received, read and checked, because that takes
+// many times the memory of its body. It is safe for concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	callers map[identity.ID]*turn
 }
 
-// turn belongs to the lists of one caller.
+// turn is for the lists of one caller.
 type turn struct {
 	free  chan struct{} // has an element while nobody has the turn
-	asked int           // how many have it or wait for it
+	asked int           // number of requests that have it or wait for it
 }
 
 func newTurns() *turns { return &turns{callers: map[identity.ID]*turn{}} }
@@ -68,7 +68,8 @@ func (s *Server) awaitTurn(x *exchange) error {
 		return failed
 	}
 	x.turn = end
-	// The body was not read while it waited. A writer that has no deadlines, as in tests, needs none.
+	// The time to read the body starts now, after the wait. Writers without deadlines, as in tests,
+	// need none.
 	_ = http.NewResponseController(x.c.Writer).SetReadDeadline(time.Now().Add(s.Connections.BodyTimeout))
 	return nil
 }

@@ -22,9 +22,9 @@ var fillers = []rune{
 	'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0',
 }
 
-// Hidden reports whether a character is not shown, but controls what is, or only takes the place of
-// nothing: control characters of both ranges, what joins or changes the direction, separators of
-// lines, fillers, and what is no character.
+// Hidden reports whether a character is not shown, but affects how text is shown or only takes up
+// space: control characters of both ranges, joiners and direction marks, line separators, fillers,
+// and code points that are not characters.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -33,23 +33,23 @@ func Hidden(r rune) bool {
 		unicode.In(r, unicode.Variation_Selector, unicode.Noncharacter_Code_Point) || slices.Contains(fillers, r)
 }
 
-// Blank reports whether a character looks like a space and is none.
+// Blank reports whether a character looks like a space, but is not one.
 func Blank(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
 
-// Directs reports whether a character changes the direction of what follows, or begins another line
-// in it, so that a text reads as another one.
+// Directs reports whether a character changes the direction of the text after it, or begins another
+// line in it, so that the text is misread.
 func Directs(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }
 
-// Text returns a value on one line, with what is hidden in it, and blanks that are no spaces, written
+// Text returns a value on one line. Hidden characters, and blanks that are not spaces, are written
 // as in JSON: "\u202e".
 func Text(value string) string {
 	return written(value, func(r rune) bool { return Hidden(r) || Blank(r) })
 }
 
 // Mirrored reports whether a text has characters that are written from right to left, which would
-// reorder what stands beside it.
+// reorder the text beside it.
 func Mirrored(value string) bool {
 	for _, r := range value {
 		if r < 0x590 {
@@ -84,8 +84,8 @@ func written(value string, out func(rune) bool) string {
 	return b.String()
 }
 
-// Writer writes out what is hidden in all that is written to w, but for tabs and the ends of lines.
-// JSON means the same then, because such characters stand in its texts only. The writer is safe for
+// Writer writes to w, with hidden characters written out, except for tabs and the ends of lines.
+// JSON keeps its meaning, because there such characters occur only in texts. The writer is safe for
 // concurrent use.
 func Writer(w io.Writer) io.Writer { return &writer{w: w} }
 
@@ -95,8 +95,8 @@ type writer struct {
 	rest []byte // the beginning of a character, or of an end of line
 }
 
-// Raw returns what a [Writer] writes to, for what is no text, or is not for people. Any other writer
-// is returned as it is.
+// Raw returns the destination of a [Writer], for output that is not text, or not for people. Any
+// other writer is returned as it is.
 func Raw(w io.Writer) io.Writer {
 	if v, ok := w.(*writer); ok {
 		return v.w

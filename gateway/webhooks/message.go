@@ -20,16 +20,16 @@ import (
 // logs are the logs that messages come from.
 var logs = map[Type]store.Log{Change: changes.Log, Job: jobs.Log}
 
-// message is what is sent about one entry of a log.
+// message is about one entry of a log.
 type message struct {
 	kind     Type
-	id       string // the same each time that it is sent
+	id       string // the same for each attempt
 	at       time.Time
 	body     []byte
 	position store.Position
 }
 
-// event is the body of a message, as Standard Webhooks has it.
+// event is the body of a message, as Standard Webhooks defines it.
 type event struct {
 	Type      Type            `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`
@@ -49,14 +49,14 @@ type changeData struct {
 	Effect    string    `json:"effect"`
 	Outcome   string    `json:"outcome"`
 	Server    string    `json:"server"`
-	Objects   []string  `json:"objects"` // GUIDs of those that have one
+	Objects   []string  `json:"objects"` // GUIDs of the objects that have one
 	More      int       `json:"moreObjects,omitempty"`
 	Undoes    string    `json:"undoes,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 }
 
 const (
-	// mostObjects is how many objects of a change are named.
+	// mostObjects is the limit on the objects that a message names.
 	mostObjects = 1000
 	// bodyLimit is the limit on the data of a message.
 	bodyLimit = 256 << 10
@@ -89,7 +89,8 @@ func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	return newMessage(Change, c.ID, c.Time, position, data)
 }
 
-// jobID is an identity that may identify a message: a dot would make it ambiguous what was signed.
+// jobID matches identities that may identify a message. With a dot, the signed text would be
+// ambiguous.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
 // ofJob returns the message about a job.
@@ -119,8 +120,8 @@ func ofJob(value []byte, position store.Position) (*message, error) {
 	return newMessage(Job, fmt.Sprintf("%s_%d", job.ID, position.Sequence), job.Ended, position, data)
 }
 
-// bounded leaves the longest members out of an object that is too large for a message, and
-// names them in the member leftOut.
+// bounded removes the longest members from an object that is too large for a message, and names
+// them in the member leftOut.
 func bounded(data json.RawMessage) (json.RawMessage, error) {
 	if len(data) <= bodyLimit {
 		return data, nil
@@ -157,8 +158,8 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// next returns the first message of a type after a position, or nil if there is none yet,
-// and the position up to which there is nothing to tell.
+// next returns the first message of a type after a position, or nil if there is none yet, and the
+// position up to which the log has been searched.
 func (t *target) next(ctx context.Context, kind Type, after store.Position) (*message, store.Position, error) {
 	for {
 		var entry *store.Appended

@@ -67,10 +67,10 @@ func tlsConfig(trusted *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 }
 
-// newClient returns a client that trusts these authorities only; nil: the system's.
+// newClient returns a client that trusts only these authorities; nil: the system's authorities.
 func newClient(trusted *x509.CertPool) *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{ // without a proxy: the settings name the target, not the environment
+		Transport: &http.Transport{ // without a proxy: the settings determine the target, not the environment
 			TLSClientConfig:        tlsConfig(trusted),
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,
@@ -86,7 +86,7 @@ func newClient(trusted *x509.CertPool) *http.Client {
 // errGone means that the target wants no more messages.
 var errGone = errors.New("it answered 410: it wants no messages any more")
 
-// refusedError is an answer that is no success.
+// refusedError is an answer other than a success.
 type refusedError struct {
 	status     int
 	retryAfter time.Duration

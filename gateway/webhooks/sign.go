@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Secrets are what messages are signed with: one, or during a rotation two.
+// Secrets sign the messages: one, or two during a rotation.
 type Secrets [][]byte
 
 const (
@@ -18,14 +18,13 @@ const (
 	// The lengths that Standard Webhooks demands, in bytes.
 	shortestSecret, longestSecret = 24, 64
 	mostSecrets                   = 2
-	// longestFile is more than such a file can have.
+	// longestFile is longer than any valid file.
 	longestFile = 4096
 )
 
-// ReadSecrets reads the file of a target's secrets. Each stands in a line of its own, as
-// whsec_ and base64 of 24 to 64 bytes. With two of them each message has two signatures,
-// so that the receiver can change over at any time. The error names the line, and nothing
-// of what stands in it.
+// ReadSecrets reads the file of a target's secrets. Each is on a line of its own, as whsec_ and
+// base64 of 24 to 64 bytes. With two of them each message has two signatures, so that the receiver
+// can change over at any time. The error names the line, and quotes nothing from it.
 func ReadSecrets(path string) (Secrets, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"adgateway/gateway/store"
 )
 
-// kind is the kind of what the store keeps of a target.
+// kind is the kind of a target's state in the store.
 const kind store.Kind = "webhook"
 
-// kept is what the store keeps of a target.
+// kept is the state of a target in the store.
 type kept struct {
 	store.Formatted
 	URL     string                  `json:"url"`
 	After   map[Type]store.Position `json:"after"`
-	Failing time.Time               `json:"failing,omitzero"` // since when all tries have failed
-	Tries   int                     `json:"tries,omitempty"`  // since then
+	Failing time.Time               `json:"failing,omitzero"` // when the current row of failures began
+	Tries   int                     `json:"tries,omitempty"`  // failures in that row
 	Stopped bool                    `json:"stopped,omitempty"`
 }
 
-// pauses follow the first tries of a target that fail, lastPause all others.
+// pauses follow the first failures of a target, lastPause all others.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
 
 const lastPause = time.Hour
 
-// giveUpAfter is how long a message is tried: after the pauses for 24 hours.
+// giveUpAfter is how long a message is retried: for 24 hours after the pauses.
 var giveUpAfter = func() (total time.Duration) {
 	for _, pause := range pauses {
 		total += pause
@@ -43,14 +43,14 @@ type target struct {
 	client   *http.Client
 	kept     kept
 	revision store.Revision
-	mine     bool // kept is what the store has; false: another term may have written
+	mine     bool // kept equals the store's value; false: another term may have written
 
 	mu     sync.Mutex // guards status
 	status Status
 }
 
-// newTarget prepares a target, and goes on where it was left, unless another gateway leads,
-// and sends to it: the store follows that.
+// newTarget prepares a target, and continues where sending stopped, unless another gateway leads
+// and sends to it.
 func newTarget(ctx context.Context, settings Target, o *Options) (*target, error) {
 	if len(settings.Types) == 0 {
 		settings.Types = Types
@@ -69,8 +69,8 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 	return t, nil
 }
 
-// begin goes on where the store says that the target was left. It fails with [store.ErrNewer] if
-// a later version has sent: where that has ended cannot be read.
+// begin continues where sending stopped according to the store. It fails with [store.ErrNewer] if a
+// later version has sent, because its position cannot be read.
 func (t *target) begin(ctx context.Context) error {
 	t.mine = false
 	for {
@@ -98,8 +98,8 @@ func (t *target) begin(ctx context.Context) error {
 	}
 }
 
-// resumeAt goes on with what the store keeps of the target. With another URL it is a new one. Types
-// that are new begin now, and types that are no longer wanted are forgotten.
+// resumeAt continues with the stored state of the target. With another URL it is a new target. New
+// types begin now, and types that are no longer wanted are forgotten.
 func (t *target) resumeAt(ctx context.Context, read kept) error {
 	if read.URL != t.settings.URL {
 		read = kept{After: read.After} // the same receiver elsewhere misses nothing
@@ -121,7 +121,7 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 	return nil
 }
 
-// write keeps what was reached, unless another gateway has written.
+// write stores the state, unless another gateway has written.
 func (t *target) write(ctx context.Context) error {
 	value, err := store.Encode(t.o.Store, t.kept)
 	if err != nil {
@@ -180,7 +180,7 @@ func (t *target) await(ctx context.Context, bells []<-chan struct{}) {
 	}
 }
 
-// first returns the next message, of several types the one that is older; nil: there is none.
+// first returns the next message, the older one if several types have one; nil: there is none.
 func (t *target) first(ctx context.Context) (*message, error) {
 	var first *message
 	for _, kind := range t.settings.Types {
@@ -205,8 +205,8 @@ func (t *target) first(ctx context.Context) (*message, error) {
 	return first, nil
 }
 
-// resume goes on with the oldest entry that is kept, after those at the position were
-// removed, or the store was replaced.
+// resume continues with the oldest entry that is still in the log, after those at the position were
+// removed or the store was replaced.
 func (t *target) resume(ctx context.Context, kind Type) (*message, store.Position, error) {
 	before := t.kept.After[kind]
 	m, reached, err := t.next(ctx, kind, store.Position{})
@@ -254,7 +254,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 		t.kept.After[m.kind] = m.position
 		t.drop()
 		t.o.Log("a message of a webhook was given up after 24 hours", fields)
-		wait = 0 // those behind it may be as old
+		wait = 0 // the messages after it may be as old
 		if after, _, nextErr := t.next(ctx, m.kind, m.position); nextErr != nil || after == nil || now.Sub(after.at) < giveUpAfter {
 			wait = lastPause
 		}
@@ -280,7 +280,7 @@ func (t *target) delivered(ctx context.Context, m *message) {
 }
 
 // keep saves the position. If that fails, messages are sent again after a restart. If another
-// gateway has written, its position counts.
+// gateway has written, its position wins.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
 	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {
@@ -315,7 +315,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (t *target) drop() { t.note(func(s *Status) { s.Dropped++ }) }
 
-// show copies what is kept into the status.
+// show copies the stored state into the status.
 func (t *target) show(reason string) {
 	t.note(func(s *Status) {
 		s.Failing, s.Tries, s.Stopped, s.Reason = t.kept.Failing, t.kept.Tries, t.kept.Stopped, reason

@@ -51,8 +51,8 @@ type Options struct {
 	History *changes.History
 	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
 	Log func(message string, fields map[string]any)
-	// Now is the wall clock, by which messages are signed; nil: time.Now. How long they are
-	// tried goes by the time of the store.
+	// Now is the wall clock for signatures; nil: time.Now. The time that messages are retried is
+	// measured by the store's clock.
 	Now func() time.Time
 }
 
@@ -62,8 +62,8 @@ type Webhooks struct {
 	targets []*target
 }
 
-// Open prepares the targets. One that is new begins with what happens from now on. What is
-// kept of targets that there are no more is removed. The caller calls [Webhooks.Run].
+// Open prepares the targets. A new one begins with events from now on. The state of targets that
+// are no longer configured is removed. The caller calls [Webhooks.Run].
 func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	return w, w.forget(ctx)
 }
 
-// forget removes what is kept of targets that the settings no longer name.
+// forget removes the state of targets that the settings no longer name.
 func (w *Webhooks) forget(ctx context.Context) error {
 	o, known := &w.o, map[string]bool{}
 	for _, t := range o.Targets {
@@ -88,7 +88,7 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	err := o.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.Range(kind, "", func(e store.Entry) bool {
 			var read kept
-			if !known[e.Key] && store.Decode(o.Store, e.Value, &read) == nil { // a newer one stays
+			if !known[e.Key] && store.Decode(o.Store, e.Value, &read) == nil { // state in a newer format stays
 				tx.Delete(kind, e.Key)
 			}
 			return true
@@ -100,9 +100,9 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	return err
 }
 
-// Run sends until ctx ends, from the positions on that the store has when it begins. What is
-// being sent when it ends is sent again by the next one. In a cluster of one writer the gateway
-// that leads calls it in each of its terms.
+// Run sends until ctx ends, starting at the positions in the store. A message that is interrupted
+// is sent again by the next run. In a cluster with one writer, the gateway that leads calls it in
+// each of its terms.
 func (w *Webhooks) Run(ctx context.Context) {
 	if err := w.forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
 		w.o.Log("what is kept of former webhooks could not be removed", map[string]any{"error": err.Error()})
@@ -114,20 +114,20 @@ func (w *Webhooks) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// Status is how a target is.
+// Status is the state of a target.
 type Status struct {
 	Name      string
 	Delivered uint64
-	Failed    uint64    // tries
-	Dropped   uint64    // messages that were given up, or were no longer kept when it was their turn
-	Waiting   time.Time // when what is to be sent next happened; zero: nothing waits
-	Failing   time.Time // since when all tries have failed; zero: the last did not
-	Tries     int       // since then
+	Failed    uint64    // attempts
+	Dropped   uint64    // messages that were given up, or had expired when their turn came
+	Waiting   time.Time // when the next event to be sent happened; zero: none waits
+	Failing   time.Time // when the current row of failures began; zero: the last attempt succeeded
+	Tries     int       // failures in that row
 	Stopped   bool      // by the target, with 410
-	Reason    string    // why the last try failed, or the log cannot be read; without the URL, which may hold a secret
+	Reason    string    // of the last failure; it never has the URL, which may hold a secret
 }
 
-// Status returns how the targets are, in the order of the settings.
+// Status returns the state of the targets, in the order of the settings.
 func (w *Webhooks) Status() []Status {
 	all := make([]Status, len(w.targets))
 	for i, t := range w.targets {

@@ -247,8 +247,8 @@ func (r *Run) ended(how CallEnd, c *changes.Record, stored error) (lost bool) {
 	return lost
 }
 
-// doubtful tells the next leader that the script of a change was stopped, whose announcement may
-// be stored all the same.
+// doubtful tells the next leader that a change was stopped before its script did anything, although
+// its announcement may have been stored.
 func (r *Run) doubtful(err error) {
 	if r.w.Member == nil || r.record == nil || r.kept || !errors.Is(err, store.ErrUnsure) {
 		return

@@ -333,9 +333,9 @@ func (s *Servers) unavailable(e *ps.Error) {
 	}
 }
 
-// rejected handles an error that means that a server rejected the gateway's
-// account. One server alone may have a fault of its own, so another one is tried
-// if the request may be repeated; when all reject it, it is the account.
+// rejected handles an error that means that a server rejected the gateway's account. A single
+// server may have a fault of its own, so another one is tried if the request may be repeated. If
+// all reject it, the account is at fault.
 func (s *Servers) rejected(ctx context.Context, g *group, host string, e *ps.Error, repeatable bool) (again bool, instead string) {
 	g.reject(host)
 	if g.cfg.Shared != nil {

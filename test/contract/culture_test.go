@@ -33,7 +33,7 @@ func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 			require.Less(t, a.Status, 300, "%s: %s", op.ID, a.Body)
 			var envelope struct{ Result json.RawMessage }
 			require.NoError(t, json.Unmarshal(a.Body, &envelope), op.ID)
-			all[op.ID] = changeIDs.ReplaceAllString(string(envelope.Result), "ch_") // change ids differ between gateways
+			all[op.ID] = changeIDs.ReplaceAllString(string(envelope.Result), "ch_") // ids differ
 			s.Undo(op)
 		}
 		return all

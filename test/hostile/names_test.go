@@ -241,7 +241,7 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 
 // TestOwnerNames gives every row that takes the name of a record every spelling of names, guarded
 // ones and others, on servers that read names in different ways. A call changes the records of
-// exactly the name that it sends, or nothing; never those of a guarded name.
+// exactly the name that it sends, or nothing; never the records of a guarded name.
 func TestOwnerNames(t *testing.T) {
 	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses, "repeats": zones.Repeats} {
 		t.Run(label, func(t *testing.T) {

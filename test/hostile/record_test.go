@@ -68,7 +68,7 @@ func storedRecord(kind *schema.RecordType) storedCheck {
 		params := map[string]any{"DNS_HostName": record["name"], "ZoneName": record["zone"]}
 		for i, field := range kind.Fields {
 			params[field.Name] = fields[i]
-			if field.Name == p.Name && value != "" && fields[i] != value { // a name may come back in another case, and completed
+			if field.Name == p.Name && value != "" && fields[i] != value { // a name may differ in case
 				short := strings.TrimSuffix(fields[i], "."+systemtest.Text(record["zone"]))
 				assert.Equal(s.T, strings.ToLower(strings.TrimSuffix(value, ".")), strings.ToLower(short), name)
 			}

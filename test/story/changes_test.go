@@ -177,7 +177,7 @@ func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	record := change(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"DNS_HostName": "undo", "IP_Address": "10.0.1.77", "ZoneName": "corp.example"}})
 
 	s.Rejects(undoChange(inside, nil).As(systemtest.ReadToken), 403, "forbidden")
-	s.Rejects(undoChange(outside, nil).As(systemtest.PlainToken), 403, "forbidden") // the change needs privileged
+	s.Rejects(undoChange(outside, nil).As(systemtest.PlainToken), 403, "forbidden") // needs privileged
 	s.Rejects(undoChange(outside, nil).As(systemtest.LimitedToken), 404, "not_found")
 	s.Rejects(getChange(outside, nil).As(systemtest.LimitedToken), 404, "not_found")
 	s.Rejects(getChange(record, nil).As(systemtest.SubZoneToken), 404, "not_found")

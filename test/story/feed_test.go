@@ -192,7 +192,7 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 		first := again.next()
 		assert.Equal(t, before, first.change.ID)
 		again.stop()
-		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"}) // browsers come back like this
+		again = follow(t, s.In(t), "", first.ID, map[string]string{"Since": "2020-01-01T00:00:00Z"}) // as browsers do
 		assert.Equal(t, made[0], again.next().change.ID)
 		again = follow(t, s.In(t), "", "", map[string]string{"Since": last})
 		assert.NotContains(t, made, again.next().change.ID)
@@ -337,7 +337,7 @@ func TestStreamsAreLimited(t *testing.T) {
 		open[token]++
 		one = f
 	}
-	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one uses up its share, the other takes the last place
+	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one share, the last place
 		_, answer := tryFollow(t, s, token, "", nil)
 		assert.Equal(t, http.StatusTooManyRequests, answer.StatusCode, "%v", open)
 		assert.NotEmpty(t, answer.Header.Get("Retry-After"))

@@ -29,7 +29,7 @@ var furtherNames = map[string][]string{
 	"recordSet.put":      {"WEB1.corp.example.", "web1"},
 }
 
-// changedBesides are attributes that change together with another object, in addition to those of
+// changedBesides are attributes that change together with another object, besides the attributes of
 // the groups of a removed object. The access list of the parent has a protection, and a primary
 // group has members without naming them.
 var changedBesides = map[string]string{

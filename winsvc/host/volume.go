@@ -19,7 +19,7 @@ type WriteCache struct {
 	Assured bool // Windows was told that it keeps its content without power, and does not have it emptied
 }
 
-// Sleep is after which time without input this computer sleeps on mains power; 0 is never.
+// Sleep is how long this computer is idle on mains power before it sleeps; 0 is never.
 type Sleep struct{ Standby, Hibernation time.Duration }
 
 // Covers reports whether one of some folders of Windows is a folder or lies above it.

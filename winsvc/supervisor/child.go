@@ -26,7 +26,7 @@ type child struct {
 	err      error         // of the stop; valid after ended is closed
 
 	asked    chan<- answer // waits for the start; nil: nobody does
-	failures int           // ends in a row that nobody asked for
+	failures int           // consecutive ends that nobody asked for
 }
 
 // begin starts the child. The channel gets the answer to the first start. Only end stops

@@ -15,11 +15,10 @@ import (
 	"adgateway/gateway/webhooks"
 )
 
-// Check checks what the settings refer to, without changing anything: the
-// certificate and its key, the client CAs, the audit log and its key, the store and its
-// key, the files of webhooks, and whether the address may be served without TLS. It joins every error, so that they are
-// all reported before the gateway listens. store is the system's certificate
-// store; nil if it has none.
+// Check checks what the settings refer to, without changing anything: the certificate and its key,
+// the client CAs, the audit log and its key, the store and its key, the files of webhooks, and
+// whether the address may be served without TLS. It joins every error, so that they are all
+// reported before the gateway listens. store is the system's certificate store; nil if it has none.
 func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) error {
 	_, err := Certificate(settings, db)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -53,7 +52,7 @@ func checkWebhooks(settings *config.Settings) (faults []error) {
 	return faults
 }
 
-// inFile adds the file to an error about what stands in it.
+// inFile adds the file to an error about its content.
 func inFile(path string, err error) error {
 	var named *fs.PathError
 	if err == nil || errors.As(err, &named) {

@@ -49,8 +49,8 @@ func checkFiles(ctx context.Context, cfg *config.Settings) error {
 	return errors.Join(faults...)
 }
 
-// checkListen returns why nothing can listen on the address, even if its port is free.
-// Whether it may is checked by [Check].
+// checkListen returns why nothing can listen on the address, even if its port is free. [Check]
+// checks whether the settings allow the address.
 func checkListen(ctx context.Context, cfg *config.Settings) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen)
 	if err == nil {
@@ -74,7 +74,7 @@ func checkStore(file authn.File) error {
 	return err
 }
 
-// readStore returns every mistake in the credential file.
+// readStore reads the credential file, and returns every mistake in it.
 func readStore(file authn.File) error {
 	if _, _, err := file.Read(); err != nil {
 		return fmt.Errorf("credentials:\n%w", err)

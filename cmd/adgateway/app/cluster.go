@@ -25,7 +25,7 @@ func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 	return s.choices
 }
 
-// withCluster opens the store of the cluster for a command, at a gateway that runs.
+// withCluster opens the store of the cluster for a command, through a running gateway.
 func withCluster(ctx context.Context, o Options, do func(*store.Sealed) error) error {
 	return withRunning(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }

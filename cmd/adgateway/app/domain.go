@@ -21,8 +21,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// simulated is what a gateway of the sandbox asks of its domain, which is in this process
-// or in another.
+// simulated is the interface of a sandbox gateway to its domain, in this process or in another.
 type simulated interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 	Example(ctx context.Context) sandbox.Example
@@ -81,8 +80,8 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 	}, err
 }
 
-// addOwnPeople adds the people of the sandbox to its domain. Of one's own domain the files
-// alone decide who is in it.
+// addOwnPeople adds the people of the sandbox to its domain. In a custom domain, only the files
+// decide who is in it.
 func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (groups map[string]string, err error) {
 	if c.Empty {
 		return nil, nil
@@ -101,7 +100,7 @@ func explainDomain(err error, address, file string) error {
 	return err
 }
 
-// checkDomain returns, joined, what cannot be together with a domain in another process.
+// checkDomain returns, joined, which settings cannot be combined with a domain in another process.
 func checkDomain(cfg *config.Settings) error {
 	c := cfg.Sandbox
 	if c.Domain == "" {
@@ -141,12 +140,12 @@ const maxTicket = 1024
 type DomainFiles struct {
 	Listen string
 	Ticket string // for gateways
-	Orders string // for tests; empty: nobody gives orders
+	Orders string // for tests; empty: there are no orders
 }
 
-// Domain holds a simulated domain for gateways in other processes, until ctx is done.
-// Before it serves it writes the files, and calls ready with its address and the DNS
-// name of the domain. It removes the files at the end.
+// Domain serves a simulated domain to gateways in other processes, until ctx is done. Before it
+// serves it writes the files, and calls ready with its address and the DNS name of the domain. It
+// removes the files at the end.
 func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, version string, stderr io.Writer, ready func(address, name string)) (err error) {
 	live, err := flags.Load()
 	if err != nil {
@@ -195,7 +194,8 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 	return nil
 }
 
-// DialOrders connects to a domain to give orders; file is the one it has written for that.
+// DialOrders connects to a domain to give orders; file is the ticket file that the domain has
+// written for that.
 func DialOrders(ctx context.Context, address, file string) (*remote.Orders, error) {
 	secret, err := readTicket("--orders-file", file)
 	if err != nil {

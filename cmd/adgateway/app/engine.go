@@ -42,9 +42,9 @@ func NewEngine(c config.Sandbox) (Engine, error) {
 	return Engine{Name: builtIn + " on " + strings.TrimSuffix(name, filepath.Ext(name)), Path: path}, nil
 }
 
-// Starter returns what starts the sessions of a world: in this process, each in a
-// process of its own, or each in a real PowerShell. temp is the temporary folder of
-// processes. end is called after the last session.
+// Starter returns the starter for the sessions of a world: in this process, each in a process of
+// its own, or each in a real PowerShell. temp is the temporary folder of processes. end is called
+// after the last session.
 func (e Engine) Starter(world *sandbox.World, temp string) (starter session.Starter, end func() error, err error) {
 	if e.Path == "" && !e.processes {
 		return world.Starter(), func() error { return nil }, nil
@@ -65,7 +65,8 @@ func (e Engine) LinkStarter(link *remote.Link, temp string) (starter session.Sta
 	return e.over(link, link.Close, temp)
 }
 
-// over returns what starts processes that reach the domain with keys; end ends that.
+// over returns a starter for processes that reach the domain with keys, and a function that ends
+// it.
 func (e Engine) over(keys remote.Issuer, end func() error, temp string) (session.Starter, func() error, error) {
 	if e.Path == "" {
 		return &remote.Starter{Server: keys, Arguments: []string{EngineCommand}, Temp: temp}, end, nil

@@ -36,8 +36,8 @@ type callEvents struct {
 	mu      sync.Mutex
 	closed  bool
 	lost    int       // calls since the last entry about them
-	refused int       // in the present minute
-	minute  time.Time // when it began
+	refused int       // in the current minute
+	minute  time.Time // when that minute began
 }
 
 // entry is an event with its text.
@@ -53,7 +53,7 @@ const (
 	eventMinute   = time.Minute
 )
 
-// newCallEvents returns nil if no calls are to be written.
+// newCallEvents returns nil if calls are not to be written.
 func newCallEvents(write events.Write, which string) *callEvents {
 	if write == nil || which == eventsOff {
 		return nil
@@ -66,7 +66,7 @@ func newCallEvents(write events.Write, which string) *callEvents {
 	return c
 }
 
-// run writes the entries of the queue until it is closed, and how many were left out.
+// run writes the entries of the queue, and the number of omitted ones, until it is closed.
 func (c *callEvents) run() {
 	tick := time.NewTicker(eventMinute)
 	defer tick.Stop()
@@ -95,7 +95,7 @@ func (c *callEvents) sum() {
 	}
 }
 
-// close writes what is in the queue. Calls that are recorded later have no entry.
+// close writes the rest of the queue. Calls that are recorded later have no entry.
 func (c *callEvents) close() {
 	if c == nil {
 		return
@@ -130,8 +130,7 @@ func (c *callEvents) record(call audit.Call, line *audit.Line) {
 	}
 }
 
-// admit reports whether one more call that was refused or failed has an entry. The mutex
-// is held.
+// admit reports whether another refused or failed call gets an entry. The mutex is held.
 func (c *callEvents) admit(now time.Time) bool {
 	if now.Sub(c.minute) >= eventMinute {
 		c.minute, c.refused = now, 0
@@ -143,8 +142,8 @@ func (c *callEvents) admit(now time.Time) bool {
 	return true
 }
 
-// eventOf returns the event of a line about a call, or false for calls that have none:
-// reads but those that reveal, and changes that found nothing to do.
+// eventOf returns the event of a line about a call. It returns false for calls that have none:
+// reads, except those that reveal secrets, and changes that found nothing to do.
 func eventOf(op *ops.Operation, line *audit.Line) (events.Event, bool) {
 	switch schema.Code(line.Code) {
 	case schema.Unauthenticated:
@@ -189,12 +188,12 @@ func changeEvent(op *ops.Operation) events.Event {
 	return events.Changed
 }
 
-// callText returns the text of an entry: a line for people, and after an empty one the
-// line of the audit log as JSON.
+// callText returns the text of an entry: a sentence, and after an empty line the line of the audit
+// log as JSON.
 func callText(call audit.Call, line *audit.Line) string {
 	shown := struct {
 		*audit.Line
-		Previous *string `json:"previous,omitempty"` // of the chain, which the copy has not
+		Previous *string `json:"previous,omitempty"` // of the chain; the copy has none
 		Cut      bool    `json:"cut,omitempty"`
 	}{Line: &audit.Line{}}
 	*shown.Line = *line

@@ -20,8 +20,8 @@ type evidence struct {
 	witness *auditmirror.Witness
 }
 
-// newEvidence returns the copies of the audit that a gateway of a cluster keeps; nil if the gateway
-// is alone or has no audit log.
+// newEvidence returns the copies of the audit log in a cluster; nil if the gateway is alone or has
+// no audit log.
 func newEvidence(o Options, db *store.Sealed, log *audit.Log) *evidence {
 	s := o.Settings
 	name := GatewayName(o)
@@ -59,7 +59,7 @@ func (e *evidence) run(ctx context.Context) {
 	running.Wait()
 }
 
-// mirrorLag is how long lines may be without a copy before that is worth a warning.
+// mirrorLag is how long lines may lack a copy before there is a warning.
 const mirrorLag = time.Minute
 
 // checks are the readiness checks of the copies.
@@ -81,7 +81,7 @@ func (e *evidence) checks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// stats returns how far the copies are; false if there are none.
+// stats returns the progress of the copies; false if there are none.
 func (e *evidence) stats() (auditmirror.Stats, bool) {
 	if e == nil || e.mirror == nil {
 		return auditmirror.Stats{}, false

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/config"
 )
 
-// exposed returns what other accounts may do with the files of a gateway. That they may write one keeps
-// the gateway from starting; that they may read a secret, or replace a file, is a warning.
-// [config.Settings.Uses] says which files there are, and package host who the others are.
+// exposed returns what other accounts may do with the files of a gateway. If they may write one,
+// the gateway does not start; if they may read a secret, or replace a file, there is a warning.
+// [config.Settings.Uses] lists the files, and package host knows the other accounts.
 func exposed(cfg *config.Settings, file string) (warned []string, refused error) {
 	var faults []error
 	var folders []string
@@ -41,8 +41,8 @@ func exposed(cfg *config.Settings, file string) (warned []string, refused error)
 	return warned, errors.Join(faults...)
 }
 
-// whole returns files, each once and by the path to which links lead, and then what the gateway keeps
-// beside them, and in its folders. What is not there is left out.
+// whole returns files, each once and by its real path, and then the files that the gateway keeps
+// beside them and in its folders. It omits missing files.
 func whole(named []config.File) (all []config.File) {
 	add := func(f config.File, path string) {
 		resolved, err := filepath.EvalSymlinks(path)
@@ -59,7 +59,7 @@ func whole(named []config.File) (all []config.File) {
 	}
 	for _, f := range named {
 		within, begins := filepath.Dir(f.Path), filepath.Base(f.Path)
-		begins = strings.TrimSuffix(begins, filepath.Ext(begins)) // rotated files have the time before it
+		begins = strings.TrimSuffix(begins, filepath.Ext(begins)) // rotated files have a time before the extension
 		if f.Folder {
 			within, begins = f.Path, ""
 		}
@@ -76,7 +76,7 @@ func whole(named []config.File) (all []config.File) {
 	return all
 }
 
-// withStore returns the settings with the credential file that they mean.
+// withStore returns the settings with the path of their credential file.
 func withStore(cfg *config.Settings, file string) *config.Settings {
 	meant := *cfg
 	meant.Auth.Store = program.CredentialFile(cfg.Auth, file).Path

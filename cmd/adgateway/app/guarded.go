@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// guarded returns what tells what gives rights at this gateway, and how clients find it, besides what
-// the policy names. It changes while the gateway runs.
+// guarded returns a function that returns the groups and names that give rights at this gateway, or
+// by which clients find it, besides the ones in the policy. They can change while the gateway runs.
 func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	fixed := privileged.Set{privileged.Gateway: privileged.Names(append(o.Hosts, o.Settings.HTTP.Listen)...)}
 	if o.People != nil {

@@ -66,7 +66,7 @@ func GatewayName(o Options) string {
 	return ""
 }
 
-// withRunning opens the store of the cluster at a gateway that runs.
+// withRunning opens the store of the cluster through a running gateway.
 func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) error {
 	if o.Identity == nil {
 		return errors.New("this gateway is in no cluster")
@@ -117,11 +117,11 @@ func clusterName(o Options) string {
 	return o.Identity.Cluster
 }
 
-// stateFor is how long a gateway may take to say what it knows of its cluster.
+// stateFor is the time limit for a gateway to report the state of its cluster.
 const stateFor = 5 * time.Second
 
-// ReadCluster returns what a gateway of the cluster knows of it. It asks the gateway of this host
-// if that runs, else another one.
+// ReadCluster returns the state of the cluster as one of its gateways knows it. It asks the gateway
+// of this host if that runs, else another one.
 func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -138,16 +138,15 @@ func ReadCluster(ctx context.Context, o Options) (state standing.State, err erro
 		o.Identity.Cluster, errors.Join(failures...))
 }
 
-// Asked is a gateway of a cluster that was asked what it knows of that. Err is why it has not
-// answered.
+// Asked is the answer of a gateway of a cluster. Err is why it has not answered.
 type Asked struct {
 	Name  string
 	State standing.State
 	Err   error
 }
 
-// AskCluster asks all gateways of the cluster what they know of it. It also returns the addresses
-// of the nodes, this host's first.
+// AskCluster asks all gateways of the cluster for its state. It also returns the addresses of the
+// nodes, this host's first.
 func AskCluster(ctx context.Context, o Options) (all []Asked, nodes []string, err error) {
 	list, err := o.Folder.List()
 	if err != nil {

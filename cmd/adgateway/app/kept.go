@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// kept is what the gateway keeps beyond one request.
+// kept is the state of the gateway that outlives a request.
 type kept struct {
 	store *store.Sealed
 	clock *store.Clock // of the store
@@ -29,7 +29,7 @@ type kept struct {
 	aside string // new name of a damaged file; empty: there was none
 	lasts bool   // beyond the process
 
-	otherKey bool // its key opens nothing of what it has
+	otherKey bool // the key opens none of its values
 
 	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
 	joined  *peer.Gateway   // which has the store; nil: this gateway is in no cluster
@@ -90,8 +90,8 @@ func (s *kept) inMemory() error {
 	return err
 }
 
-// checkKey finds out whether the key file belongs to the store. With another key reads go on, and
-// changes are refused, until the gateway starts with the right one.
+// checkKey finds out whether the key file belongs to the store. With another key reads continue,
+// and changes are refused, until the gateway starts with the right one.
 func (s *kept) checkKey(ctx context.Context, o Options) error {
 	err := s.store.CheckKey(ctx, lastingKinds...)
 	switch {
@@ -137,7 +137,7 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 	return s.checkKey(ctx, o)
 }
 
-// errFormer returns why a gateway does not start that was of a cluster of an earlier version.
+// errFormer returns why a gateway of a cluster of an earlier version does not start.
 func errFormer(cluster string) error {
 	return fmt.Errorf("the settings are those of a gateway of the cluster %s (cluster.name), whose gateways shared a store in an earlier version: "+
 		"run 'adgateway cluster migrate' on one of its hosts, and the command that it prints on each other one; alone, this one would not know what the others know", cluster)
@@ -180,7 +180,7 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 // sweepEvery is how often expired values are removed.
 const sweepEvery = 10 * time.Minute
 
-// sweep removes expired values now and then, until ctx ends.
+// sweep removes expired values at intervals, until ctx ends.
 func (s *kept) sweep(ctx context.Context, log func(string, map[string]any)) {
 	if s == nil {
 		return
@@ -220,7 +220,7 @@ func (s *kept) checks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// clocksPart is how far the wall clock and the time of the store may be apart.
+// clocksPart is how much the wall clock and the time of the store may differ.
 const clocksPart = time.Minute
 
 // clockChecks is the readiness check of the time of the store.
@@ -239,7 +239,7 @@ func (s *kept) clockChecks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// now returns the time by which what is kept expires; nil: nothing is kept.
+// now returns the clock of the store; nil: there is no store.
 func (s *kept) now() func() time.Time {
 	if s == nil {
 		return nil
@@ -262,7 +262,7 @@ func (s *kept) cluster() *peer.Gateway {
 	return s.joined
 }
 
-// relayed returns the store for what every gateway of a cluster may change.
+// relayed returns the store for values that every gateway of a cluster may change.
 func (s *kept) relayed() *store.Sealed {
 	if j := s.cluster(); j != nil {
 		return j.Relay()

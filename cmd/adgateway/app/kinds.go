@@ -15,7 +15,7 @@ import (
 )
 
 // lastingKinds are the values that are resealed with a new version of the key. Logs, and values
-// that live for a day, expire under the version before.
+// that live for a day, expire under the earlier version.
 var lastingKinds = slices.Concat(auditmirror.Kinds, changes.Kinds, choice.Kinds, credentials.Kinds, replica.Kinds, jobs.Kinds, signin.Kinds, webhooks.Kinds)
 
 // LastingKinds returns the kinds of the values that outlive the process.

@@ -5,7 +5,7 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// memberState is what the metrics say of a gateway that is in a cluster.
+// memberState is the state of a gateway in a cluster, for the metrics.
 type memberState struct {
 	cluster.Status
 	log     journal.Status
@@ -21,7 +21,7 @@ func (s *kept) memberState() *memberState {
 	return &memberState{m.Status(), j.Log(), j.Refused()}
 }
 
-// perMember emits one value of a gateway in a cluster, and nothing of one that is alone.
+// perMember emits one value of a gateway in a cluster, and nothing for a gateway that is alone.
 func perMember(read func(*memberState) value) func(*state, emit) {
 	return func(s *state, put emit) {
 		if s.member != nil {

@@ -34,11 +34,11 @@ type Options struct {
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil dials the network
 
-	// Now is the clock by which the gateways of a cluster compare; nil: time.Now.
+	// Now is the clock that the gateways of a cluster compare; nil: time.Now.
 	Now func() time.Time
 
-	// Clock is what the time of a store goes by that no other gateway shares. Its wall clock is
-	// also the one by which jobs begin. Zero: the clocks of the system.
+	// Clock is the clock of a store that no other gateway shares. Its wall clock also decides when
+	// jobs begin. Zero: the clocks of the system.
 	Clock store.ClockSources
 
 	// Format is the newest format of shared values that the gateway reads; zero: [store.Newest].
@@ -73,10 +73,10 @@ type Options struct {
 // Membership is the membership of a gateway in a cluster with a log.
 type Membership struct {
 	Folder   trust.Folder    // of the cluster
-	Identity *trust.Identity // what the gateway proves its name with; nil: it is in none
+	Identity *trust.Identity // proves the gateway's name; nil: it is in none
 }
 
-// People are who signs in to the pages with an account of the domain.
+// People configure sign-in to the pages with accounts of the domain.
 type People struct {
 	Directory signin.Directory
 	Roles     []signin.Role

@@ -69,10 +69,10 @@ func listable() (all []frame.Change) {
 	return all
 }
 
-// tidyEvery is how often sessions of the pages are ended everywhere that could not be before.
+// tidyEvery is how often sessions are ended everywhere that could not be ended everywhere at once.
 const tidyEvery = time.Second
 
-// recordSignIn returns what logs who signed in, and records it in the audit.
+// recordSignIn returns a function that records each sign-in in the log and the audit.
 func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 	return func(e signin.Event) {
 		fields := logrus.Fields{"client": e.Client.String()}
@@ -163,7 +163,8 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 	}
 }
 
-// targetsOf returns the distinguished names of what a call was about, or the GUIDs of what has none.
+// targetsOf returns the distinguished names of a call's objects, or the GUIDs of those that have
+// none.
 func targetsOf(r *audit.Record) (all []string) {
 	for _, of := range r.Lines() {
 		for _, object := range of.Targets() {

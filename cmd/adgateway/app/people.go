@@ -25,7 +25,7 @@ type caller interface {
 	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 }
 
-// account is what the API says of an account.
+// account is an account as the API returns it.
 type account struct {
 	SamUsername, SID string
 	Enabled          bool
@@ -50,8 +50,8 @@ func (a accounts) list(ctx context.Context, filter string, found *[]account) err
 	return a.send(ctx, "user.listAll", call.Values{ops.ShowFields: accountFields, "Filter": filter}, found)
 }
 
-// send reads the records of an answer; none if there is no such object. The error does not say
-// what was asked for: people type what they should not.
+// send reads the records of an answer; none if there is no such object. The error does not contain
+// the name: people sometimes type a password there.
 func (a accounts) send(ctx context.Context, operation string, values call.Values, records any) error {
 	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway, Scopes: []identity.Scope{identity.UserRead},
 		Dialect: identity.Standard, Uncounted: true}
@@ -74,10 +74,10 @@ func (a accounts) byName(ctx context.Context, name string) (found account, ok bo
 	return found, ok, err
 }
 
-// named returns the account whose password is tried under a name: a sAMAccountName, a UPN,
-// or what every account has besides, sAMAccountName@domain, with the DNS name of the domain
-// or its NetBIOS name. An account of another domain counts as the one of this domain that
-// has its sAMAccountName. A list is read, whose log line has no name if there is none.
+// named returns the account for a sign-in name: a sAMAccountName, a UPN, or sAMAccountName@domain
+// with the DNS or NetBIOS name of the domain, which every account has. The domain itself is
+// ignored, so an account of another domain counts as the one with its sAMAccountName in this
+// domain. It reads a list, because the log line of a list has no name if there is no such account.
 func (a accounts) named(ctx context.Context, name string) (found account, ok bool, err error) {
 	before, _, upn := strings.Cut(name, "@")
 	filter, err := comparison("samUsername", before)
@@ -93,7 +93,7 @@ func (a accounts) named(ctx context.Context, name string) (found account, ok boo
 	}
 	var all []account
 	if err = a.list(ctx, filter, &all); err == nil && len(all) > 1 && upn {
-		err = a.list(ctx, byUPN, &all) // before the account that has the rest of it
+		err = a.list(ctx, byUPN, &all) // a match of the UPN comes first
 	}
 	if err != nil || len(all) == 0 {
 		return account{}, false, err
@@ -108,14 +108,15 @@ func comparison(field, text string) (string, error) {
 }
 
 const (
-	// inEveryDomain is an account whose policy stands for names without an account.
+	// inEveryDomain is an account whose policy is used for names without an account.
 	inEveryDomain = "krbtgt"
-	// lowThreshold stands for one that cannot be read: few domains lock out earlier.
+	// lowThreshold is used if the policy cannot be read: few domains lock out earlier.
 	lowThreshold = 3
 )
 
 // lockoutPolicy reads the policy that locks an account out: the Policy of a gate. For a name
-// without an account it reads as much, so that both take as long, and finds what holds for most.
+// without an account it reads as much, so that both take equally long, and returns the policy that
+// most accounts have.
 func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy, error) {
 	found, ok, err := a.named(ctx, name)
 	if err != nil {
@@ -149,8 +150,8 @@ type enabledDirectory struct {
 	accounts
 }
 
-// Groups implements [signin.Directory]. An account that the API does not find is one of
-// another domain: the directory alone answers for it.
+// Groups implements [signin.Directory]. If the API does not find an account, it is one of another
+// domain, and only the directory decides.
 func (d enabledDirectory) Groups(ctx context.Context, sid string) (*signin.Person, error) {
 	person, err := d.Directory.Groups(ctx, sid)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// PowerShell returns the Starter of the PowerShell of the settings. temp is the temporary folder of
-// its processes; empty: the folder of this process.
+// PowerShell returns the starter for the PowerShell of the settings. temp is the temporary folder
+// of its processes; empty: the folder of this process.
 func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	path, err := FindPowerShell(c.Path, runtime.GOOS, exec.LookPath)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// clusterKey returns what protects the key ring of the cluster: the file in its folder, or a group
-// of the domain.
+// clusterKey returns the wrapper of the cluster's key ring: the file in its folder, or a group of
+// the domain.
 func clusterKey(o Options) (keyring.Wrapper, error) {
 	group := o.Settings.Cluster.KeyGroup
 	w, err := keyring.OfCluster(group, o.Folder.SecretFile(), o.KeyGroup)
@@ -28,7 +28,7 @@ func clusterKey(o Options) (keyring.Wrapper, error) {
 }
 
 // ringChecks are the readiness checks of the key ring of a cluster, and of its key file while the
-// gateway can still do without it.
+// gateway can still work without it.
 func (s *kept) ringChecks() []gateway.Check {
 	j := s.cluster()
 	if j == nil {
@@ -58,8 +58,8 @@ func checkKeyFile(ctx context.Context, o Options, ring *keyring.Ring) error {
 	return ring.Opens(ctx, w)
 }
 
-// singleRing opens the key ring in the store of a gateway that is alone: it was of a cluster, or
-// the making of one was interrupted.
+// singleRing opens the key ring in the store of a gateway that is alone: it was in a cluster, or
+// the creation of one was interrupted.
 func singleRing(ctx context.Context, o Options, file *store.File) (*keyring.Ring, error) {
 	var ways []func() (keyring.Wrapper, error)
 	_, err := os.Stat(o.Folder.SecretFile())

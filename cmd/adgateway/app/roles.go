@@ -24,9 +24,9 @@ var helpdeskScopes = []identity.Scope{
 	identity.UserWrite, identity.UserPassword, identity.UserLockouts, identity.MemberWrite,
 }
 
-// addPeople lets people of the simulated domain sign in: the sandbox's own, unless the domain
-// is one's own, and those with a role of the settings. It returns the sandbox's operator;
-// nil: there is none.
+// addPeople lets people of the simulated domain sign in: the sandbox's people, unless the domain is
+// a custom one, and those with a role of the settings. It returns the sandbox's operator; nil:
+// there is none.
 func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
 	configured := s.live.Now().SignIn.Roles
 	groups, err := people()
@@ -131,8 +131,7 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 // still checked.
 func asGiven(group string) (string, error) { return group, nil }
 
-// domainPeople returns who signs in with an account of the domain of this computer; nil if
-// nobody does.
+// domainPeople configures sign-in with accounts of this computer's domain; nil if nobody may.
 func domainPeople(s config.SignIn) (*People, error) {
 	if s.Mode == config.SwitchOff {
 		_, err := rolesOf(s.Roles, asGiven)
@@ -178,7 +177,7 @@ type windowsDirectory struct {
 	tickets *negotiate.Acceptor // nil: none are accepted
 }
 
-// The codes of Windows for a right password that does not let its holder in.
+// The codes of Windows for a correct password whose account may not log on.
 const (
 	codePasswordExpired    = 1330
 	codePasswordMustChange = 1907

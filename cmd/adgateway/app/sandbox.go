@@ -23,7 +23,7 @@ type Sandbox struct {
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
 
 	domain   simulated
-	operator *signin.Person // whom the link signs in; nil: nobody
+	operator *signin.Person // who signs in by the link; nil: nobody
 }
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
@@ -48,7 +48,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	faults := []error{err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
-		store.Path = cfg.Store.File + ".credentials" // the copy, beside what the gateway keeps
+		store.Path = cfg.Store.File + ".credentials" // the copy, beside the gateway's other files
 	}
 	if cfg.Auth.Store != "" && !s.shared() {
 		faults = append(faults, checkStore(store))
@@ -130,8 +130,8 @@ func addToken(static *authn.Static, token config.Token, p *identity.Principal) e
 	return static.AddToken(token.Value, p)
 }
 
-// newPrincipal returns a principal with these scopes, or with all of them if
-// there are none, those included that * does not imply.
+// newPrincipal returns a principal with these scopes. Without scopes it has all of them, including
+// those that * does not imply.
 func newPrincipal(kind, name string, scopes []string) (*identity.Principal, error) {
 	if len(scopes) == 0 {
 		for _, scope := range identity.Everything() {

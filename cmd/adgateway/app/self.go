@@ -16,9 +16,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// SelfFiles returns where a gateway with these settings leaves how it sees itself:
-// next to its credentials, or else next to its settings, as the sandbox does. ok is
-// false if it has neither.
+// SelfFiles returns where a gateway with these settings writes its view of itself: next to its
+// credentials, or else next to its settings, as the sandbox does. ok is false if it has neither.
 func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files doctor.SelfFiles, ok bool) {
 	path := settingsFile
 	if cfg.Auth.Store != "" && !sandbox {
@@ -37,8 +36,8 @@ const (
 	selfCheck = 100 * time.Millisecond
 )
 
-// serveSelf leaves how the gateway sees itself when its sessions have started, and
-// whenever somebody asks.
+// serveSelf writes the gateway's view of itself when its sessions have started, and on each
+// request.
 func (s *Server) serveSelf(ctx context.Context) {
 	files, ok := SelfFiles(s.live.Now(), s.options.Flags.Path(), s.backend.sandbox)
 	if !ok {
@@ -122,7 +121,7 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	return v
 }
 
-// folders are those that PowerShell needs of the account.
+// folders are the folders that PowerShell needs.
 func (s *Server) folders() []doctor.SelfFolder {
 	all := []doctor.SelfFolder{{Use: "temporary files", Path: cmp.Or(s.backend.folder.Name(), os.TempDir())}}
 	profile, err := os.UserHomeDir()

@@ -42,7 +42,7 @@ type ServerOptions struct {
 	Event   events.Write // writes to the system's event log; nil: there is none
 }
 
-// backend is what a gateway runs its scripts on and authenticates with.
+// backend is the engine and the authenticator of a gateway.
 type backend struct {
 	name      string // for the header X-Engine
 	starter   session.Starter
@@ -60,7 +60,7 @@ type backend struct {
 	endMemory func()                   // nil: how often garbage is collected was not set
 }
 
-// session returns what the sessions run on. Only a real PowerShell needs a rehearsal.
+// session returns the configuration of the sessions. Only a real PowerShell needs a rehearsal.
 func (b backend) session() session.Config {
 	c := session.Config{Starter: b.starter}
 	if b.real {
@@ -69,7 +69,7 @@ func (b backend) session() session.Config {
 	return c
 }
 
-// Server is a gateway that listens. [Server.Serve] must be called to close it.
+// Server is a gateway that listens. Only [Server.Serve] closes it.
 type Server struct {
 	options  ServerOptions
 	live     *config.Live
@@ -244,10 +244,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	return err
 }
 
-// errAgain means that a server is to be prepared again, with what it is in its cluster now.
+// errAgain means that a server must be prepared again, in its new state in the cluster.
 var errAgain = errors.New("the log of the cluster begins: the gateway is made again")
 
-// Run serves until ctx is done, and prepares a server again that is to be made again.
+// Run serves until ctx is done. It prepares the server again when that is needed.
 func Run(ctx context.Context, s *Server, prepare func(context.Context) (*Server, error)) error {
 	for {
 		err := s.Serve(ctx)
@@ -282,9 +282,9 @@ func (s *Server) useStore(ctx context.Context, file authn.File) error {
 	return nil
 }
 
-// openAccounts opens the credential file and follows it, and creates it if it does not
-// exist: without accounts the gateway lets nobody in, unless there are others, but accepts
-// the first token as soon as it is created.
+// openAccounts opens the credential file and follows it. It creates a missing file: without
+// accounts the gateway lets nobody in, unless there are others, but accepts the first token as soon
+// as it is created.
 func (s *Server) openAccounts(ctx context.Context, file authn.File, others bool) (*authn.Store, error) {
 	c := s.live.Now().Auth
 	if s.shared() {

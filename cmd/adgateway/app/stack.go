@@ -60,7 +60,7 @@ type Stack struct {
 	webhooks    *webhooks.Webhooks     // nil if there are none
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
-	settled     chan struct{}      // closed when what was cut off before the start has been tried to be settled
+	settled     chan struct{}      // closed after the attempt to settle what was interrupted before the start
 	stop        context.CancelFunc // ends watched; nil if New failed
 	watched     sync.WaitGroup
 	handing     sync.WaitGroup // over to another gateway, which is bounded
@@ -138,7 +138,7 @@ func New(ctx context.Context, o Options) (*Stack, error) {
 	return s, nil
 }
 
-// start begins what a stack does by itself until it is closed.
+// start begins the background tasks of a stack.
 func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	watching, stop := context.WithCancel(ctx)
 	s.stop = stop
@@ -162,7 +162,7 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// writing returns what only the gateway does that makes the changes, each until its context ends.
+// writing returns the tasks that only the writing gateway runs, each until its context ends.
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
 	if db := s.kept.sealed(); db != nil && s.room != nil {
@@ -179,14 +179,14 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 	return all
 }
 
-// settleAgain is how soon changes that were cut off are tried again, as no session may have
-// started before, and settleEvery how often then.
+// settleAgain is the first pause before interrupted changes are tried again, because no session may
+// have started yet, and settleEvery the later ones.
 const (
 	settleAgain = time.Second
 	settleEvery = time.Minute
 )
 
-// settle finds out how the changes ended that the end of the gateway cut off, until
+// settle finds out the outcomes of changes that an earlier end of the gateway interrupted, until
 // all of them are settled or ctx ends.
 func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	first := sync.OnceFunc(func() { close(s.settled) })
@@ -208,8 +208,8 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// runJobs runs jobs until ctx ends, from when what was cut off has been tried to be settled:
-// an undo that is called again must find how the first one ended.
+// runJobs runs jobs until ctx ends. It begins after the attempt to settle interrupted changes,
+// because a repeated undo must find the outcome of the first one.
 func (s *Stack) runJobs(ctx context.Context) {
 	select {
 	case <-s.settled:
@@ -218,12 +218,12 @@ func (s *Stack) runJobs(ctx context.Context) {
 	}
 }
 
-// Grown returns a channel that is closed when the gateway is to be closed and made again, since
+// Grown returns a channel that is closed when the gateway must be closed and opened again, because
 // the log of its cluster begins.
 func (s *Stack) Grown() <-chan struct{} { return s.grown }
 
-// startMargin is how much longer a discovery waits than a start may take, so that it
-// learns why the start has failed.
+// startMargin is how much longer a discovery waits than a start may take, so that it learns why the
+// start failed.
 const startMargin = 5 * time.Second
 
 // lookup returns a function that finds a script by its name.
@@ -276,7 +276,7 @@ func poolSession(s *session.Session, err error) (pool.Session, error) {
 	return s, nil
 }
 
-// gatewayOptions adds to the settings what the stack has made.
+// gatewayOptions adds the parts of the stack to the options.
 func (s *Stack) gatewayOptions(o Options, described []ps.Script, registry *prometheus.Registry) gateway.Options {
 	g := options.Gateway(o.Settings)
 	g.Runner, g.Scripts, g.Auth, g.Log, g.Audit = s.Servers, described, o.Auth, o.Log, s.Audit
@@ -305,7 +305,7 @@ func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(options.Policy(settings))
 }
 
-// stopping lets another gateway lead, and makes the sessions begin no more runs.
+// stopping lets another gateway lead, and keeps the sessions from beginning more runs.
 func (s *Stack) stopping() {
 	if j := s.kept.cluster(); j != nil {
 		s.handing.Go(func() { j.HandOver(context.Background()) })

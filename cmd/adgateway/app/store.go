@@ -47,8 +47,8 @@ func sharedCredentials(file authn.File, c config.Auth, log *logrus.Logger) *cred
 	})
 }
 
-// SharedOptions returns how a command opens what the gateways of the settings share. What
-// happens meanwhile is written to log.
+// SharedOptions returns how a command opens the shared data of gateways. Events meanwhile are
+// written to log.
 func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	logger := logrus.New()
 	logger.SetOutput(log)
@@ -58,7 +58,7 @@ func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	return o, err
 }
 
-// KeyGroup protects the key of what a cluster shares for a group of the domain.
+// KeyGroup protects the key of a cluster's shared data for a group of the domain.
 func KeyGroup(name string) (keyring.Wrapper, error) {
 	secrets, err := host.ForGroup(name)
 	if err != nil {
@@ -91,8 +91,8 @@ func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, 
 	return store, nil
 }
 
-// storeChecks is the readiness check of the credentials. others reports whether somebody is
-// let in without them.
+// storeChecks is the readiness check of the credentials. others reports whether anybody can be let
+// in without them.
 func storeChecks(store *authn.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {

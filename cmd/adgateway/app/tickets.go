@@ -13,7 +13,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ticketsOf returns what accepts tickets of Kerberos, of accounts of these domains; nil: nothing does.
+// ticketsOf returns the check of Kerberos tickets for accounts of these domains; nil: none are
+// accepted.
 func ticketsOf(s config.SignIn, domains []string) (*negotiate.Acceptor, error) {
 	bindings := negotiate.Bindings(s.Bindings)
 	switch {
@@ -32,7 +33,7 @@ func ticketsOf(s config.SignIn, domains []string) (*negotiate.Acceptor, error) {
 	return &negotiate.Acceptor{Mechanism: windowsTickets{bindings}, Domains: domains}, nil
 }
 
-// windowsTickets checks tickets by Windows, with the keys of the account of this process.
+// windowsTickets checks tickets through Windows, with the keys of the account of this process.
 type windowsTickets struct{ bindings negotiate.Bindings }
 
 // Check implements [negotiate.Mechanism].
@@ -73,8 +74,8 @@ func ticketReason(code uint32) negotiate.Reason {
 	return negotiate.Invalid
 }
 
-// Accept implements [signin.Directory]. An account is known by its name: the domain of the tickets, if there
-// is one, has other SIDs than the simulated one.
+// Accept implements [signin.Directory]. It finds the account by its name: the domain of the
+// tickets, if there is one, has other SIDs than the simulated one.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {
 		return nil, nil, signin.ErrUnsupported

@@ -43,7 +43,7 @@ func (s *Stack) sendWebhooks(ctx context.Context) {
 	}
 }
 
-// webhookStatus returns how the webhooks are.
+// webhookStatus returns the state of the webhooks.
 func (s *Stack) webhookStatus() []webhooks.Status {
 	if s.webhooks == nil {
 		return nil
@@ -51,12 +51,12 @@ func (s *Stack) webhookStatus() []webhooks.Status {
 	return s.webhooks.Status()
 }
 
-// webhookTries is how many tries of a message fail before that needs attention: a receiver
-// that is restarted is none.
+// webhookTries is how many attempts at a message fail before that needs attention; a restart of the
+// receiver does not.
 const webhookTries = 3
 
-// webhookChecks is the readiness check of the webhooks. They never keep requests from being
-// served.
+// webhookChecks is the readiness check of the webhooks. Their failures never stop requests from
+// being served.
 func (s *Stack) webhookChecks() []gateway.Check {
 	all := s.webhookStatus()
 	if all == nil {

@@ -24,7 +24,7 @@ import (
 	"adgateway/winsvc"
 )
 
-// commands is what the commands have in common.
+// commands is the common state of the commands.
 type commands struct {
 	version string
 	stderr  io.Writer
@@ -59,7 +59,7 @@ func Run(ctx context.Context, version string, args []string, stdout, stderr io.W
 	return 2
 }
 
-// exitCode is the result of a command that has said all there is to say.
+// exitCode is the result of a command that has printed everything.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }

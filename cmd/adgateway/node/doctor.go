@@ -66,7 +66,7 @@ func (p *commands) examine(ctx context.Context, out io.Writer, asJSON bool) erro
 	return written
 }
 
-// probes are what the checks ask this computer.
+// probes are the probes of the checks on this computer.
 func (p *commands) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
@@ -115,7 +115,7 @@ func readRoutes(ctx context.Context, address string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	for _, r := range page.Routes { // there are several to each node
+	for _, r := range page.Routes { // there are several for each node
 		names = append(names, r.Name)
 	}
 	slices.Sort(names)

@@ -97,10 +97,10 @@ func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.Field
 	return done
 }
 
-// expelEvery is how often it is looked whether a node is connected that has left.
+// expelEvery is how often connected nodes are checked against the list.
 const expelEvery = time.Second
 
-// originEvery is how often it is looked whether the gateway has noted where the log begins.
+// originEvery is how often to check whether the gateway has noted where the log begins.
 const originEvery = time.Second
 
 // awaitOrigin waits until the gateway of this host, if it made the cluster, has noted where the log
@@ -123,7 +123,7 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store
 	return store.Hash{}, false
 }
 
-// makeLog makes the log on the host where the cluster was made, as soon as the nodes can.
+// makeLog makes the log on the host where the cluster was made, as soon as the nodes are able to.
 func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) {
 	origin, begun := m.awaitOrigin(ctx, log)
 	if !begun {

@@ -67,7 +67,7 @@ type running struct {
 	write  events.Write // nil without an event log
 	closer io.Closer
 	member *member // whose node it is
-	space  int64   // that the log may take
+	space  int64   // limit of the log
 	stream string  // of the log
 	leads  bool    // the node leads it
 }
@@ -102,7 +102,7 @@ func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.W
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, o.Node, node.URL()), nil
 }
 
-// start starts the node and reports meanwhile that it goes on: with much data it takes
+// start starts the node and reports meanwhile that it is still starting: with much data that takes
 // minutes (facts J21).
 func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
@@ -129,7 +129,7 @@ func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.N
 	}
 }
 
-// serve reports how the node is until ctx ends, and stops it.
+// serve reports the node's health until ctx ends, and then stops it.
 func (r *running) serve(ctx context.Context) error {
 	r.log.WithField("url", r.node.URL()).Info("the node listens")
 	attending, end := context.WithCancel(ctx)
@@ -155,7 +155,7 @@ func (r *running) serve(ctx context.Context) error {
 	}
 }
 
-// awaitReady waits until the node takes part in a majority, and says what it waits for.
+// awaitReady waits until the node is part of a majority, and reports what it is waiting for.
 func (r *running) awaitReady(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, progressEvery)
@@ -172,7 +172,7 @@ func (r *running) awaitReady(ctx context.Context) {
 	}
 }
 
-// report says when the node's health changes, and returns what is wrong now.
+// report logs changes of the node's health, and returns the current problem.
 func (r *running) report(before string) string {
 	if leads := r.node.LeadsStream(r.stream); leads != r.leads {
 		r.leads = leads
@@ -210,7 +210,7 @@ func (r *running) tell(e events.Event, text string) {
 var files = host.Files{Service: winsvc.Gateway.Name}
 
 // restrictStore restricts the folder of the streams to the service's account and the
-// administrators. A folder with other things in it is left alone.
+// administrators. A folder with other content is left alone.
 func restrictStore(store string) error {
 	dedicated, err := engine.OwnFolder(store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

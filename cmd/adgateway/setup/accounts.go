@@ -11,7 +11,7 @@ import (
 )
 
 // takeAccounts adds the tokens and users of the file to a store, so that all gateways of the
-// cluster know them. What was added before is left alone.
+// cluster know them. It skips those that it added before.
 func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil
@@ -27,7 +27,7 @@ func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 }
 
 // leaveAccounts replaces the tokens and users of the file by those in a store, if that has any, and
-// removes them from it. The file counts then.
+// removes them from it. From then on the file is used.
 func (o Options) leaveAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil

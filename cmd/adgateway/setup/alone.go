@@ -17,13 +17,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// answerFor is how long another gateway is waited for.
+// answerFor is how long to wait for the answer of another gateway.
 const answerFor = 3 * time.Second
 
-// Alone makes a gateway of a cluster a single one again, which goes on with its copy of the
-// store. It does not run meanwhile. While another gateway answers it refuses, unless it is forced:
-// two gateways that do not know of each other would change the same objects. It returns where the
-// files of the cluster are now. It can be run again if it was interrupted.
+// Alone makes a gateway of a cluster a single one again, which continues with its copy of the
+// store. It does not run meanwhile. It refuses while another gateway answers, unless it is forced:
+// two gateways that do not know of each other would change the same objects. It returns the new
+// place of the cluster's files. It can be repeated if it was interrupted.
 func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -58,7 +58,7 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	return old, os.Rename(folder.Path, old)
 }
 
-// marked returns what the name of a folder ends with that is set aside now.
+// marked returns the suffix for a folder that is set aside now.
 func marked() string { return ".old-" + time.Now().UTC().Format("20060102T150405Z") }
 
 // setNodeAside renames the folder of the node, which does not run.
@@ -70,7 +70,7 @@ func setNodeAside(o Options, folder trust.Folder, mark string) error {
 	return nil
 }
 
-// separate makes the store of a gateway one that follows no cluster.
+// separate detaches the store of a gateway from its cluster.
 func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	file, done, err := open(o.Settings.Store.File)
 	if err != nil {
@@ -131,8 +131,8 @@ func Answering(ctx context.Context, id *trust.Identity, list trust.Members) stri
 	return ""
 }
 
-// answers reports whether a gateway listens at an address: whatever it says about the
-// certificate of this one.
+// answers reports whether a gateway listens at an address, even if it rejects the certificate of
+// this one.
 func answers(ctx context.Context, address string) bool {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {

@@ -20,18 +20,18 @@ type Host struct {
 	Address string // name or address of its host; for the other nodes also a port
 }
 
-// Made is a new cluster, and how those join that have not.
+// Made is a new cluster, with the invitations of the gateways that have not joined.
 type Made struct {
 	Self        trust.Member
 	Invitations []trust.Invitation
 	Log         *OwnLog // nil: the nodes of the hosts make the log
 }
 
-// Init makes a cluster of the gateway of the settings, the first of the hosts, which goes on with
-// its store and does not run meanwhile. The others are invited, and join when it runs: it goes on
-// alone until their nodes serve. Until then Init can be run again, such as after it was
-// interrupted, and invites those that have not joined. With a NATS of the user's own it makes the
-// log there, and can be run again until that is there.
+// Init makes a cluster of the gateway of the settings, the first of the hosts. The gateway keeps
+// its store and does not run meanwhile. The others are invited, and join when it runs: it works
+// alone until their nodes serve. Until then Init can be repeated, for example after an
+// interruption, and invites those that have not joined. With an external NATS it makes the log
+// there, and can be repeated until the log exists.
 func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -126,8 +126,8 @@ func invite(ctx context.Context, r *trust.Register, self trust.Member, others []
 	return created, nil
 }
 
-// members returns the gateways of a new cluster, whose hosts have no nodes if those are a NATS of
-// the user's own.
+// members returns the gateways of a new cluster. Their hosts have no nodes if the nodes are an
+// external NATS.
 func members(o Options, hosts []Host, external bool) (self trust.Member, others []trust.Member, err error) {
 	switch n := len(hosts); {
 	case external && n < 2:
@@ -161,7 +161,7 @@ func members(o Options, hosts []Host, external bool) (self trust.Member, others 
 	return self, others, nil
 }
 
-// ringed gives the store a key ring, if it has none, and returns it sealed with that.
+// ringed gives the store a key ring, if it has none, and returns the store sealed with the ring.
 func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folder) (*store.Sealed, error) {
 	if o.Settings.Cluster.KeyGroup == "" {
 		if err := folder.MakeSecret(); err != nil {

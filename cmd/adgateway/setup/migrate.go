@@ -17,15 +17,15 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Migration is what [Migrate] takes over.
+// Migration is the input of [Migrate].
 type Migration struct {
 	From     string            // mirror; empty: the mirror of this gateway
 	Journals []migrate.Journal // of other gateways, beside the journal of this one
 	Hosts    []Host            // of the gateways, this one first
 }
 
-// Migrated is a cluster that was taken over. Made is nil if that was done before. Log is nil if the
-// nodes of the hosts make the log, or it is there.
+// Migrated is the cluster that took over. Made is nil if that was done before. Log is nil if the
+// nodes of the hosts make the log, or it exists.
 type Migrated struct {
 	migrate.Result
 	Made *Made
@@ -33,7 +33,7 @@ type Migrated struct {
 }
 
 // Migrate makes a cluster of the store that gateways of an earlier version shared. The settings are
-// the settings of one of these gateways, and none of them may run. It can be run again if it was
+// the settings of one of these gateways, and none of them may run. It can be repeated if it was
 // interrupted.
 func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	folder, err := o.folder()
@@ -89,18 +89,18 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	return done, err
 }
 
-// ofOthers reports whether the nodes are a NATS service of the user's own.
+// ofOthers reports whether the nodes are an external NATS.
 func ofOthers(s *config.Settings) bool {
 	return s.Cluster.CredsFile != "" || s.Cluster.NKeyFile != "" && s.Former.Certificate == ""
 }
 
-// ownFile returns the path of a file in which a gateway of an earlier version kept what it had of
-// the cluster itself.
+// ownFile returns the path of a file in which a gateway of an earlier version kept its own part of
+// the cluster.
 func ownFile(s *config.Settings, name string) string {
 	return filepath.Join(filepath.Dir(s.Store.File), "cluster-"+s.Former.Name+"-"+s.Former.Gateway+"."+name)
 }
 
-// oldWrapper returns what protects the key ring of a cluster of an earlier version.
+// oldWrapper returns the wrapper of the key ring of a cluster of an earlier version.
 func (o Options) oldWrapper() (keyring.Wrapper, error) {
 	if o.Settings.Cluster.KeyGroup != "" {
 		return o.wrapper(trust.Folder{})

@@ -19,9 +19,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The nodes are on the hosts, or are a NATS of the user's own (cluster.servers). With a NATS the
-// command that makes the cluster also makes its log, because its first gateway does not go on
-// alone.
+// The nodes are on the hosts, or are an external NATS (cluster.servers). With an external NATS the
+// command that makes the cluster also makes its log, because its first gateway does not work alone.
 
 const (
 	examineFor = 15 * time.Second // a NATS is examined
@@ -38,13 +37,13 @@ type OwnLog struct {
 	Warning string // empty: there is none
 }
 
-// nodesOf returns where the settings say that the log is.
+// nodesOf returns where the log is according to the settings.
 func nodesOf(s *config.Settings) peer.Nodes {
 	c := s.Cluster
 	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
 }
 
-// own is a NATS of the user's own that is to have the log of a cluster.
+// own is an external NATS for the log of a cluster.
 type own struct {
 	nodes    peer.Nodes
 	cluster  string
@@ -57,7 +56,7 @@ func (o Options) own(cluster, self string, gateways ...string) own {
 	return own{nodesOf(o.Settings), cluster, self, gateways, o.Settings.Engine.LogBytes()}
 }
 
-// ownOf returns what the cluster of a folder uses of its own.
+// ownOf returns the external NATS of the cluster of a folder.
 func (o Options) ownOf(folder trust.Folder) (own, error) {
 	id, err := folder.Identity()
 	if err != nil {
@@ -86,7 +85,7 @@ func (n own) account() (string, error) {
 	return stock.OwnAccount(n.cluster, members), nil
 }
 
-// examine returns how the NATS is, or why it cannot have the log, and what to do.
+// examine returns the state of the NATS, or why it cannot have the log and a remedy.
 func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) {
 	ctx, cancel := context.WithTimeout(ctx, examineFor)
 	defer cancel()
@@ -113,7 +112,7 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 	return found, fmt.Errorf("%s cannot have the log: %w", name, err)
 }
 
-// denied says what the user of this gateway must be permitted.
+// denied names the permissions that the user of this gateway lacks.
 func (n own) denied(err error) error {
 	account, failed := n.account()
 	if failed != nil {
@@ -122,7 +121,7 @@ func (n own) denied(err error) error {
 	return fmt.Errorf("%w. Give the user of each gateway these permissions:\n\n%s", err, account)
 }
 
-// remove says how another log of the same name goes away.
+// remove says how to remove another log of the same name.
 func (n own) remove() string {
 	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', "+
 		"or give the cluster another name", jetstream.StreamName(n.cluster))
@@ -138,9 +137,9 @@ func (n own) vacant(ctx context.Context) error {
 	return err
 }
 
-// begin makes the log of a new cluster, which goes on with the store of its first gateway: file is
+// begin makes the log of a new cluster, which continues the store of its first gateway: file is
 // that store, and is closed afterwards without a change. If the user of this gateway may not make
-// it, somebody else can by the command that is returned.
+// it, somebody else can with the command that is returned.
 func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (*OwnLog, error) {
 	at, err := file.Point()
 	if err == nil {
@@ -152,7 +151,7 @@ func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (
 	return n.make(ctx, folder, at.Hash)
 }
 
-// make makes the log that goes on with an origin, unless it is there.
+// make makes the log that continues from an origin, unless it exists.
 func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (*OwnLog, error) {
 	account, err := n.account()
 	if err != nil {
@@ -187,7 +186,7 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	return all, err
 }
 
-// command returns the command by which somebody else makes the log.
+// command returns the command with which somebody else makes the log.
 func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) {
 	text, err := jetstream.Document(n.cluster, s)
 	if err != nil {
@@ -201,7 +200,7 @@ func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) 
 }
 
 // beginLater makes the log of a cluster that was made here, and whose gateway has not begun with
-// it. It returns nil if the log is there.
+// it. It returns nil if the log exists.
 func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (log *OwnLog, err error) {
 	origin, begun, err := folder.Origin()
 	if err != nil {
@@ -241,8 +240,8 @@ func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error)
 	return &Made{Self: trust.Member{Name: n.self}, Log: log}, nil
 }
 
-// joins returns why a gateway of the settings cannot join a cluster, as far as its log is in a NATS
-// of the user's own.
+// joins returns why a gateway of the settings cannot join a cluster with its log in an external
+// NATS.
 func (n own) joins(ctx context.Context) error {
 	if len(n.nodes.Servers) == 0 {
 		return nil

@@ -13,14 +13,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// reached is a cluster that runs.
+// reached is a running cluster.
 type reached struct {
 	self     trust.Member
 	register *trust.Register
 }
 
-// reach calls a function with the cluster of the settings, of which a gateway must run that
-// leads.
+// reach calls a function with the cluster of the settings. One of its gateways must run and lead.
 func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -54,7 +53,7 @@ func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 	return do(reached{self, trust.NewRegister(ring.Sealed(), client.Now)})
 }
 
-// inOrder returns where the gateways of a list are, one of them first.
+// inOrder returns the addresses of the gateways of a list, one of them first.
 func inOrder(list trust.Members, first string) (all []relay.Gateway) {
 	for _, g := range list.Gateways {
 		if !g.HasJoined() || g.HopAddress == "" {
@@ -69,7 +68,7 @@ func inOrder(list trust.Members, first string) (all []relay.Gateway) {
 	return all
 }
 
-// Invite invites a gateway to the cluster of the settings, which runs.
+// Invite invites a gateway to the running cluster of the settings.
 func Invite(ctx context.Context, o Options, h Host) (i trust.Invitation, err error) {
 	err = reach(ctx, o, func(c reached) error {
 		if i, err = c.register.Invite(ctx, h.Name); err != nil {
@@ -81,8 +80,8 @@ func Invite(ctx context.Context, o Options, h Host) (i trust.Invitation, err err
 	return i, err
 }
 
-// Leave takes a gateway off the list of the cluster of the settings, which runs; an empty name is
-// the gateway of the settings. It returns the name of the gateway and the list without it.
+// Leave takes a gateway off the list of the running cluster of the settings; an empty name is the
+// gateway of the settings. It returns the name of the gateway and the list without it.
 func Leave(ctx context.Context, o Options, gateway string) (name string, list trust.Members, err error) {
 	err = reach(ctx, o, func(c reached) error {
 		if name = gateway; name == "" {

@@ -28,11 +28,12 @@ import (
 type Options struct {
 	Settings *config.Settings
 
-	// KeyGroup returns what protects the key ring by a group of the domain (cluster.keyGroup);
-	// nil: this computer cannot.
+	// KeyGroup returns a wrapper that protects the key ring by a group of the domain
+	// (cluster.keyGroup); nil: this computer cannot.
 	KeyGroup func(group string) (keyring.Wrapper, error)
 
-	// Kinds are the kinds of values by which CheckKey finds out whether a key belongs to the store.
+	// Kinds are the kinds of values with which CheckKey finds out whether a key belongs to the
+	// store.
 	Kinds []store.Kind
 
 	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
@@ -54,8 +55,8 @@ func (o Options) folder() (trust.Folder, error) {
 	return f, nil
 }
 
-// HasNode reports whether a node runs beside the gateway of the settings: it is of a cluster, and
-// its host is one of those with a node.
+// HasNode reports whether a node runs beside the gateway of the settings: whether it is in a
+// cluster, and its host is one of those with a node.
 func HasNode(s *config.Settings) (bool, error) {
 	folder, id, err := program.Joined(s)
 	if err != nil || id == nil || len(s.Cluster.Servers) > 0 {
@@ -65,7 +66,7 @@ func HasNode(s *config.Settings) (bool, error) {
 	return list.HasNode(id.Gateway), err
 }
 
-// wrapper returns what protects the key ring of a cluster.
+// wrapper returns the wrapper of the key ring of a cluster.
 func (o Options) wrapper(f trust.Folder) (keyring.Wrapper, error) {
 	return keyring.OfCluster(o.Settings.Cluster.KeyGroup, f.SecretFile(), o.KeyGroup)
 }
@@ -85,8 +86,8 @@ func open(path string) (file *store.File, done func(*error), err error) {
 	return file, func(err *error) { *err = errors.Join(*err, file.Close()) }, nil
 }
 
-// addresses returns a gateway with the addresses that others use, from its settings and the
-// name of its host.
+// addresses returns a gateway with its addresses for others, from its settings and the name of its
+// host.
 func addresses(s *config.Settings, name, host string) (trust.Member, error) {
 	m := trust.Member{Name: name, Hosts: []string{host}}
 	for _, a := range []struct {

@@ -255,8 +255,8 @@ func (f *Function) quiet() bool {
 	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
 }
 
-// alias gives parameters their familiar names, their names in the API and those of records. No name
-// is given twice.
+// alias gives parameters their familiar names, their names in the API and their names in records. No
+// name is given twice.
 func (f *Function) alias(all []*parameter) {
 	taken := map[string]bool{}
 	for _, p := range all {

@@ -135,7 +135,7 @@ func NewGate(o Options) *Gate {
 	var marked [32]byte
 	copy(marked[:], g.o.Store.Sum([]byte("marks")))
 	g.marks = newMarks(marked, o.Now)
-	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // those that are open in a browser can be sent to every gateway
+	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // a form that is open in a browser can be sent to any gateway
 	return g
 }
 

@@ -59,8 +59,8 @@ func newLookups(o Options) *lookups {
 	return l
 }
 
-// of returns what is known of the account with a name. Its scripts do not count for the address of
-// a marked try. It fails with ErrTooMany or ErrUnread.
+// of returns the policy of the account with a name. Scripts for a marked try do not count against
+// its address. It fails with ErrTooMany or ErrUnread.
 func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked bool) (Policy, error) {
 	if l.find == nil {
 		return Policy{}, nil

@@ -229,10 +229,10 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 }
 
 // change returns the change that saves a session.
-func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, session *stored) (store.Change, error) {
-	value, err := store.Encode(in, *session)
-	expires := session.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
-	if most := session.Started.Add(g.o.Max); most.Before(expires) {
+func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, s *stored) (store.Change, error) {
+	value, err := store.Encode(in, *s)
+	expires := s.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
+	if most := s.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
 	return store.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
@@ -294,7 +294,8 @@ func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored
 	}
 	others.Sessions = append(others.Sessions, key.String())
 	value, err := store.Encode(in, others)
-	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: session.Started.Add(g.o.Max)}), err
+	expires := session.Started.Add(g.o.Max)
+	return append(all, store.Change{Kind: ownerKind, Key: owner, Expect: at, Value: value, Expires: expires}), err
 }
 
 // remove removes a session from its store.

@@ -68,7 +68,7 @@ func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.C
 	return old, fmt.Errorf("no copy of the store can be had: %w", errors.Join(failures...))
 }
 
-// from gets the copy of a source. It returns the store that is there afterwards.
+// from installs the copy of a source. It returns the store in use afterwards.
 func (c *Client) from(ctx context.Context, source Source, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	transport := &http.Transport{
 		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true, DisableCompression: true,

@@ -66,7 +66,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set(pointHeader, string(text))
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Connection", "close") // the connection has a deadline then
+	w.Header().Set("Connection", "close") // with a deadline on the connection, it cannot be reused
 	control := http.NewResponseController(w)
 	if err = control.Flush(); err == nil {
 		_, err = file.CopyTo(r.Context(), timely{w, control})

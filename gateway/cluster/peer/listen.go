@@ -23,7 +23,7 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// StatePath is where a gateway shows what it knows of its cluster.
+// StatePath is where a gateway shows the state of its cluster.
 const StatePath = "/cluster/state"
 
 // Serve serves the other gateways until [Gateway.Close]: copies of the store, their changes,
@@ -70,7 +70,7 @@ func (g *Gateway) Serve(calls, state http.Handler) error {
 	return nil
 }
 
-// leader returns the view of who leads.
+// leader returns what this gateway knows about the leader.
 func (g *Gateway) leader() hop.Leader {
 	if m := g.Member(); m != nil {
 		return hop.Of(m, g.self.Gateway)

@@ -84,7 +84,7 @@ func (r *Replica) File() *store.File {
 	return r.file
 }
 
-// Log returns how the log is.
+// Log returns the status of the log.
 func (r *Replica) Log() journal.Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -162,7 +162,7 @@ func (r *Replica) turn(term uint64) {
 	r.turned = make(chan struct{})
 }
 
-// watch gives the file its role with each change of the member's, until ctx ends.
+// watch switches the role of the file with the role of the member, until ctx ends.
 func (r *Replica) watch(ctx context.Context) {
 	var term uint64          // in which the file decides changes; 0: it does not
 	var over <-chan struct{} // closed when it stops; nil: it does not

@@ -19,7 +19,7 @@ func LogStream(cluster string) string { return "ADGW_" + cluster + "_log" }
 // LogSubject is where the gateway that leads a cluster publishes its log.
 func LogSubject(cluster string) string { return "adgw." + cluster + ".log" }
 
-// BeatSubject is where a gateway says that it lives; "*" are all gateways.
+// BeatSubject is the subject of a gateway's heartbeats; "*" stands for all gateways.
 func BeatSubject(cluster, gateway string) string { return "adgw." + cluster + ".beat." + gateway }
 
 // InboxPrefix is where a gateway gets answers, so that no other one can read them: its

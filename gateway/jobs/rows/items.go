@@ -240,7 +240,7 @@ func itemRefused(changeID string, err error) jobs.Answer {
 		return jobs.Answer{Hold: jobstate.Engine, For: wait}
 	case e.Code == schema.Overloaded, e.Code == schema.Unavailable:
 		return jobs.Answer{Hold: jobstate.Lane, For: wait}
-	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // otherwise only this item is forbidden
+	case e.Reason == problem.ReasonScope, e.Code == schema.Unauthenticated: // affects all items
 		return jobs.Answer{Hold: jobstate.Credential, For: holdCredential}
 	}
 	return jobs.Answer{Result: result}

@@ -56,7 +56,7 @@ func config(cluster string, s Settings, messageMost int32) jetstream.StreamConfi
 }
 
 var (
-	// ErrExists means that there is a stream already, which goes on with another file.
+	// ErrExists means that there is a stream already, which continues another file.
 	ErrExists = errors.New("there is a log of this cluster already, which goes on with another file")
 	// ErrUnfit means that there is a stream of the name of a log, which cannot be one.
 	ErrUnfit = errors.New("there is a stream that cannot be the log of this cluster")

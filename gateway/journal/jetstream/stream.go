@@ -205,7 +205,8 @@ func (s *Stream) unanswered(err error) error {
 	return err
 }
 
-// Read implements [journal.Stream]. The node answers that leads the stream, or believes it does.
+// Read implements [journal.Stream]. The answer comes from the node that leads the stream, or
+// believes that it does.
 func (s *Stream) Read(ctx context.Context, sequence uint64) ([]byte, error) {
 	// The next message of the subject tells a removed message from one that has not been written
 	// (facts J25).

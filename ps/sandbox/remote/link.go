@@ -24,7 +24,7 @@ type LinkOptions struct {
 	Clock   time.Duration // how far the domain's clock is ahead
 	Version string        // of the program, for messages
 
-	// Log receives that the domain was lost, and that it is back. Nil discards it.
+	// Log receives a message when the domain is lost, and when it is back. Nil discards it.
 	Log func(problem bool, text string)
 }
 

@@ -1,6 +1,7 @@
-// Package options derives the options of the parts of a gateway from its settings. A default
-// is declared once, with its setting in package config: no part has one of its own, and tests
-// make their options here as well. What is no setting, such as a runner, the caller adds.
+// Package options derives the options of the parts of a gateway from its settings. A default is
+// declared once, with its setting in package config: no part has one of its own, and tests make
+// their options here as well. Options that are not settings, such as a runner, come from the
+// caller.
 package options
 
 import (
@@ -13,7 +14,7 @@ import (
 	"adgateway/ps"
 )
 
-// Gateway returns what the settings say of a server, its policy included.
+// Gateway returns the options of a server, including its policy.
 func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
 		Operations: ops.Extended(s.Account.Attributes, s.Time.Location()),
@@ -54,13 +55,13 @@ func Policy(s *config.Settings) gateway.Policy {
 	}
 }
 
-// guarded returns what the settings guard.
+// guarded returns the objects that the settings guard.
 func guarded(l config.Limits) privileged.Set {
 	named := privileged.Names(l.GuardedNames...)
 	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: named}.With()
 }
 
-// Quota returns what every credential may do that has no quota of its own.
+// Quota returns the quota of credentials that have none of their own.
 func Quota(c config.Auth) identity.Quota {
 	return identity.Quota{
 		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
@@ -78,7 +79,7 @@ func RoleQuota(q config.Quota) *identity.Quota {
 	}
 }
 
-// SignIn returns what the settings say of signing in to the pages for people.
+// SignIn returns the options for signing in to the pages.
 func SignIn(c config.SignIn) signin.Options {
 	return signin.Options{Idle: c.Idle, Max: c.Max, Recheck: c.Recheck, Tries: c.Tries}
 }

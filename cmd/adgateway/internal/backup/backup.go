@@ -1,6 +1,6 @@
-// Package backup copies all that a gateway keeps into one folder or zip file ([Write]), also
-// while the gateway runs, and puts it back ([Restore]). A manifest in the backup has the
-// digest of each file.
+// Package backup copies all files of a gateway into one folder or zip file ([Write]), also while
+// the gateway runs, and puts them back ([Restore]). A manifest in the backup has the digest of each
+// file.
 package backup
 
 import (
@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/config"
 )
 
-// Manifest says what a backup consists of.
+// Manifest describes the content of a backup.
 type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the program that made it
@@ -29,18 +29,17 @@ type Manifest struct {
 	NotCopied []Left    `json:"notCopied"`
 }
 
-// File is a file of a backup. Its place is what the setting says in the settings of the
-// backup, so that these are all that decides where files go.
+// File is a file of a backup. Only the settings in the backup decide where files go.
 type File struct {
 	Setting string `json:"setting"`
-	Number  int    `json:"number"` // of several that the setting names, from 0
-	Base    string `json:"base"`   // its name where it was
+	Number  int    `json:"number"` // index among several that the setting names
+	Base    string `json:"base"`   // its original name
 	Name    string `json:"name"`   // in the backup
 	Size    int64  `json:"size"`
 	SHA256  string `json:"sha256"`
 }
 
-// Left is what the settings name and a backup does not have.
+// Left is a file that the settings name and a backup does not contain.
 type Left struct {
 	Setting string `json:"setting"`
 	What    string `json:"what"`
@@ -57,10 +56,10 @@ const (
 	anchorFile  = "audit.anchorFile"
 	storeFile   = "store.file"
 	storeKey    = "store.file (its key)"
-	clusterKey  = "cluster" // of the files by which a gateway is one of a cluster
+	clusterKey  = "cluster" // of the files that make a gateway a member of a cluster
 )
 
-// ErrDamaged means that something is no whole backup.
+// ErrDamaged means that a backup is not complete.
 var ErrDamaged = errors.New("this is not a whole backup")
 
 // named is a file that the settings name.
@@ -93,7 +92,7 @@ func inventory(s *config.Settings, file string) []named {
 	})
 }
 
-// left returns what a backup never has.
+// left returns the files that a backup never contains.
 func left(s *config.Settings) (all []Left) {
 	for key, name := range map[string]string{"tls.storeThumbprint": s.TLS.StoreThumbprint, "tls.storeSubject": s.TLS.StoreSubject} {
 		if name != "" {
@@ -116,12 +115,12 @@ type content struct {
 	close func() error
 }
 
-// auditTries is how often the files of an audit log are opened until none came or went
-// meanwhile.
+// auditTries is how often the files of an audit log are opened until the list of files stays the
+// same meanwhile.
 const auditTries = 10
 
-// openAudit opens the files of an audit log, which may be written, as they are at one moment:
-// its record of the end, read first, is not behind the last line.
+// openAudit opens the files of an audit log, which may be in use, in their state at one moment: its
+// record of the end, read first, is not behind the last line.
 func openAudit(path string) ([]content, error) {
 	for range auditTries {
 		before, err := audit.Files(path)

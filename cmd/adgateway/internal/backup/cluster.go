@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// ofCluster returns the files by which the gateway of the settings is one of a cluster; none if it
-// is alone. What they say of the log is not among them: it is lost with the nodes.
+// ofCluster returns the files that make the gateway of the settings a member of a cluster; none if
+// it is alone. They do not include the log, which is lost with the nodes.
 func ofCluster(s *config.Settings) (all []named, err error) {
 	folder := program.ClusterFolder(s)
 	if folder.Path == "" {
@@ -42,9 +42,9 @@ func alone(s *config.Settings) error {
 		"To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
 }
 
-// stageCluster writes the files of the backup by which its gateway is one of a cluster into a folder
-// beside their place. It fails if another gateway of the cluster runs: the restored one would have an
-// earlier state under a name that the others know.
+// stageCluster writes the cluster's files from the backup to a folder beside their place. It fails
+// if another gateway of the cluster runs: the restored one would have an earlier state under a name
+// that the others know.
 func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Settings) error {
 	if len(files) == 0 {
 		return nil

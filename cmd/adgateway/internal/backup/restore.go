@@ -23,17 +23,17 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Restored says what a restore has done.
+// Restored is the result of a restore.
 type Restored struct {
 	Manifest *Manifest
 	Settings string   // file of the settings
 	Cluster  string   // of the gateway of the backup; empty: it was alone
-	Replaced []string // folders with what was there before
+	Replaced []string // folders with the previous files
 }
 
-// Restore replaces what a gateway keeps by a backup. file is where the settings go; the
-// settings of the backup say where the rest goes. The gateway must not run. After an error
-// everything is as it was.
+// Restore replaces the files of a gateway by a backup. file is where the settings go; the settings
+// of the backup say where the rest goes. The gateway must not run. After an error everything is as
+// before.
 func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	backup, done, err := open(from)
 	if err != nil {
@@ -69,7 +69,7 @@ func open(from string) (files fs.FS, done func(), err error) {
 	return archive, func() { _ = archive.Close() }, nil
 }
 
-// check returns the manifest of a backup all of whose files are there, as they were.
+// check returns the manifest of a backup after checking that all files are there and unchanged.
 func check(ctx context.Context, backup fs.FS) (*Manifest, error) {
 	text, err := fs.ReadFile(backup, manifestName)
 	if err != nil {
@@ -120,9 +120,9 @@ type restoring struct {
 	mark     string // name of the folders for what is replaced
 	cluster  string // of the gateway of the backup; empty: it was alone
 	folders  []string
-	held     []func() error // release what keeps a gateway from starting
-	back     []func() error // take back what was done, the last first
-	staged   [][2]string    // files and folders beside their places, and the places
+	held     []func() error // release the locks that keep a gateway from starting
+	back     []func() error // undo what was done, the last step first
+	staged   [][2]string    // pairs of a staged file or folder and its place
 }
 
 func (r *restoring) run(ctx context.Context) error {
@@ -157,7 +157,7 @@ func (r *restoring) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case f.Setting == storeFile:
 			store = &f
-		case f.Setting == anchorFile && exists(place): // it is evidence of what the backup does not have
+		case f.Setting == anchorFile && exists(place): // it is evidence for changes that the backup lacks
 		default:
 			if err := r.stage(f, place); err != nil {
 				return filefault.Explain(f.Setting, err)
@@ -173,7 +173,7 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.replace(s)
 }
 
-// settings returns the settings of the backup, as they are for a gateway in this place.
+// settings returns the settings of the backup for a gateway in this place.
 func (r *restoring) settings() (*config.Settings, error) {
 	for _, f := range r.manifest.Files {
 		if f.Setting != settingsKey {
@@ -194,13 +194,13 @@ func (r *restoring) settings() (*config.Settings, error) {
 	return nil, fmt.Errorf("%w: it has no settings", ErrDamaged)
 }
 
-// hold keeps a gateway from starting, and fails if one runs: with the settings of the backup,
-// or with those that it replaces.
+// hold keeps a gateway from starting, and fails if one runs, with the settings of the backup or
+// with the current ones.
 func (r *restoring) hold(s *config.Settings) error {
 	all := []*config.Settings{s}
 	if _, err := os.Stat(r.file); err == nil {
 		flags := program.Flags{File: r.file, Beside: true}
-		if live, err := flags.Load(); err == nil { // what cannot be loaded runs nothing
+		if live, err := flags.Load(); err == nil { // a gateway cannot run with settings that cannot be loaded
 			all = append(all, live.Now())
 		}
 	}
@@ -276,7 +276,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// absent returns err, but nil if something is not there.
+// absent returns nil for an error that means that a file is missing, and err otherwise.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -318,7 +318,8 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(store.HeadOf(c.File)))
 }
 
-// replace moves away what is there, with the whole audit log, and gives the files their names.
+// replace moves the current files away, with the whole audit log, and gives the new files their
+// names.
 func (r *restoring) replace(s *config.Settings) error {
 	if s.Audit.File != config.AuditOff {
 		old, err := audit.Files(s.Audit.File)
@@ -343,7 +344,7 @@ func (r *restoring) replace(s *config.Settings) error {
 	return nil
 }
 
-// moveAway moves a file or a folder, if there is one, into the folder beside it for what is replaced.
+// moveAway moves a file or a folder, if there is one, to the folder for replaced files beside it.
 func (r *restoring) moveAway(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -364,7 +365,7 @@ func (r *restoring) moveAway(path string) error {
 	return nil
 }
 
-// undo takes everything back.
+// undo reverts everything.
 func (r *restoring) undo() (err error) {
 	for i := len(r.back) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.back[i]())

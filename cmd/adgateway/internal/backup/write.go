@@ -22,7 +22,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options describe the gateway that a backup is of.
+// Options describe the gateway to back up.
 type Options struct {
 	Settings *config.Settings
 	File     string        // of the settings
@@ -33,8 +33,8 @@ type Options struct {
 // zipped is the extension of a backup in one file.
 const zipped = ".zip"
 
-// Write makes a backup: a zip file if the name ends in .zip, and a folder otherwise. Nothing
-// may have the name yet, and nothing has it after an error.
+// Write makes a backup: a zip file if the name ends in .zip, and a folder otherwise. The name must
+// not exist yet, and does not exist after an error.
 func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("--to: %s exists already: name another one", to), err)
@@ -167,8 +167,8 @@ func (w *writer) add(n named) error {
 	return nil
 }
 
-// openKey opens the key of the store without the protection of this computer, since the backup may
-// be restored on another one. One that cannot be read is copied as it is.
+// openKey opens the key of the store without the protection of this computer, because the backup
+// may be restored on another one. A key that cannot be read is copied as it is.
 func openKey(path string) ([]content, error) {
 	c := content{base: filepath.Base(path)}
 	secret, err := store.ReadSecret(path)
@@ -238,7 +238,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ofFile is a file that nobody writes.
+// ofFile is a file that is not being written.
 func (c *content) ofFile(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (c *content) ofFile(name string) error {
 	return nil
 }
 
-// ofLines is a file to which lines are written: those that it has now.
+// ofLines is a file to which lines are being written: its lines so far.
 func (c *content) ofLines(name string) error {
 	file, err := os.Open(name)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// storeLocation says where the accounts are: --store names their file, or else the settings
-// file of --config, or they are in what its cluster keeps.
+// storeLocation says where the accounts are: in the file of --store, in auth.store, or in
+// the store of the cluster.
 type storeLocation struct {
 	Config, Store string
 
-	// Cluster returns how the cluster is reached.
+	// Cluster returns the options to reach the cluster.
 	Cluster func(*config.Settings) (app.Options, error)
 }
 
@@ -75,8 +75,8 @@ func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err er
 	return file, cluster, nil
 }
 
-// sharedStore are the accounts that the gateways of a cluster share. When they were last used is
-// known of this gateway.
+// sharedStore are the accounts that the gateways of a cluster share. Their last use is the last use
+// at this gateway.
 type sharedStore struct {
 	cluster app.Options
 	file    authn.File
@@ -85,7 +85,7 @@ type sharedStore struct {
 // Place implements [accountPlace].
 func (sharedStore) Place() string { return "the store of the cluster" }
 
-// sharedWait is how long the accounts of a cluster are waited for.
+// sharedWait is how long to wait for the accounts of a cluster.
 const sharedWait = 30 * time.Second
 
 func (s sharedStore) Read() (*authn.Document, string, error) {
@@ -101,7 +101,7 @@ func (s sharedStore) Edit(ctx context.Context, change func(*authn.Document) erro
 
 func (s sharedStore) LastUses() map[string]time.Time { return s.file.LastUses() }
 
-// accountKind is one of the two kinds of accounts, which are kept in lists of their own.
+// accountKind is one of the two kinds of accounts. Each has a list of its own.
 type accountKind struct {
 	Name string // in messages and commands
 	list func(*authn.Document) *[]*authn.Account
@@ -113,7 +113,8 @@ var (
 	userKind  = accountKind{identity.KindUser, func(d *authn.Document) *[]*authn.Account { return &d.Users }}
 )
 
-// accountStore is a credential file, or what gateways share. Several processes may use it at once.
+// accountStore is a credential file, or the shared accounts of gateways. Several processes may use
+// it at once.
 type accountStore struct{ in accountPlace }
 
 // accountPlace holds accounts, and says when they were last used.

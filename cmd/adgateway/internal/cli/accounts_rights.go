@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// rightsFlags are the flags that say what an account may do.
+// rightsFlags are the flags for the rights of an account.
 type rightsFlags struct {
 	scopes, networks, ous, zones, groups, names      []string
 	requireGuard                                     []string

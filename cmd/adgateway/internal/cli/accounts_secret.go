@@ -58,9 +58,8 @@ func (s accountStore) Rotate(ctx context.Context, name string, r rotation, now t
 	return a, token, nil
 }
 
-// newUser returns an account with these rights and no password yet. The error
-// joins every mistake in the arguments and invalid, which is what was wrong with
-// the rights.
+// newUser returns an account with these rights and no password yet. The error joins every mistake
+// in the arguments and invalid, the faults of the rights.
 func newUser(name string, rights authn.Rights, invalid error, now time.Time) (*authn.Account, error) {
 	a := authn.NewAccount(name, now, rights)
 	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user

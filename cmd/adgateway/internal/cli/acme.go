@@ -82,8 +82,8 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
 }
 
-// knownCredential finds the token or user that --credential means. It returns how the settings name
-// it, so that a later one of its name is not meant, and its name.
+// knownCredential finds the token or user that --credential means. It returns how the settings
+// refer to it, so that they never mean a later one with its name, and its name.
 func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept, name string, err error) {
 	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {
 		return given, given, nil // it has no id
@@ -118,7 +118,7 @@ func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept
 	return "", "", fmt.Errorf("--credential %s means several: write token:%[1]s or user:%[1]s, or the id", given)
 }
 
-// printClientAccount prints what clients store, by the name of the certificate.
+// printClientAccount prints the account that clients store, by the name of the certificate.
 func printClientAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
 	type stored struct {
 		Username   string   `json:"username"`

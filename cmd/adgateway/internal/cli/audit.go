@@ -28,8 +28,8 @@ func (f *auditFlags) add(c *cobra.Command) {
 		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
 }
 
-// check returns what to verify or to read: the path of the audit log, its key and its anchor. The
-// anchor of the settings does not belong to another log.
+// check returns the path, the key and the anchor of the audit log to verify or to read. The anchor
+// of the settings does not belong to another log.
 func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
 	live, err := f.Load()
 	if err != nil {

@@ -98,7 +98,7 @@ func restoreCommand() *cobra.Command {
 	return c
 }
 
-// afterRestore is what to do next.
+// afterRestore describes the next steps.
 const afterRestore = `Next:
   adgateway service install   as before: gives the files to the account of the service
   adgateway audit verify      what of the audit log was lost since the backup
@@ -106,7 +106,7 @@ const afterRestore = `Next:
 What was sent since the backup with an Idempotency-Key or a plan must not be repeated.
 `
 
-// afterClusterRestore is what to do next with a gateway of a cluster.
+// afterClusterRestore describes the next steps for a gateway of a cluster.
 const afterClusterRestore = `Next, as all hosts of the cluster %s are lost:
   adgateway service install           as before, on each host: gives the files to the account of the service
   adgateway cluster recover           on each host that was restored: says how far its copy of the store goes

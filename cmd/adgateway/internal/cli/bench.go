@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// benchRequest is a kind of request that is measured.
+// benchRequest is a kind of request to measure.
 type benchRequest struct {
 	Name   string // read, write, list
 	Method string
@@ -23,7 +23,7 @@ type benchRequest struct {
 	Body   func(n int64) string // JSON of the n-th request; nil: none
 }
 
-// measurement is how the requests of one kind ended. Times are in milliseconds.
+// measurement is the result for requests of one kind. Times are in milliseconds.
 type measurement struct {
 	Request   string      `json:"request"`
 	Sessions  int         `json:"sessions,omitempty"` // 0: unknown
@@ -37,7 +37,7 @@ type measurement struct {
 	Parts     *benchParts `json:"parts,omitempty"` // nil: the credential may not read the metrics
 }
 
-// benchParts are where the time of a request went, on average, in milliseconds.
+// benchParts are the average parts of the time of a request, in milliseconds.
 type benchParts struct {
 	Gateway float64 `json:"gateway"` // HTTP, checks, records, and the way to the client
 	Queue   float64 `json:"queue"`   // waiting for a session
@@ -90,7 +90,7 @@ func (t *benchTarget) send(ctx context.Context, method, path string, body io.Rea
 	return t.Client.Do(request)
 }
 
-// Ready waits until the gateway would serve requests.
+// Ready waits until the gateway can serve requests.
 func (t *benchTarget) Ready(ctx context.Context) error {
 	for {
 		answer, err := t.send(ctx, http.MethodGet, "/readyz", nil)
@@ -113,7 +113,7 @@ func (t *benchTarget) Ready(ctx context.Context) error {
 // from each.
 func (t *benchTarget) Measure(ctx context.Context, r benchRequest, clients int, duration time.Duration) (measurement, error) {
 	m := measurement{Request: r.Name, Clients: clients}
-	if _, err := t.Do(ctx, r, -1); err != nil { // not measured: the first of a kind is compiled
+	if _, err := t.Do(ctx, r, -1); err != nil { // not measured: the first call of a kind compiles the script
 		return m, err
 	}
 	before, known := t.readCounters(ctx)

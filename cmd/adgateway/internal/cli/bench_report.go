@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 )
 
-// benchReport is what was measured on one gateway.
+// benchReport is the result for one gateway.
 type benchReport struct {
 	Gateway      string        `json:"gateway"`
 	Start        float64       `json:"start,omitempty"` // milliseconds until the first session was ready; 0: unknown
@@ -45,8 +45,8 @@ func (r *benchReport) Text(w io.Writer) error {
 	return table.Flush()
 }
 
-// shortMilliseconds writes a time with as many digits as it deserves.
+// shortMilliseconds formats a time with a suitable number of digits.
 func shortMilliseconds(ms float64) string {
-	digits := cmp.Compare(10, ms) + 1 // 2 below ten milliseconds, none above
+	digits := cmp.Compare(10, ms) + 1 // two below ten milliseconds, none above
 	return strconv.FormatFloat(ms, 'f', digits, 64)
 }

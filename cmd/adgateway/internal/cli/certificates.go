@@ -52,8 +52,8 @@ func (f certificateFolder) write(name string, text []byte) error {
 	return atomicfile.Write(f.path(name), text, program.Files.Restrict)
 }
 
-// SelfSigned writes a certificate that signs itself, and its key. Without force files that
-// are there are an error.
+// SelfSigned writes a self-signed certificate and its key. Without force, existing files are an
+// error.
 func (f certificateFolder) SelfSigned(names []string, days int, force bool, now time.Time) (certificateFiles, error) {
 	for _, name := range []string{certificateFile, certificateKeyFile} {
 		if f.has(name) && !force {
@@ -74,9 +74,8 @@ func (f certificateFolder) SelfSigned(names []string, days int, force bool, now 
 	return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
 }
 
-// Request writes a request for a certificate and its key, beside a key that is there: that
-// one is in use until the answer is imported. Without force a request that is there is an
-// error.
+// Request writes a request for a certificate and its key, beside an existing key, which stays in
+// use until the answer is imported. Without force, an existing request is an error.
 func (f certificateFolder) Request(names []string, template string, force bool) (certificateFiles, error) {
 	if f.has(certificateRequestFile) && !force {
 		return certificateFiles{}, fmt.Errorf("%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use then", f.path(certificateRequestFile))
@@ -95,9 +94,9 @@ func (f certificateFolder) Request(names []string, template string, force bool) 
 	return certificateFiles{Key: f.path(name), Request: f.path(certificateRequestFile)}, nil
 }
 
-// Import writes the certificate that an authority has sent, after it was found usable with
-// the key of the request, or with the present one. It may be repeated: a running gateway
-// keeps what it has until certificate and key fit together.
+// Import writes the certificate that an authority has sent, after checking it with the key of the
+// request, or with the current one. It may be repeated: a running gateway keeps its certificate
+// until certificate and key fit together.
 func (f certificateFolder) Import(answers []string, names []string, now time.Time) (certificateFiles, error) {
 	var contents [][]byte
 	for _, answer := range answers {

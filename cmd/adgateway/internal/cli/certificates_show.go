@@ -30,7 +30,7 @@ type CertificateDescription struct {
 	Days       int       `json:"daysLeft"`
 	SHA256     string    `json:"sha256"`     // of the whole certificate
 	Thumbprint string    `json:"thumbprint"` // SHA-1, as Windows names it
-	Chain      []string  `json:"chain"`      // subjects of what is sent with it
+	Chain      []string  `json:"chain"`      // subjects of the certificates sent with it
 }
 
 func describeCertificate(leaf *x509.Certificate, chain []*x509.Certificate, now time.Time) *CertificateDescription {
@@ -64,7 +64,7 @@ func (d *CertificateDescription) Text(w io.Writer) error {
 	return nil
 }
 
-// shownCertificate is the certificate of the settings, and what is served at this moment.
+// shownCertificate is the certificate of the settings, and the one that is served now.
 type shownCertificate struct {
 	Source      string                  `json:"source"`            // setting that names it
 	Configured  *CertificateDescription `json:"configured"`        // nil: it cannot be used

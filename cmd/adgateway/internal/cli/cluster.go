@@ -43,7 +43,7 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 	return c
 }
 
-// clusterOptions returns how a command reaches the cluster of the settings.
+// clusterOptions returns the options to reach the cluster of the settings.
 func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
 	o, err := app.SharedOptions(s, log)
 	o.Version = gateway.Version{Version: buildVersion()}

@@ -71,7 +71,7 @@ func clusterMigrateCommand() *cobra.Command {
 	return c
 }
 
-// migrationOf returns what the flags say.
+// migrationOf returns the migration that the flags describe.
 func migrationOf(from string, gateways, journals, keys []string) (setup.Migration, error) {
 	m := setup.Migration{From: from}
 	for _, text := range gateways {
@@ -90,7 +90,7 @@ func migrationOf(from string, gateways, journals, keys []string) (setup.Migratio
 	return m, nil
 }
 
-// showMigration says what was taken over, and what to do next.
+// showMigration prints what was taken over, and the next steps.
 func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 	cluster, folder := o.Settings.Former.Name, o.Settings.Store.ClusterFolder()
 	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,

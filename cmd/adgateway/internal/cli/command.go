@@ -51,7 +51,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
 }
 
-// otherWords are what other programs call commands.
+// otherWords are the names of commands in other programs.
 var otherWords = map[string][]string{
 	"list": {"ls", "dir", "get", "all"}, "create": {"new", "add", "make"}, "add": {"new", "create"},
 	"revoke": {"delete", "remove", "rm", "del"}, "remove": {"delete",
@@ -65,8 +65,8 @@ var otherWords = map[string][]string{
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant returns the command below c that a word means: one that other programs call so, or
-// one of a group; empty: there is none.
+// commandMeant returns the command below c that a word from another program means, or that a group
+// has; empty: there is none.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {
@@ -131,7 +131,7 @@ func knownFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, hint)
 }
 
-// otherFlags are flags of other programs, and what they are here.
+// otherFlags are flags of other programs, with the equivalent here.
 var otherFlags = map[string]string{
 	"port": "listen", "p": "listen", "bind": "listen", "address": "listen",
 	"addr": "listen", "host": "listen", "file": "config",

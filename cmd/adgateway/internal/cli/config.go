@@ -75,7 +75,7 @@ func configCheckCommand() *cobra.Command {
 	return c
 }
 
-// checkSettings checks what a gateway, or a sandbox, checks when it starts.
+// checkSettings makes the checks with which a gateway, or a sandbox, starts.
 func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) error {
 	if f.Sandbox {
 		return app.CheckSandbox(ctx, cfg)

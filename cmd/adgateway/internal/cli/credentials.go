@@ -74,7 +74,7 @@ func printAccount(w io.Writer, shown output.Account, now time.Time, asJSON bool)
 	return shown.Text(w, now)
 }
 
-// setCommand changes what an account may do.
+// setCommand changes the rights of an account.
 func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	var rights rightsFlags
 	var clear []string

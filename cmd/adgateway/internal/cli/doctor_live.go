@@ -19,7 +19,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// dialogue is where a person is asked.
+// dialogue is how questions are put to a person.
 type dialogue struct {
 	in  io.Reader
 	out io.Writer
@@ -72,15 +72,15 @@ func (f *doctorFlags) runLive(
 	return report.ExitCode(), err
 }
 
-// agreed reports whether the domain may be tried. Without a person, the scratch places that the flags name
-// say so.
+// agreed reports whether the domain may be tried. Without a person, the scratch places in the flags
+// are the agreement.
 func (f *doctorFlags) agreed(d dialogue) bool {
 	if f.yes || !d.person() {
 		return true
 	}
 	const question = "Objects are created in %s and in the zone %s, and removed again. Go on? [y/N] "
 	fmt.Fprintf(d.out, question, f.ous[0], f.zone)
-	line, _ := bufio.NewReader(d.in).ReadString('\n') // what cannot be read is no
+	line, _ := bufio.NewReader(d.in).ReadString('\n') // an error counts as no
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
@@ -122,8 +122,8 @@ func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), 
 	}, nil
 }
 
-// checked returns the results of the doctor's checks for the check list. What a check warns of, a person
-// judges.
+// checked returns the results of the doctor's checks for the check list. Warnings are left to a
+// person.
 func checked(report doctor.Report) map[string]string {
 	results := map[string]string{}
 	for _, result := range report.Results {
@@ -141,7 +141,7 @@ func checked(report doctor.Report) map[string]string {
 	return results
 }
 
-// namesOf returns the names that a report may contain, with what stands for them.
+// namesOf returns the names that a report may contain, with their replacements.
 func (f *doctorFlags) namesOf(r *live.Report) map[string]string {
 	names := map[string]string{
 		r.Controller: "<controller>", r.DNSServer: "<dns server>", r.Zone: "<zone>", r.OU: "<scratch OU>",

@@ -18,7 +18,7 @@ import (
 	"adgateway/ps/sandbox/remote"
 )
 
-// defaultDomain is where a domain listens unless it is told otherwise.
+// defaultDomain is the default address of a domain.
 const defaultDomain = "127.0.0.1:7300"
 
 func domainCommand() *cobra.Command {

@@ -17,20 +17,20 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) 
 // The exit codes.
 const (
 	codeDone   exitCode = iota
-	codeFailed          // what was asked was not done, or something was found
+	codeFailed          // the command was not done, or found something
 	codeMisuse          // the command line is wrong; of the doctor: failures
 )
 
 // wrongLine is what [codeMisuse] means, except for the doctor.
 const wrongLine = "the command line is wrong"
 
-// exitRow says what the exit codes of commands mean.
+// exitRow explains the exit codes of commands.
 type exitRow struct {
-	commands []string // none: all that no other row names
+	commands []string // none: all commands without a row
 	meaning  [codeMisuse + 1]string
 }
 
-// exitTable returns what the exit codes of every command mean, the general row last.
+// exitTable returns the exit codes of every command with their meanings, the general row last.
 func exitTable() []exitRow {
 	return []exitRow{
 		{[]string{"serve", "sandbox", "sandbox domain", "service run"}, [...]string{"stopped as asked", "did not start, or failed", wrongLine}},
@@ -43,8 +43,8 @@ func exitTable() []exitRow {
 	}
 }
 
-// addExits adds to the help of each command below root what its exit codes mean, and to root's own
-// help what all of them mean.
+// addExits adds the exit codes of each command below root to its help, and all of them to root's
+// own help.
 func addExits(root *cobra.Command) {
 	for _, row := range exitTable() {
 		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])

@@ -23,7 +23,7 @@ const (
 	onGroup   grantPlace = "Group"   // the right is a membership in a group
 )
 
-// grant is what some scopes need.
+// grant is a right that some scopes need.
 type grant struct {
 	Scopes  []string
 	On      grantPlace
@@ -47,8 +47,8 @@ func revealing(class string, attributes ...string) []string {
 	return attributes
 }
 
-// further returns the further attributes of users that every forest has, or those that Exchange adds. What
-// gives rights is left to those who may give them.
+// further returns the further attributes of users that every forest has, or those that Exchange
+// adds. It omits guarded attributes, because these give rights.
 func further(added bool) (names []string) {
 	for _, a := range attributes.Users {
 		if a.Added == added && !a.Guarded {
@@ -152,7 +152,7 @@ type grantLine struct {
 	Revoke string   `json:"revoke"`
 }
 
-// grantLines returns what the scopes need, for review. The error names scopes that are none.
+// grantLines returns the rights that the scopes need, for review. The error names unknown scopes.
 func grantLines(scopes []string, t grantTarget) ([]grantLine, error) {
 	var unknown []string
 	for _, scope := range scopes {

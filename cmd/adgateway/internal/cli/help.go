@@ -59,8 +59,8 @@ var commandTopics = map[string]string{
 // settingName matches what may be the key of a setting.
 var settingName = regexp.MustCompile(`[a-zA-Z]+\.[A-Za-z.]*[A-Za-z]`)
 
-// topicOf returns the words behind 'adgateway help' that explain an error: of the setting that it names, or
-// else of the command that failed.
+// topicOf returns the words after 'adgateway help' that explain an error: those for the setting in
+// it, or else those for the command that failed.
 func topicOf(c *cobra.Command, err error) string {
 	for _, word := range settingName.FindAllString(err.Error(), -1) {
 		if slices.ContainsFunc(config.Rows(), func(row config.Row) bool { return row.Key == word }) {
@@ -130,8 +130,8 @@ func topics() []string {
 	return names
 }
 
-// helpFor returns what prints the help that args ask for: no words, the words of a command, a topic,
-// or a kind and a name. The error names the nearest words.
+// helpFor returns a function that prints the help for args: no words, the words of a command, a
+// topic, or a kind and a name. The error names the nearest words.
 func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) {
 	c, rest, err := root.Find(args)
 	switch {
@@ -158,7 +158,7 @@ func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) 
 	return printed(page), nil
 }
 
-// topic returns what prints a page of the manual.
+// topic returns a function that prints a page of the manual.
 func topic(names []string) (func(io.Writer) error, error) {
 	if len(names) != 1 {
 		return nil, errors.New("'help page' takes one name; 'adgateway help help' lists the topics")
@@ -196,7 +196,8 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// entry returns what prints the row of a page for a name, with the headings of its columns.
+// entry returns a function that prints the row of a page for a name, with the headings of its
+// columns.
 func entry(kind, pageName string, names []string) (func(io.Writer) error, error) {
 	page, _ := manual.Find(pageName)
 	if len(names) != 1 {
@@ -220,7 +221,7 @@ func entry(kind, pageName string, names []string) (func(io.Writer) error, error)
 	}, nil
 }
 
-// operation returns what prints the section of the manual about an operation.
+// operation returns a function that prints the section of the manual about an operation.
 func operation(ids []string) (func(io.Writer) error, error) {
 	if len(ids) != 1 {
 		return nil, errors.New("'help operation' takes one id, such as user.create; " +

@@ -32,7 +32,7 @@ const (
 	codeInterrupted exitCode = 130 // Ctrl-C, as shells count it; the job goes on
 )
 
-// jobFlags say which gateway a command calls, and as whom.
+// jobFlags name the gateway and the credential of a call.
 type jobFlags struct {
 	program.Flags
 	url, tokenFile string
@@ -93,8 +93,7 @@ func localAddress(s *config.Settings) string {
 	return app.Scheme(s) + "://" + s.HTTP.Listen
 }
 
-// interrupted returns err, or, if it is because of Ctrl-C, that exit code, after it has
-// said that the job goes on.
+// interrupted returns err, or after Ctrl-C that exit code, and says that the job continues.
 func interrupted(c *cobra.Command, id string, err error) error {
 	if err == nil || c.Context().Err() == nil || !errors.Is(c.Context().Err(), context.Canceled) {
 		return err
@@ -103,7 +102,7 @@ func interrupted(c *cobra.Command, id string, err error) error {
 	return codeInterrupted
 }
 
-// follow shows the progress of a job until it rests, on the error stream, and returns it.
+// follow shows the progress of a job on the error stream until it rests, and returns it.
 func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string) (*jobclient.Job, error) {
 	w := c.ErrOrStderr()
 	bar := isTerminal(visible.Raw(w))
@@ -135,8 +134,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && width > 0 && height > 0
 }
 
-// finish prints a job that was followed or changed, and what to do next, and returns its
-// exit code.
+// finish prints a job that was followed or changed, and the next steps, and returns its exit code.
 func (f *jobFlags) finish(c *cobra.Command, job *jobclient.Job) error {
 	var err error
 	if f.json {

@@ -96,7 +96,7 @@ func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
 	return format, nil
 }
 
-// mostList limits the memory for a list; gateways take less.
+// mostList limits the memory for a list; the limit of gateways is lower.
 const mostList = 256 << 20
 
 func readList(c *cobra.Command, file string) ([]byte, error) {
@@ -187,8 +187,7 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 	return f.fetchWhenEnded(c, client, job)
 }
 
-// mayHaveArrived reports whether a submission may have become a job although there is no
-// answer.
+// mayHaveArrived reports whether a submission may have become a job although no answer came.
 func mayHaveArrived(err error) bool {
 	var refused *jobclient.Refused
 	return !errors.As(err, &refused)
@@ -233,8 +232,8 @@ func newPasswordFile(file string) (*jobclient.Passwords, error) {
 	return key, nil
 }
 
-// fetchPasswords writes the result of a job with its passwords. The key is removed when
-// there is nothing to try again, which would be sealed to it, too.
+// fetchPasswords writes the result of a job with its passwords. It removes the key when nothing is
+// left to fetch that may be sealed with it.
 func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, file string) error {
 	text, err := os.ReadFile(keyFile(file))
 	if err != nil {
@@ -263,8 +262,8 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	return os.Remove(keyFile(file))
 }
 
-// openResult fetches a result and opens its passwords. What breaks off is fetched again:
-// the gateway gives them out until a result was sent to its end.
+// openResult fetches a result and opens its passwords. It repeats an interrupted transfer: the
+// gateway returns the passwords until a result was sent completely.
 func openResult(ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer) (n int, err error) {
 	const tries = 3
 	for range tries {

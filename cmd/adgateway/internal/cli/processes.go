@@ -24,7 +24,7 @@ import (
 	"adgateway/winsvc/supervisor"
 )
 
-// childFlag makes a command that serves one of the two processes of a gateway with a node.
+// childFlag makes a command serve one of the two processes of a gateway with a node.
 const childFlag = "child"
 
 // addChild declares the flag, which is not meant for users.
@@ -34,7 +34,7 @@ func addChild(c *cobra.Command) *bool {
 	return child
 }
 
-// gatewayAlone returns what prepares a gateway in this process.
+// gatewayAlone returns a function that prepares a gateway in this process.
 func gatewayAlone(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 	return func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		prepare := func(ctx context.Context) (*app.Server, error) {
@@ -54,8 +54,8 @@ func gatewayAlone(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 	}
 }
 
-// prepareGateway returns what prepares a gateway: in this process, or as one of two processes if its host
-// has a node of its cluster.
+// prepareGateway returns a function that prepares a gateway: in this process, or as one of two
+// processes if its host has a node of its cluster.
 func prepareGateway(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 	return func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		_, s, _, err := f.Read()
@@ -109,10 +109,11 @@ func twoProcesses(
 	return func(ctx context.Context) error { return errors.Join(both.Serve(ctx), closer.Close()) }, started, nil
 }
 
-// stopSlack is how long before the service manager loses patience both processes have ended.
+// stopSlack is the time between the end of both processes and the time limit of the service
+// manager.
 const stopSlack = 500 * time.Millisecond
 
-// nodeLeast is the least time that a node gets to hand over what it leads.
+// nodeLeast is the least time for a node to hand over the streams that it leads.
 const nodeLeast = time.Second
 
 // stopWaits returns how long the processes may take to stop, one after the other.

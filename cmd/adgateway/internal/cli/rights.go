@@ -72,8 +72,8 @@ func firstGiven(c *cobra.Command, names ...string) string {
 	return names[at]
 }
 
-// printRights prints the commands under the scopes that need them, and then how they are
-// taken back.
+// printRights prints the commands under the scopes that need them, and then the commands that
+// revoke them.
 func printRights(c *cobra.Command, lines []grantLine) error {
 	var text strings.Builder
 	var revoke []string

@@ -33,8 +33,8 @@ func (f *tlsFlags) add(c *cobra.Command, names, force string) {
 	jsonFlag(c, &f.asJSON)
 }
 
-// folder returns the folder of the files, as settings can name it from anywhere. One that
-// was not asked for is named before anything is written to it.
+// folder returns the folder of the files with an absolute path, for the settings. A default folder
+// is printed before anything is written to it.
 func (f *tlsFlags) folder(c *cobra.Command) (certificateFolder, error) {
 	path, err := filepath.Abs(f.out)
 	if err == nil && !c.Flags().Changed("out") {
@@ -51,7 +51,7 @@ func (f *tlsFlags) wanted() []string {
 	return certificateNames()
 }
 
-// print prints what was written, and what to do next.
+// print prints what was written, and the next steps.
 func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string) error {
 	if f.asJSON {
 		return output.JSON(c.OutOrStdout(), written)

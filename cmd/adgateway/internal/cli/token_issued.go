@@ -16,7 +16,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// issuedFlags say where a new token goes.
+// issuedFlags say where to write a new token.
 type issuedFlags struct {
 	json bool
 	file string
@@ -30,8 +30,8 @@ func (f *issuedFlags) AddTo(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("json", "out")
 }
 
-// Reserve creates the file, so that no token is made that cannot be written. The function that it
-// returns removes the file again.
+// Reserve creates the file first, so that no token is created that cannot be written. The function
+// that it returns removes the file again.
 func (f *issuedFlags) Reserve() (release func(), err error) {
 	if f.file == "" {
 		return func() {}, nil

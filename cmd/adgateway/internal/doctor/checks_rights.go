@@ -53,7 +53,7 @@ func rightsChecks() []Check {
 	}
 }
 
-// container describes what the account may do in a container.
+// container describes the rights of the account in a container.
 type container struct {
 	Container string
 	Exists    bool

@@ -65,8 +65,8 @@ func probeSelf(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// beforeLimit ends a little before the time limit of the check, so that what is known
-// can still be reported.
+// beforeLimit ends a little before the time limit of the check, so that the findings so far can
+// still be reported.
 func beforeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

@@ -13,8 +13,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ticketChecks are about people who sign in with tickets of Kerberos. That the clocks agree is checked for
-// everybody.
+// ticketChecks are about people who sign in with Kerberos tickets. The clocks are checked for
+// everybody elsewhere.
 func ticketChecks() []Check {
 	return []Check{
 		{
@@ -137,7 +137,7 @@ func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	}
 }
 
-// asComputer reports whether the service is the computer itself for others.
+// asComputer reports whether the service appears to others as the computer itself.
 func asComputer(service host.Service) bool {
 	names := []string{"LocalSystem", `NT AUTHORITY\NetworkService`, `NT AUTHORITY\SYSTEM`}
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, service.Account) })

@@ -81,8 +81,7 @@ type verdict struct {
 	found string // one line
 	hits  []hit  // none if all is in order
 	skip  string // why the check does not apply; empty if it does
-	// keep passes what was found on to later checks. It is not called after the time
-	// limit.
+	// keep passes findings on to later checks. It is not called after the time limit.
 	keep func(x *exam)
 }
 

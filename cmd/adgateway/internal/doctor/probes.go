@@ -25,8 +25,8 @@ type Probes struct {
 	Policy func(edition string) (string, error)
 	Sleep  func() (host.Sleep, error)
 
-	// Self asks the running gateway how it sees its sessions, see [SelfFiles.Ask].
-	// Its error is errors.ErrUnsupported if such a gateway leaves no files.
+	// Self asks the running gateway for its view of its sessions, see [SelfFiles.Ask]. Its error is
+	// errors.ErrUnsupported if such a gateway leaves no files.
 	Self func(ctx context.Context, s *config.Settings) (SelfView, error)
 
 	FindPowerShell func(path string) (string, error)
@@ -66,15 +66,15 @@ type Probes struct {
 	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// KeyProbes are about what the gateway proves itself with.
+// KeyProbes are about the certificate and the keytab of the gateway.
 type KeyProbes struct {
 	// Certificate returns errors.ErrUnsupported if the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)
-	// Keytab returns the names that a keytab has keys of.
+	// Keytab returns the names that a keytab has keys for.
 	Keytab func(path string) ([]string, error)
 }
 
-// NodeProbes are what only the checks of a node use.
+// NodeProbes are used only by the checks of a node.
 type NodeProbes struct {
 	// Owned reports whether a folder has nothing in it but a node's data. The error of one
 	// that does not exist is [fs.ErrNotExist].
@@ -129,7 +129,7 @@ type Certificate struct {
 	Ends    time.Time
 }
 
-// Cluster is what is found of the cluster that a gateway has joined.
+// Cluster is the state of the cluster that a gateway has joined.
 type Cluster struct {
 	Name, Gateway string           // empty: it has joined none
 	Leader        string           // that a gateway knows; empty: none does

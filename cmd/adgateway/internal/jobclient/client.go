@@ -43,7 +43,7 @@ type Job struct {
 	Unknown      int       `json:"unknown"`
 	Skipped      int       `json:"skipped"`
 	NotRun       int       `json:"notRun"`
-	Rate         float64   `json:"rate"`      // items a second
+	Rate         float64   `json:"rate"`      // items per second
 	Remaining    *int      `json:"remaining"` // seconds; nil: not known
 	Retries      string    `json:"retries"`
 	Undoes       string    `json:"undoes"`
@@ -62,7 +62,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// UnmarshalJSON keeps the record as it came.
+// UnmarshalJSON also keeps the original record.
 func (j *Job) UnmarshalJSON(text []byte) error {
 	type plain Job // without this method
 	*j = Job{}
@@ -70,10 +70,10 @@ func (j *Job) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(j))
 }
 
-// MarshalJSON returns the record as it came.
+// MarshalJSON returns the original record.
 func (j Job) MarshalJSON() ([]byte, error) { return j.Raw, nil }
 
-// Ended reports whether nothing more happens to the job.
+// Ended reports whether the job is over for good.
 func (j *Job) Ended() bool {
 	switch j.State {
 	case "done", "failed", "cancelled", "rejected", "expired":
@@ -108,7 +108,7 @@ func NewClient(address, token string) (*Client, error) {
 	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: &http.Client{Transport: transport}}, nil
 }
 
-// CheckAddress returns why a URL is none that a gateway can be called at.
+// CheckAddress returns why a URL cannot be the address of a gateway.
 func CheckAddress(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -121,7 +121,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Refused is the answer of a gateway that does not do what was asked.
+// Refused is the answer of a gateway that refuses a call.
 type Refused struct {
 	Status  int
 	Code    string
@@ -129,7 +129,7 @@ type Refused struct {
 	Details []Detail
 }
 
-// Detail is one of the things that are wrong.
+// Detail is one of the faults.
 type Detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -171,8 +171,7 @@ type call struct {
 	body         []byte
 }
 
-// send sends a request and returns its answer, which is a success. The caller closes
-// its body.
+// send sends a request and returns its answer if that is a success. The caller closes its body.
 func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	address := c.URL + call.path
 	if len(call.query) > 0 {
@@ -205,7 +204,7 @@ func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	return nil, refusal(answer)
 }
 
-// mostAnswer limits what is read of an answer that is no stream and no result.
+// mostAnswer limits how much is read of an answer that is neither a stream nor a result.
 const mostAnswer = 16 << 20
 
 func refusal(answer *http.Response) error {
@@ -260,11 +259,10 @@ type Submission struct {
 	Query url.Values // parameters of the call
 }
 
-// tries is how often a submission is sent whose answer does not come.
+// tries is how often a submission is sent while no answer comes.
 const tries = 3
 
-// Submit submits a list. Where the answer is lost, the list is sent again under the same
-// key.
+// Submit submits a list. If the answer is lost, it sends the list again under the same key.
 func (c *Client) Submit(ctx context.Context, s Submission) (job *Job, err error) {
 	for try := 1; ; try++ {
 		job, err = c.askOne(ctx, call{method: http.MethodPost, path: "/api/Jobs", query: s.Query, media: s.Media, key: s.Key, body: s.List})
@@ -305,7 +303,7 @@ func (c *Client) List(ctx context.Context, state string, limit int) ([]Job, bool
 	return jobs, next != "", err
 }
 
-// Action is what can be done with a job that is there.
+// Action is an action on an existing job.
 type Action string
 
 // The actions.
@@ -319,7 +317,7 @@ const (
 	Undo   Action = "Undo"  // a new job
 )
 
-// Do does something with a job, and returns it, or the new one.
+// Do performs an action on a job, and returns the job, or the new one.
 func (c *Client) Do(ctx context.Context, id string, action Action, query url.Values) (*Job, error) {
 	method := http.MethodPut
 	below := "/" + string(action)

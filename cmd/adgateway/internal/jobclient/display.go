@@ -14,7 +14,7 @@ import (
 // every is how often the progress is printed where there is no terminal.
 const every = 5 * time.Second
 
-// Display shows how far a job has come. It is not safe for concurrent use.
+// Display shows the progress of a job. It is not safe for concurrent use.
 type Display struct {
 	w        io.Writer
 	terminal bool
@@ -146,7 +146,7 @@ var reasons = map[string]string{
 	"unknown":    "it is not known what became of an item",
 }
 
-// remarks say what is not as wanted: 12 failed, 3 unknown.
+// remarks name items that did not succeed: 12 failed, 3 unknown.
 func remarks(j *Job) string {
 	text := strings.Join(remarksOf(j), ", ")
 	if j.State == "running" || j.State == "done" || j.State == "" {
@@ -198,7 +198,7 @@ func (j *Job) Items() string {
 	return strings.Join(nonEmpty(counted(j), strings.Join(remarksOf(j), ", ")), "  ")
 }
 
-// Sentence says in what state the job is.
+// Sentence describes the state of the job.
 func (j *Job) Sentence() string {
 	if j.State == "rejected" {
 		n := len(j.Problems) + j.MoreProblems

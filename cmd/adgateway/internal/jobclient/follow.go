@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// silence is after how long without a word from a stream it is taken for broken;
-	// gateways send a comment more often.
+	// silence is the time without data after which a stream counts as broken; gateways send a
+	// comment more often.
 	silence = time.Minute
-	// longestOutage is after how long without an answer following ends.
+	// longestOutage is the time without an answer after which following ends.
 	longestOutage = 15 * time.Minute
-	// longestEvent is how long a line of a stream may be: a job with 1,000 problems.
+	// longestEvent is the limit on a line of a stream: a job with 1,000 problems.
 	longestEvent = 4 << 20
 )
 
 // errEnds means that a stream ended before the job did.
 var errEnds = errors.New("the stream ended")
 
-// Follow calls each with the job whenever something is new, until it rests or each
-// returns false. Between streams, as when the gateway is restarted, it asks for the job;
-// it gives up when there was no answer for a quarter of an hour. A refusal is returned
-// at once, unless it says that the gateway is not ready.
+// Follow calls each with the job after each change, until it rests or each returns false. Between
+// streams, for example while the gateway restarts, it polls the job; it gives up after a quarter of
+// an hour without an answer. A refusal is returned at once, unless it says that the gateway is not
+// ready.
 func (c *Client) Follow(ctx context.Context, id string, each func(*Job) bool) error {
 	answered := time.Now()
 	heard := func(job *Job) bool {

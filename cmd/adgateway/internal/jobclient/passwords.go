@@ -30,7 +30,7 @@ func NewPasswords() (*Passwords, error) {
 	return &Passwords{public, private}, nil
 }
 
-// ParsePasswords reads what [Passwords.Key] has returned.
+// ParsePasswords reads a key pair that [Passwords.Key] has returned.
 func ParsePasswords(key []byte) (*Passwords, error) {
 	private, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(key)))
 	if err != nil || len(private) != 32 {

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/cluster/standing"
 )
 
-// Cluster writes what a gateway knows of its cluster.
+// Cluster writes the state of the cluster as a gateway knows it.
 func Cluster(w io.Writer, s standing.State) error {
 	role, leader := "unknown", "none"
 	if s.Role != nil {
@@ -57,8 +57,7 @@ func textOf(text *string) string {
 	return *text
 }
 
-// ClusterVerification writes the result of holding the audit logs of a cluster against each
-// other.
+// ClusterVerification writes the result of comparing the audit logs of a cluster.
 func ClusterVerification(w io.Writer, r *auditmirror.Result) {
 	for _, f := range r.Findings {
 		fmt.Fprintf(w, "FAULT %s %s", f.Gateway, f.Fault)

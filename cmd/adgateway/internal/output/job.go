@@ -14,7 +14,7 @@ import (
 // shownProblems is how many problems of a list are shown.
 const shownProblems = 1000
 
-// Job writes a job, the faults of its list, and what to do next.
+// Job writes a job, the faults of its list, and the next steps.
 func Job(w io.Writer, job *jobclient.Job) error {
 	var b strings.Builder
 	title := job.ID
@@ -35,7 +35,7 @@ func Job(w io.Writer, job *jobclient.Job) error {
 	return err
 }
 
-// nextSteps says what can be done with a job.
+// nextSteps names the commands for a job in its state.
 func nextSteps(job *jobclient.Job) []string {
 	step := func(why, command string) string {
 		return why + ": adgateway job " + strings.Replace(command, "ID", job.ID, 1)

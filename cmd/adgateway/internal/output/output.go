@@ -1,5 +1,5 @@
-// Package output prints what the commands show, as text for people and as JSON
-// for programs: accounts, settings, and the audit log.
+// Package output formats what the commands print, as text for people and as JSON for programs:
+// accounts, settings, and the audit log.
 package output
 
 import (
@@ -24,7 +24,7 @@ type table struct{ w *tabwriter.Writer }
 
 func newTable(w io.Writer) table { return table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
 
-// row adds a row. A value stays in its cell, whatever is in it; Flush reports errors.
+// row adds a row. A value stays in its cell, whatever it contains; Flush reports errors.
 func (t table) row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {

@@ -53,7 +53,7 @@ type ConfigCheck struct {
 	OK       bool     `json:"ok"`
 	Faults   []string `json:"faults"`
 	Warnings []string `json:"warnings"`
-	Set      int      `json:"set"` // settings that are not left at their defaults
+	Set      int      `json:"set"` // settings that differ from their defaults
 	All      int      `json:"settings"`
 }
 

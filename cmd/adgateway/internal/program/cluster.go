@@ -8,14 +8,14 @@ import (
 	"adgateway/gateway/config"
 )
 
-// ClusterFolder returns the folder with what the gateway of the settings has of its cluster. It
-// has no path if the gateway keeps no store in a file.
+// ClusterFolder returns the cluster folder of the gateway of the settings. It has no path if the
+// gateway keeps no store in a file.
 func ClusterFolder(s *config.Settings) trust.Folder {
 	return trust.Folder{Path: s.Store.ClusterFolder(), Restrict: Files.Restrict}
 }
 
-// Joined returns the folder with what the gateway of the settings has of its cluster, and what it
-// proves its name with; nil: it has not joined one.
+// Joined returns the cluster folder of the gateway of the settings, and the gateway's proof of its
+// name; nil: it has not joined a cluster.
 func Joined(s *config.Settings) (trust.Folder, *trust.Identity, error) {
 	folder := ClusterFolder(s)
 	if folder.Path == "" {

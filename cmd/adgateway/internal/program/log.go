@@ -18,7 +18,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// NewLog returns a log that writes to w what people can see.
+// NewLog returns a log that writes to w without hidden characters.
 func NewLog(c config.Log, w io.Writer) *logrus.Logger {
 	log := logrus.New()
 	TuneLog(log, c)

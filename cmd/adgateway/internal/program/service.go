@@ -28,7 +28,7 @@ type ServiceOptions struct {
 
 	Init   string // command that makes the settings file
 	Ending string // what happens to work in progress at a stop
-	Data   string // what the data folder holds besides settings
+	Data   string // content of the data folder besides settings
 }
 
 // files protects the files of the service, with the account that it is about to get; an
@@ -147,7 +147,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 	return c
 }
 
-// install registers the service, prints what was done, and does what is left to do after that.
+// install registers the service, prints what was done, and takes the remaining steps.
 func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Registration, file string) error {
 	done, err := m.Install(r)
 	for _, line := range done {
@@ -159,7 +159,7 @@ func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Regis
 	return o.afterwards(out, file)
 }
 
-// afterwards does what is left to do after the service was installed.
+// afterwards takes the remaining steps after the service was installed.
 func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 	if err := o.restrictData(out, filepath.Dir(file)); err != nil {
 		return err
@@ -171,8 +171,8 @@ func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 	return nil
 }
 
-// checkSettings reports mistakes in the settings file of a service to be. A missing file
-// is none: it may be created later.
+// checkSettings reports mistakes in the settings file of a service to be installed. A missing file
+// is not a mistake: it may be created later.
 func (o ServiceOptions) checkSettings(file, account string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
@@ -193,8 +193,9 @@ func settingsFileOf(arguments []string, fallback string) string {
 	return arguments[at+1]
 }
 
-// restrictData restricts the folder of the settings, which also holds other data, to the service's account and the administrators. Any other
-// folder than the service's own may contain other things and is left alone.
+// restrictData restricts the folder of the settings, which also holds other data, to the service's
+// account and the administrators. It leaves any other folder than the service's own alone, because
+// that may contain other things.
 func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
 	if !IsFolder(o.Service, dir) {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read there\n", dir)
@@ -231,8 +232,8 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 	return c
 }
 
-// uninstall removes the service and, to purge, the folder with its settings and data. The folder may be left
-// of a service that was removed before: to purge it, no service is needed.
+// uninstall removes the service and, to purge, the folder with its settings and data. The folder
+// may remain from a service that was removed before: purging it needs no service.
 func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
 	switch err := remove(); {
 	case purge && errors.Is(err, winsvc.ErrNotInstalled):

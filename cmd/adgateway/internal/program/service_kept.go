@@ -17,17 +17,18 @@ import (
 // 'service install' after the files are in place, then 'service resume'; and 'service
 // restore' if the installation fails.
 
-// keptFile keeps what 'service install' restores of a service that was removed.
+// keptFile stores the state of a removed service that 'service install' restores.
 func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
-// keeper tells what is to be kept of the installed service; nil if there is none. A [winsvc.Manager] does.
+// keeper returns the state to keep of the installed service; nil if there is none. A
+// [winsvc.Manager] does.
 type keeper interface {
 	Keep() (*winsvc.Kept, error)
 }
 
-// keep writes what is to be kept of the installed service to a file. With once, what is there
-// already is left alone: it is of the same installation, and older. That the service runs is kept for an
-// upgrade only, because who removes it does not ask that the next installation starts it.
+// keep writes the state of the installed service to a file. With once it leaves an existing file
+// alone, because that is older and from the same installation. Whether the service runs is kept for
+// an upgrade only: after a removal, the next installation does not start it.
 func keep(path string, m keeper, once, upgrade bool) error {
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
@@ -46,8 +47,8 @@ func keep(path string, m keeper, once, upgrade bool) error {
 	return nil
 }
 
-// keptService returns what keep has written, or nil. Everybody may create files in ProgramData: a
-// file of somebody else could name the account of the service.
+// keptService returns the state that keep has written, or nil. Everybody may create files in
+// ProgramData: a file of another user could name the account of the service.
 func keptService(path string, files host.Files) (*winsvc.Kept, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -58,7 +59,7 @@ func keptService(path string, files host.Files) (*winsvc.Kept, error) {
 	return winsvc.ReadKept(path)
 }
 
-// forgetService removes what was kept; the service has it again.
+// forgetService removes the kept state after the service has it again.
 func forgetService(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -93,7 +94,7 @@ func (o ServiceOptions) restoreCommand() *cobra.Command {
 		}
 		done, err := m.Restore(c.Context(), before)
 		if !done {
-			return err // the next installation takes what is kept
+			return err // the next installation uses the kept state
 		}
 		return errors.Join(err, forgetService(o.keptFile()))
 	})

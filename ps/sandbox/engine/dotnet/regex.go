@@ -222,9 +222,9 @@ func foldAsDotNet(re *syntax.Regexp) {
 
 // ---- texts ----
 
-// A regular expression of .NET sees UTF-16 units. Halves of pairs are given to
-// package regexp as characters from halfPlane on, which no text has otherwise:
-// its own characters beyond the basic plane are such halves too.
+// A regular expression of .NET sees UTF-16 units. Package regexp gets halves of pairs as characters
+// from halfPlane on. They cannot be confused with characters of the text, because those beyond the
+// basic plane are passed as halves, too.
 const halfPlane = 0xF0000
 
 func unitRune(u uint16) rune {

@@ -17,7 +17,7 @@ type Item struct {
 	Do     string // what to do
 	Expect string // what happens if all is in order
 	Probes []string
-	Checks []string // of the doctor, by name; both answer the item without a person
+	Checks []string // of the doctor, by name; probes and checks answer the item without a person
 	Writes bool     // what to do changes something; a run never does it
 }
 
@@ -113,7 +113,7 @@ func peopleItems() []Item {
 	}
 }
 
-// Answers are what a person has found, by the number of the item.
+// Answers are the findings of a person, by the number of the item.
 type Answers map[int]Entry
 
 var answer = regexp.MustCompile(`^([0-9]+)\s+(ok|differs|skipped)(?:\s+(.*))?$`)
@@ -141,8 +141,9 @@ func ReadAnswers(from io.Reader, items int) (Answers, error) {
 	return all, lines.Err()
 }
 
-// Fill fills the check list in: with the results of probes, and of the doctor's checks by name, which are
-// "ok" or what was found. Then ask is called for each item that these do not answer; nil: nobody is asked.
+// Fill fills the check list in with the results of probes, and of the doctor's checks by name,
+// which are "ok" or a finding. Then it calls ask for each item that these do not answer; nil:
+// nobody is asked.
 func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) error {
 	r.Checklist = nil
 	for i, item := range Checklist() {
@@ -197,7 +198,7 @@ func (r *Report) result(item Item, checks map[string]string) (Status, string) {
 	return AsExpected, ""
 }
 
-// Redact replaces names in the report, whatever their case, by what stands for them.
+// Redact replaces names in the report, regardless of case.
 func (r *Report) Redact(names map[string]string) error {
 	var patterns []string
 	folded := map[string]string{}
@@ -229,7 +230,7 @@ func (r *Report) Redact(names map[string]string) error {
 	return json.Unmarshal(text, r)
 }
 
-// whole returns a pattern of a name that is no part of a longer word.
+// whole returns a pattern of a name as a whole word.
 func whole(name string) string {
 	letters := regexp.MustCompile(`^\w`)
 	pattern := regexp.QuoteMeta(name)

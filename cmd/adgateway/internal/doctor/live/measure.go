@@ -72,8 +72,8 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 // callsMeasured is the number of reads and of writes that are timed.
 const callsMeasured = 20
 
-// measureCalls times whole reads and writes of a user through a session: what the
-// session and the directory need of a request, without the gateway's own part.
+// measureCalls times whole reads and writes of a user through a session: the share of the session
+// and the directory in a request, without the gateway.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true, Args: ps.Args{
@@ -129,7 +129,7 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // returns 256 objects a page.
 const longList = 1000
 
-// pages is the number of objects from which on a list has several pages.
+// pages is the number of objects at which a list begins to have several pages.
 const pages = 256
 
 // extraSessions is by how many sessions the last attempt exceeds the pool.

@@ -27,7 +27,7 @@ type Options struct {
 	// Crowd starts n more sessions for the directory; end closes them.
 	Crowd    func(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error)
 	Probes   []Probe           // nil means all
-	Progress func(text string) // receives what is being done; nil discards it
+	Progress func(text string) // receives the current step; nil discards it
 }
 
 // run is the state of a run.
@@ -103,8 +103,7 @@ type scratchZone struct {
 	Foreign                   []string
 }
 
-// check rejects an OU or a zone with foreign content, and removes what an earlier run
-// has left.
+// check rejects an OU or a zone with foreign content, and removes the remains of an earlier run.
 func (r *run) check(ctx context.Context) error {
 	found := plainOU.FindStringSubmatch(r.o.OU)
 	if found == nil {
@@ -202,8 +201,8 @@ func (r *run) prepare(ctx context.Context) error {
 	return err
 }
 
-// try runs a probe and compares what it finds with what is expected. What was
-// expected but not tested has failed.
+// try runs a probe and compares its findings with the expected ones. Expected facts that were not
+// tested have failed.
 func (r *run) try(ctx context.Context, p Probe) Finding {
 	startedAt := time.Now()
 	finding := Finding{Probe: p.ID, Facts: p.Facts, About: p.About, Script: p.Script}
