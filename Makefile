@@ -155,8 +155,8 @@ cover: ## the share of the sandbox's engine and of the parser that scripts enter
 trace: ## the functions and files that one call enters, by coverage, for test/BENCHMARKS.md
 	$(GO) run ./test/trace
 
-bench: ## figures for test/BENCHMARKS.md
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(HANG) ./...
+bench: ## figures for test/BENCHMARKS.md, as tables
+	@{ $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(HANG) ./... || echo FAILED; } | awk -f test/bench.awk
 
 bench-once: ## every benchmark once, so that none stops working
 	@out=$$($(GO) test $(HANG) -vet=off -run '^$$' -bench . -skip '^BenchmarkStockReader$$' -benchtime 1x ./...) || { echo "$$out"; exit 1; }

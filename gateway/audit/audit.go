@@ -238,17 +238,33 @@ type Entry struct {
 // Intent records that a call is about to change something, and returns when the line
 // is on the disk. After an error the call must not change anything.
 func (l *Log) Intent(c Call) (*Entry, error) {
-	if l == nil {
-		return nil, nil
+	entries, err := l.Intents(c)
+	if err != nil {
+		return nil, err
+	}
+	return entries[0], nil
+}
+
+// Intents is [Log.Intent] of several lines, which share the wait for the disk. After an error
+// none of them counts.
+func (l *Log) Intents(calls ...Call) ([]*Entry, error) {
+	entries, lines := make([]*Entry, len(calls)), make([]*Line, len(calls))
+	if l == nil || len(calls) == 0 {
+		return entries, nil
 	}
 	if err := l.room(); err != nil {
 		return nil, err
 	}
-	line := c.line(EventIntent)
-	if err := l.append(line); err != nil {
+	for i, c := range calls {
+		lines[i] = c.line(EventIntent)
+	}
+	if err := l.append(lines...); err != nil {
 		return nil, err
 	}
-	return &Entry{log: l, call: c, seq: line.Seq, start: l.o.now()}, nil
+	for i, c := range calls {
+		entries[i] = &Entry{log: l, call: c, seq: lines[i].Seq, start: l.o.now()}
+	}
+	return entries, nil
 }
 
 // Outcome records the result of the call. If it cannot be written it is owed, and
@@ -257,14 +273,32 @@ func (e *Entry) Outcome(r Result) error {
 	if e == nil {
 		return nil
 	}
-	line := e.call.line(EventOutcome)
-	line.Parameters = nil // they are in the intent
-	line.Intent = e.seq
-	if r.Duration == 0 {
-		r.Duration = e.log.o.now().Sub(e.start)
+	return e.log.Outcomes([]*Entry{e}, []Result{r})
+}
+
+// Outcomes is [Entry.Outcome] of several entries of the log, which share the wait for the disk.
+func (l *Log) Outcomes(entries []*Entry, results []Result) error {
+	if l == nil || len(entries) == 0 {
+		return nil
 	}
-	line.add(r)
-	return e.log.record(e.call, line)
+	lines := make([]*Line, len(entries))
+	for i, e := range entries {
+		line, r := e.call.line(EventOutcome), results[i]
+		line.Parameters = nil // they are in the intent
+		line.Intent = e.seq
+		if r.Duration == 0 {
+			r.Duration = l.o.now().Sub(e.start)
+		}
+		line.add(r)
+		lines[i] = line
+	}
+	err := l.append(lines...)
+	if l.o.Recorded != nil {
+		for i, e := range entries {
+			l.o.Recorded(e.call, lines[i])
+		}
+	}
+	return err
 }
 
 // Done records the result of a call that has no intent, because it announced no

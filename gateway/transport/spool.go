@@ -119,6 +119,31 @@ type piece struct {
 	nonce  [12]byte
 }
 
+// room has the memory of pieces that were sent, for others: that of one, sealed.
+var room = sync.Pool{New: func() any { return new([pieceRoom]byte) }}
+
+const pieceRoom = call.Piece + 64
+
+// reuse gives the memory of a piece that was sent to others.
+func reuse(data []byte) {
+	if cap(data) >= pieceRoom {
+		room.Put((*[pieceRoom]byte)(data[:pieceRoom]))
+	}
+}
+
+// hold keeps a piece in memory, behind the last one if that has room for it. t.mu is held.
+func (t *Stream) hold(data []byte) {
+	t.inMemory += len(data)
+	if n := len(t.queue); n > 0 {
+		last := &t.queue[n-1]
+		if last.data != nil && len(last.data)+len(data) <= call.Piece {
+			last.data = append(last.data, data...)
+			return
+		}
+	}
+	t.queue = append(t.queue, piece{data: append(room.Get().(*[pieceRoom]byte)[:0], data...)})
+}
+
 var errStopped = errors.New("the answer was given up")
 
 // Start returns a stream to a caller. write sends one piece to the client, for a limited time; idle
@@ -148,8 +173,7 @@ func (t *Stream) addPiece(data []byte) error {
 	defer t.mu.Unlock()
 	for t.err == nil {
 		if t.inMemory+len(data) <= call.StreamMemory {
-			t.inMemory += len(data)
-			t.queue = append(t.queue, piece{data: append([]byte{}, data...)})
+			t.hold(data)
 			t.changed.Broadcast()
 			return nil
 		}
@@ -173,7 +197,9 @@ func (t *Stream) store(data []byte) bool {
 		t.file, err = t.spooler.open()
 	}
 	if err == nil {
-		_, err = t.file.WriteAt(t.spooler.sealer.Seal(nil, p.nonce[:], data, nil), p.offset)
+		sealed := room.Get().(*[pieceRoom]byte)
+		_, err = t.file.WriteAt(t.spooler.sealer.Seal(sealed[:0], p.nonce[:], data, nil), p.offset)
+		room.Put(sealed)
 	}
 	if err != nil {
 		t.spooler.space.Free(t.by, int64(p.length))
@@ -198,9 +224,10 @@ func (t *Stream) send() {
 			err = t.write(data)
 		}
 		if err != nil {
-			t.fail(err)
+			t.fail(err) // HTTP/2 may still be about to send the piece
 			return
 		}
+		reuse(data)
 	}
 }
 
@@ -225,7 +252,7 @@ func (t *Stream) next() ([]byte, error) {
 		t.inMemory -= len(p.data)
 		return p.data, nil
 	}
-	sealed := make([]byte, p.length)
+	sealed := room.Get().(*[pieceRoom]byte)[:p.length]
 	if _, err := t.file.ReadAt(sealed, p.offset); err != nil {
 		return nil, err
 	}

@@ -228,13 +228,16 @@ func (r *Run) writeIntents(i *ps.Intent) error {
 	if r.w.Audit == nil || len(r.lines) > 0 {
 		return nil
 	}
-	for _, call := range r.change.Lines(i) {
-		call.Change, call.Server, call.PinEpoch = r.ID(), i.Server, i.PinEpoch
-		intent, err := r.w.Audit.Intent(call)
-		if err != nil {
-			return r.change.Refused(fmt.Errorf("%w: %w", ErrUnaudited, err))
-		}
-		r.lines = append(r.lines, line{call, intent})
+	calls := r.change.Lines(i)
+	for n := range calls {
+		calls[n].Change, calls[n].Server, calls[n].PinEpoch = r.ID(), i.Server, i.PinEpoch
+	}
+	intents, err := r.w.Audit.Intents(calls...)
+	if err != nil {
+		return r.change.Refused(fmt.Errorf("%w: %w", ErrUnaudited, err))
+	}
+	for n, call := range calls {
+		r.lines = append(r.lines, line{call, intents[n]})
 	}
 	return nil
 }

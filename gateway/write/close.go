@@ -270,11 +270,12 @@ func NotStored() error {
 func (r *Run) HasLines() bool { return r != nil && len(r.lines) > 0 }
 
 // WriteOutcomes writes the outcome of each line of the audit about the change.
-func (r *Run) WriteOutcomes(result func(line audit.Call) audit.Result) (err error) {
-	for _, one := range r.lines {
-		err = errors.Join(err, one.intent.Outcome(result(one.call)))
+func (r *Run) WriteOutcomes(result func(line audit.Call) audit.Result) error {
+	intents, results := make([]*audit.Entry, len(r.lines)), make([]audit.Result, len(r.lines))
+	for i, one := range r.lines {
+		intents[i], results[i] = one.intent, result(one.call)
 	}
-	return err
+	return r.w.Audit.Outcomes(intents, results)
 }
 
 // Audited notes that the audit has all lines about the call.

@@ -75,6 +75,8 @@ type Lane struct {
 	Size  int // maximum number of sessions; 4 for the directory, 2 for others
 	Warm  int // minimum number of sessions kept started; 1, negative: none
 
+	Starts int // sessions of the lane that start at the same time; half of the processors, at least 1
+
 	MaxRequests int           // requests after which a session retires; 50,000, negative: unlimited
 	MaxAge      time.Duration // age at which it retires; 30 min, negative: unlimited
 	MaxMemory   int64         // private bytes above which it ends after a request; 0: unlimited

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -68,6 +69,7 @@ func (c Config) withDefaults() Config {
 			size = 4
 		}
 		l.Size = or(l.Size, size)
+		l.Starts = or(l.Starts, max(runtime.GOMAXPROCS(0)/2, 1))
 		l.Warm = min(or(l.Warm, 1), l.Size)
 		l.MaxRequests = or(l.MaxRequests, 50_000)
 		l.MaxAge = or(l.MaxAge, 30*time.Minute)

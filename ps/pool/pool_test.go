@@ -20,7 +20,7 @@ import (
 func open(t *testing.T, m *maker, change func(*pool.Config)) *pool.Pool {
 	t.Helper()
 	cfg := pool.Config{
-		Lanes: map[ps.Lane]pool.Lane{ps.Directory: {Start: m.Start, Size: 3, Warm: -1}},
+		Lanes: map[ps.Lane]pool.Lane{ps.Directory: {Start: m.Start, Size: 3, Starts: 10, Warm: -1}},
 	}
 	if change != nil {
 		change(&cfg)

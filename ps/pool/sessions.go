@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"adgateway/ps"
@@ -71,9 +72,12 @@ func (l *lane) begin(replacement bool) bool {
 // start makes an attempt. It ends when the session has been started, the start has
 // failed, or the pool is closed.
 func (l *lane) start(a *attempt) {
+	leave := l.takeTurn()
+	startedAt := time.Now()
 	session, err := l.cfg.Start(l.pool.starting)
+	leave()
 	if err == nil {
-		l.log("a session was started", map[string]any{"took_ms": milliseconds(time.Since(a.at))})
+		l.log("a session was started", map[string]any{"took_ms": milliseconds(time.Since(startedAt))})
 		l.add(a, session)
 		l.pool.cfg.Started(l.name)
 		return
@@ -90,6 +94,22 @@ func (l *lane) start(a *attempt) {
 		l.log("a session could not be started", map[string]any{"event": "session_trouble", "error": err.Error(), "pause_ms": milliseconds(pause)})
 	}
 	l.settle()
+}
+
+// takeTurn waits until few enough starts are in progress. The first to begin is then ready first, and not all of
+// them late. A start that takes long lets the next one begin beside it. The caller calls leave.
+func (l *lane) takeTurn() (leave func()) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.pool.starting.Done():
+		return func() {}
+	}
+	free := sync.OnceFunc(func() { <-l.slots })
+	late := time.AfterFunc(l.pool.cfg.MaxWait, free)
+	return func() {
+		late.Stop()
+		free()
+	}
 }
 
 // add adds a started session to the lane.
