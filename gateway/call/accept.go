@@ -60,7 +60,7 @@ func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, er
 		return a, err
 	}
 	a.Tagged, a.Fields = a.Conditions.tagged(a.Bound), a.Bound.Fields
-	if a.Tagged && !a.Fields.Whole() {
+	if a.Tagged && a.Fields != nil {
 		a.Fields = a.Fields.ReadingAll()
 	}
 	if a.Fields != nil && !a.Reads() {

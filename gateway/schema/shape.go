@@ -124,8 +124,10 @@ type Selection struct {
 	labels []string // by field: its name in a record, with the comma and the colon
 	hidden int      // the last of fields, which are read but not shown
 	packed []*Packed
-	beside []string       // members that are read for the tag only, after complete
-	index  map[string]int // by name of a member: index in fields, or -1-index in packed, then beside
+	beside []string // members that are read for the tag only, after complete
+	// further reports that further attributes are read for the tag.
+	further bool
+	index   map[string]int // by name of a member: index in fields, or -1-index in packed, then beside
 }
 
 func (s *Selection) add(field int) {
@@ -193,8 +195,16 @@ func (s *Selection) Names() []string {
 			names[i] = field.Extra.Line()
 		}
 	}
+	for i := range s.Shape.Fields {
+		if extra := s.Shape.Fields[i].Extra; extra != nil && s.further {
+			names = append(names, TagLine+extra.Line())
+		}
+	}
 	return names
 }
+
+// TagLine begins the line of an attribute that is read for the tag only.
+const TagLine = "+"
 
 // Added returns the attributes of selected fields that not every forest has.
 func (s *Selection) Added() (names []string) {

@@ -8,7 +8,8 @@ import (
 // The records, with their fields in the order of answers.
 var (
 	User = &Shape{Name: "User", Tag: &Tagging{
-		Kind: "u1", Except: []string{"lockedOut", "changePasswordNextLogon", "passwordLastSet", "modified"},
+		Kind: "u2", Except: []string{"lockedOut", "changePasswordNextLogon", "passwordLastSet", "modified"},
+		Beside: []string{"further"}, Further: true,
 	}, Fields: append([]Field{
 		{Name: "guid", Type: GUIDField},
 		{Name: "username", Attribute: "sAMAccountName", Doc: "sAMAccountName"},

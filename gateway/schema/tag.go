@@ -18,6 +18,9 @@ type Tagging struct {
 	Except []string // that change by themselves, or belong to something else
 	Set    []string // of which only counts whether there is a value
 	Beside []string // members that scripts emit besides the fields, and that are not shown
+	// Further reports that the tags cover the further attributes, too: the member further, which
+	// scripts emit where a selection asks for the tag.
+	Further bool
 	// Alone reports that scripts emit these members only for a record that is read alone.
 	Alone bool
 }
@@ -66,9 +69,11 @@ func (s *Selection) Whole() bool {
 	return read == len(s.Shape.All().fields)
 }
 
-// ReadingAll returns the selection that reads every field that is always there, too, and shows the same ones.
+// ReadingAll returns the selection that reads every field that is always there, and what else the
+// tag covers, and shows the same fields.
 func (s *Selection) ReadingAll() *Selection {
-	if s.Whole() {
+	further := s.Shape.Tag != nil && s.Shape.Tag.Further
+	if s.Whole() && s.further == further {
 		return s
 	}
 	all := &Selection{Shape: s.Shape, index: map[string]int{}}
@@ -80,6 +85,7 @@ func (s *Selection) ReadingAll() *Selection {
 			all.add(i)
 		}
 	}
+	all.further = further
 	all.hidden = len(all.fields) - (len(s.fields) - s.hidden)
 	all.complete()
 	return all

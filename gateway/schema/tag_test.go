@@ -16,9 +16,9 @@ import (
 // taggedShapes are the shapes whose records have tags, with what their tags cover. Who
 // changes a list gives it another version.
 var taggedShapes = map[*schema.Shape]string{
-	schema.User: "u1: guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress" +
+	schema.User: "u2: guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress" +
 		" department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath" +
-		" profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory userParameters enabled passwordNeverExpired accountExpires created",
+		" profileLogonScript homeFolderPath homeFolderDrive homeFolderDirectory userParameters enabled passwordNeverExpired accountExpires created further",
 	schema.Group:                "g1: guid name samName sid distinguishedName scope type description email ouPath managedBy created",
 	schema.Membership:           "m1: guid direct primary",
 	schema.OU:                   "o1: guid name path protected description created container",

@@ -9,7 +9,7 @@ param(
 )
 
 Set-GatewayStep -Label 'find user' -Arg 'UserName'
-$properties = Get-GatewayUserProperty -Field $Field
+$properties = Get-GatewayUserProperty -Field $Field -Server $Server
 $user = Find-GatewayAccount -Class 'user' -Identity $UserName -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write:$OnlyGuid
 
 ConvertTo-GatewayUser -User @($user) -Field $Field -AllowedOU $AllowedOU -Server $Server

@@ -30,7 +30,7 @@ Set-GatewayStep -Label 'list users'
 Add-GatewaySlowFilter -Field $FilterSlow -Text $Text
 $search = @{
     Class    = 'user'
-    Property = (Get-GatewayUserProperty -Field $Field) + @(Get-GatewayCheckProperty -Check $FilterCheck)
+    Property = (Get-GatewayUserProperty -Field $Field -Server $Server) + @(Get-GatewayCheckProperty -Check $FilterCheck)
     Place    = Get-GatewaySearchPlace -Base $base -Scope $scope -AllowedOU $AllowedOU -Server $Server
     Scope    = $scope
     Check    = $FilterCheck

@@ -159,7 +159,7 @@ Complete-GatewayChange -Effect 'created'
 
 # Report.
 $names = @(foreach ($name in ($Field + @($Kept))) { if ($name) { $name } }) # none for $null
-$properties = (Get-GatewayUserProperty -Field $names) + $GatewayUserImaged
+$properties = (Get-GatewayUserProperty -Field $names -Server $Server) + $GatewayUserImaged
 $created = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 $record = ConvertTo-GatewayUser -User @($created) -Field $Field -AllowedOU $AllowedOU -Server $Server
 Add-GatewayChange -Guid $guid -Dn ([string]$created.DistinguishedName) -Before $null -After $record

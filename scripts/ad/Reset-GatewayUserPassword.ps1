@@ -43,5 +43,5 @@ Complete-GatewayChange -Effect 'changed'
 # Report.
 Add-GatewayChange -Guid $guid -Dn $dn -Before @{ password = '***' } -After @{ password = '***'; changePasswordNextLogon = $forceChange }
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field -Server $Server) -Arg 'UserName' -Write @limits
 ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

@@ -20,7 +20,7 @@ if ($Class -eq 'group') {
     $properties = $GatewayGroupProperties
     $limits['AllowedGroup'] = $AllowedGroup
 }
-if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field) }
+if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field -Server $Server) }
 $properties += @('ProtectedFromAccidentalDeletion')
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits
 $guid = [string]$object.ObjectGUID

@@ -17,7 +17,7 @@ param(
 Set-GatewayStep -Label 'find object' -Arg 'Identity'
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
 $properties = $GatewayComputerProperties
-if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field) + @('primaryGroupID') }
+if ($Class -eq 'user') { $properties = $GatewayGuardProperties + (Get-GatewayUserProperty -Field $Field -Server $Server) + @('primaryGroupID') }
 $object = Find-GatewayAccount -Class $Class -Identity $Identity -Property $properties -Arg 'Identity' -Write @limits
 $guid = [string]$object.ObjectGUID
 $dn = [string]$object.DistinguishedName

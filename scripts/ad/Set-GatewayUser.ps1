@@ -231,6 +231,6 @@ if ($steps -gt 0) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
 $limits = @{ AllowedOU = $AllowedOU; Server = $Server }
-$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field) -Arg 'UserName' -Write @limits
+$read = Find-GatewayAccount -Class 'user' -Identity $guid -Property (Get-GatewayUserProperty -Field $Field -Server $Server) -Arg 'UserName' -Write @limits
 if ($steps -gt 0) { Add-GatewayChange -Guid $guid -Dn ([string]$read.DistinguishedName) -Before $before -After $after }
 ConvertTo-GatewayUser -User @($read) -Field $Field -AllowedOU $AllowedOU -Server $Server

@@ -56,7 +56,7 @@ if ($State -eq 'Unlocked' -and [bool]$user.LockedOut) {
 if ($changed) { Complete-GatewayChange -Effect 'changed' }
 
 # Report.
-$properties = (Get-GatewayUserProperty -Field $Field) + @('LockedOut')
+$properties = (Get-GatewayUserProperty -Field $Field -Server $Server) + @('LockedOut')
 $read = Find-GatewayAccount -Class 'user' -Identity $guid -Property $properties -AllowedOU $AllowedOU -Server $Server -Arg 'UserName' -Write
 if ($changed) {
     Add-GatewayChange -Guid $guid -Dn $dn -Before $before -After @{ enabled = [bool]$read.Enabled; lockedOut = [bool]$read.LockedOut }

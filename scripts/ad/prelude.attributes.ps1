@@ -3,13 +3,17 @@
 
 $GatewayAttributeMark = [string][char]29
 
-# The parts of the lines. What is no such line is left out.
+# The parts of the lines. What is no such line is left out. Lines that begin with + are about the entity tag of a record;
+# Tagged selects those.
 function ConvertFrom-GatewayAttribute {
     [CmdletBinding()]
-    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line)
+    param([AllowNull()] [AllowEmptyCollection()] [string[]] $Line, [switch] $Tagged)
     foreach ($text in $Line) {
         if (-not $text.Contains($GatewayAttributeMark)) { continue }
-        $part = $text.Split([char]29)
+        if ($text.StartsWith('+', [System.StringComparison]::Ordinal) -ne [bool]$Tagged) { continue }
+        $bare = $text
+        if ($Tagged) { $bare = $text.Substring(1) }
+        $part = $bare.Split([char]29)
         $values = [System.Collections.Generic.List[string]]::new()
         for ($i = 4; $i -lt $part.Length; $i++) { $values.Add([string]$part[$i]) }
         @{

@@ -328,7 +328,7 @@ function ConvertTo-GatewayRestored {
             $type = [string]$GatewayDeletedTypes[[string]$object.ObjectClass]
             $record = $null
             if ($type -eq 'user') {
-                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $UserField) @search)
+                $found = @(Get-GatewayObject -Class 'user' -Property (Get-GatewayUserProperty -Field $UserField -Server $Server) @search)
                 $record = ConvertTo-GatewayUser -User $found -Field $UserField -AllowedOU $AllowedOU -Server $Server
             }
             if ($type -eq 'group') {

@@ -45,13 +45,47 @@ $GatewayUserProperties = @{
 # The properties to read for these fields.
 function Get-GatewayUserProperty {
     [CmdletBinding()]
-    param([Parameter(Mandatory)] [string[]] $Field)
+    param([Parameter(Mandatory)] [string[]] $Field, [string] $Server)
     $needed = @{}
     foreach ($name in $Field) {
         foreach ($property in $GatewayUserProperties[$name]) { $needed[$property] = $true } # none for $null
     }
     foreach ($one in @(ConvertFrom-GatewayAttribute -Line $Field)) { $needed[$one.name] = $true }
+    $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
+    if ($tagged.Length -gt 0) {
+        $known = Get-GatewayUserSchema -Server $Server
+        foreach ($one in $tagged) { if ($known.ContainsKey($one.name.ToLowerInvariant())) { $needed[$one.name] = $true } }
+    }
     , [string[]]@($needed.Keys)
+}
+
+# The attributes that users of this forest may have, in lower case; read once per session, as Get-GatewayDomain is.
+function Get-GatewayUserSchema {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [string] $Server)
+    $domain = Get-GatewayDomain -Server $Server
+    if ($null -eq $domain.userSchema) {
+        $known = @{}
+        $filter = '(objectSid=' + (Get-GatewayLdapEscaped -Value ($domain.sid + '-500')) + ')'
+        foreach ($user in @(Get-GatewayObject -Class 'any' -Filter $filter -Property @('allowedAttributes') -Base $domain.dn -Server $Server)) {
+            foreach ($name in @($user.allowedAttributes)) { if ($null -ne $name) { $known[([string]$name).ToLowerInvariant()] = $true } }
+        }
+        $domain['userSchema'] = $known
+    }
+    $domain.userSchema
+}
+
+# The values of further attributes as one text, for the entity tag of a record.
+function Get-GatewayTaggedText {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $User, [Parameter(Mandatory)] [object[]] $Attribute)
+    $parts = [System.Collections.Generic.List[string]]::new()
+    foreach ($one in $Attribute) {
+        if ($null -eq $User.PSObject.Properties[$one.name].Value) { continue }
+        $values = [string[]]@(Get-GatewayAttributeValue -Object $User -Name $one.name -Form $one.form)
+        if ($values.Length -gt 0) { $parts.Add($one.name + '=' + (Get-GatewayAttributeText -Value $values)) }
+    }
+    $parts.ToArray() -join $GatewayAttributeMark
 }
 
 # Writes the records of users, with the requested fields only. It takes many at once because
@@ -71,7 +105,8 @@ function ConvertTo-GatewayUser {
     # here would cost milliseconds per user.
     $wantPacked = @($Field -like 'rds*').Length -gt 0
     $further = @(ConvertFrom-GatewayAttribute -Line $Field)
-    $wantAll = $Field.Length -eq 46 -and $further.Length -eq 0 # every field that is always there
+    $tagged = @(ConvertFrom-GatewayAttribute -Line $Field -Tagged)
+    $wantAll = $Field.Length -eq 46 -and $further.Length + $tagged.Length -eq 0 # every field that is always there
     foreach ($item in $User) {
         $dn = [string]$item.DistinguishedName
         $manager = [string]$item.manager
@@ -195,6 +230,7 @@ function ConvertTo-GatewayUser {
             elseif ($values.Length -gt 0) { $record[$one.field] = [long]$values[0] }
             else { $record[$one.field] = $null }
         }
+        if ($tagged.Length -gt 0) { $record['further'] = [string](Get-GatewayTaggedText -User $item -Attribute $tagged) }
         $record
     }
 }

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"adgateway/gateway/attributes"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 	"adgateway/ps/sandbox"
@@ -35,4 +38,37 @@ func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 		maps.Copy(half[i], rest[i])
 		require.Equal(t, half[i], all[i])
 	}
+}
+
+// TestATagCoversFurtherAttributes: each one that the forest has changes the tag of the user, in a
+// single read, in a list and in If-Match.
+func TestATagCoversFurtherAttributes(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	path := "/api/ADUser/" + systemtest.SampleUser
+	tag := func() string {
+		alone := s.Get(path + "/Details").Header.Get("ETag")
+		require.NotEmpty(t, alone)
+		assert.Equal(t, alone, s.Get(path+"/Details?ShowFields=username&WithETag=true").Header.Get("ETag"))
+		assert.Equal(t, alone, s.Get(path+"/Details?ShowFields=*,employeeId&WithETag=true").Header.Get("ETag"))
+		list := s.Get("/api/ADUser/ListUsers?WithETag=true&OUPath=" + url.QueryEscape("OU=Sales,OU=Berlin,"+systemtest.StaffOU))
+		assert.Contains(t, string(list.Body), strconv.Quote(alone))
+		return alone
+	}
+	seen := map[string]string{tag(): "none"}
+	for _, a := range attributes.Users {
+		value := "1"
+		if a.Example != "" {
+			value = a.Example
+		}
+		before := tag()
+		made := s.Do(systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{a.Input: value}})
+		require.Equal(t, http.StatusOK, made.Status, "%s: %s", a.Input, made.Body)
+		now := tag()
+		assert.Empty(t, seen[now], a.Input)
+		seen[now] = a.Input
+		stale := systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"City": "Bonn"}, Headers: map[string]string{"If-Match": before}}
+		s.Rejects(stale, http.StatusPreconditionFailed, "precondition_failed")
+	}
+	fresh := systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"City": "Bonn"}, Headers: map[string]string{"If-Match": tag()}}
+	s.OK(fresh, http.StatusOK)
 }

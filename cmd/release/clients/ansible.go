@@ -106,10 +106,11 @@ var optionNames = map[string]map[string]string{
 		"ZoneName": "zone", "DNS_HostName": "name", "TimeToLive": "ttl", "ParentGroupName": "group", "ChildGroupName": "member",
 		"NetworkID": "network", "State": "state_or_province", "NetworkIDOrZoneName": "network",
 	},
-	"group":      {"GroupName": "name"},
-	"membership": {"GroupName": "group"},
-	"ou":         {"OUPath": "path"},
-	"dns_zone":   {"ZoneName": "name"},
+	"group":         {"GroupName": "name"},
+	"membership":    {"GroupName": "group"},
+	"group_members": {"GroupName": "group"},
+	"ou":            {"OUPath": "path"},
+	"dns_zone":      {"ZoneName": "name"},
 }
 
 // unoffered are parameters that the modules use themselves, or that are another name of one.
@@ -286,12 +287,18 @@ func Collection(table []*ops.Operation) (map[string][]byte, error) {
 		"README.md":                         ansibleReadme,
 		"plugins/module_utils/gateway.py":   ansibleCore,
 		"plugins/modules/query.py":          queryModule(table),
+		"plugins/modules/change.py":         changeModule(table),
 		"plugins/doc_fragments/gateway.py":  docFragment,
 		"plugins/module_utils/__init__.py":  "",
 		"plugins/modules/__init__.py":       "",
 		"plugins/doc_fragments/__init__.py": "",
 	}
-	names := []string{"query"}
+	members, err := membersModule(rows)
+	if err != nil {
+		return nil, err
+	}
+	files["plugins/modules/group_members.py"] = members
+	names := []string{"query", "change", "group_members"}
 	for i := range states {
 		m, err := states[i].build(rows)
 		if err != nil {

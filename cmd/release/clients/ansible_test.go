@@ -33,7 +33,7 @@ func modules(t *testing.T) map[string]string {
 func TestTheCollectionHasItsModules(t *testing.T) {
 	all := modules(t)
 	names := slices.Sorted(maps.Keys(all))
-	assert.Equal(t, []string{"computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group", "membership", "nested_group", "ou", "query", "user"}, names)
+	assert.Equal(t, []string{"change", "computer", "dns_record_set", "dns_reverse_zone", "dns_zone", "group", "group_members", "membership", "nested_group", "ou", "query", "user"}, names)
 	files, err := clients.Collection(ops.Table())
 	require.NoError(t, err)
 	for _, name := range []string{"URL", "TOKEN", "CA_PATH"} {
@@ -75,11 +75,47 @@ func TestModulesHaveTheParametersOfTheirRows(t *testing.T) {
 			}
 		}
 		found := optioned.FindAllStringSubmatch(spec, -1)
-		if name != "query" {
+		if name != "query" && name != "change" {
 			assert.NotEmpty(t, found, name)
 		}
 		for _, match := range found {
 			assert.Contains(t, text, "\n  "+match[1]+":\n    description:\n", name)
+		}
+	}
+}
+
+var taskOfChange = regexp.MustCompile(`(?m)^    operation: (\S+)\n    parameters:\n((?:      \w+: .*\n)+)`)
+
+// The module change calls every operation of our own that changes something, or reveals a secret, and
+// takes none. Its examples name operations and parameters that are there.
+func TestTheModuleThatChanges(t *testing.T) {
+	text := modules(t)["change"]
+	_, spec, _ := strings.Cut(text, "\nOPERATIONS = ")
+	rows := map[string]*ops.Operation{}
+	for _, op := range ops.Table() {
+		rows[op.ID] = op
+		takesSecret := slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Kind.Secret() })
+		offered := op.Protocol == nil && op.Takes == nil && (op.Effect.Writes() || op.Reveals) && !takesSecret
+		assert.Equal(t, offered, strings.Contains(spec, "'id': '"+op.ID+"'"), op.ID)
+		assert.Equal(t, offered, strings.Contains(text, "\n      - "+op.ID+"\n"), op.ID)
+		if op.Reveals {
+			assert.Regexp(t, `(?s)'id': '`+op.ID+`'.{0,300}?'reveals': True,\s*'secret': True`, spec)
+		}
+	}
+	for _, id := range []string{
+		"job.submitStaleComputers", "job.submitStaleUsers", "record.deleteHost", "record.deleteController", "nameServer.create", "nameServer.delete",
+		"computer.revealLocalAdmin", "computer.revealRecoveryKey", "computer.expireLocalAdmin", "user.setPhoto", "user.removePhoto", "membership.copy",
+	} {
+		assert.Contains(t, text, "\n      - "+id+"\n")
+	}
+	examples := taskOfChange.FindAllStringSubmatch(text, -1)
+	require.Len(t, examples, 3)
+	for _, example := range examples {
+		op := rows[example[1]]
+		require.NotNil(t, op, example[1])
+		for _, line := range strings.Split(strings.TrimSuffix(example[2], "\n"), "\n") {
+			name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+			assert.True(t, slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Name == name }), "%s of %s", name, op.ID)
 		}
 	}
 }

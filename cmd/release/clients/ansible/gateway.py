@@ -278,6 +278,71 @@ class Resource(object):
         return result
 
 
+class Members(Resource):
+    """Gives a group members, takes them away, or makes it have exactly these."""
+
+    def reach(self):
+        operation = self.spec[self.options['state']]
+        if self.options['state'] != 'exact' and not self.options['members']:
+            return
+        self.make(operation, self.values(operation))
+
+    def values(self, operation, without=()):
+        found = super(Members, self).values(operation, without)
+        if operation['method'] == 'DELETE':  # the query takes the array as its text
+            found['Members'] = json.dumps([to_text(name) for name in self.options['members']])
+        return found
+
+    def result(self):
+        result = super(Members, self).result()
+        result.pop('result', None)
+        if self.record is not None:
+            result['result'] = self.record
+        return result
+
+
+class Change(Resource):
+    """Makes one change, by any operation."""
+
+    def reach(self):
+        operation = self.spec['operation']
+        values = parameters_of(self.module, operation)
+        if operation.get('previews'):
+            self.make(operation, values)
+            return
+        if self.module.check_mode:
+            self.changed = not operation.get('reveals')
+            return
+        answer = self.gateway.call(operation, values, key=None if operation.get('reveals') else str(uuid.uuid4()))
+        self.changed = not operation.get('reveals')
+        self.output = answer.get('output')
+        self.records = answer.get('result') or []
+        for warning in answer.get('warnings') or []:
+            self.module.warn(warning['message'])
+
+    def result(self):
+        self.options['state'] = None
+        result = super(Change, self).result()
+        result['records'] = getattr(self, 'records', None) or ([self.record] if self.record is not None else [])
+        return result
+
+
+def parameters_of(module, operation):
+    """The option parameters as an operation takes them."""
+    in_query = operation['method'] in ('GET', 'DELETE')
+    values = {}
+    for name, value in module.params['parameters'].items():
+        if isinstance(value, bool):
+            value = 'true' if value else 'false'
+        elif isinstance(value, list) and in_query:
+            value = ','.join(to_text(item) for item in value)
+        values[name] = value
+    missing = sorted(set(operation['places']) - set(values))
+    if missing:
+        module.fail_json(msg='parameters must have %s for %s' % (', '.join(missing), module.params['operation']))
+    return values
+
+
 def explain(module, problem):
     """Ends the module with the error of an answer."""
     error = problem.error
@@ -291,8 +356,13 @@ def reach_state(spec):
     options = connection_options()
     options.update(spec['options'])
     module = AnsibleModule(argument_spec=options, supports_check_mode=True, required_if=spec.get('required_if', []))
+    run(module, spec, Resource)
+
+
+def run(module, spec, kind):
+    """Brings a resource of a kind into its state, and ends the module."""
     for turn in (1, 2, 3):
-        resource = Resource(module, spec)
+        resource = kind(module, spec)
         try:
             resource.reach()
         except Refused as problem:
@@ -309,16 +379,7 @@ def query(operations):
     options.update(operation=dict(type='str', required=True, choices=sorted(operations)), parameters=dict(type='dict', default={}))
     module = AnsibleModule(argument_spec=options, supports_check_mode=True)
     operation = operations[module.params['operation']]
-    values = {}
-    for name, value in module.params['parameters'].items():
-        if isinstance(value, bool):
-            value = 'true' if value else 'false'
-        elif isinstance(value, list):
-            value = ','.join(to_text(item) for item in value)
-        values[name] = value
-    missing = sorted(set(operation['places']) - set(values))
-    if missing:
-        module.fail_json(msg='parameters must have %s for %s' % (', '.join(missing), module.params['operation']))
+    values = parameters_of(module, operation)
     gateway = Gateway(module)
     records = []
     try:
@@ -333,3 +394,21 @@ def query(operations):
     for warning in answer.get('warnings') or []:
         module.warn(warning['message'])
     module.exit_json(changed=False, records=records, output=answer.get('output'))
+
+
+def reach_members(spec):
+    """Runs the module that keeps the members of a group."""
+    options = connection_options()
+    options.update(spec['options'])
+    run(AnsibleModule(argument_spec=options, supports_check_mode=True), spec, Members)
+
+
+def change(operations):
+    """Runs the module that makes one change."""
+    options = connection_options()
+    options.update(operation=dict(type='str', required=True, choices=sorted(operations)), parameters=dict(type='dict', default={}))
+    module = AnsibleModule(argument_spec=options, supports_check_mode=True)
+    operation = operations[module.params['operation']]
+    if operation.get('secret') and not module.no_log:
+        module.fail_json(msg='the answer of %s has a secret: set no_log to true for the task' % module.params['operation'])
+    run(module, {'title': module.params['operation'], 'operation': operation}, Change)

@@ -1,0 +1,190 @@
+package clients
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ops"
+	"adgateway/gateway/schema"
+)
+
+// actionCall is an operation as the module change calls it.
+type actionCall struct {
+	ID     string            `json:"id"`
+	Method string            `json:"method"`
+	Path   string            `json:"path"`
+	Places map[string]string `json:"places"`
+	// Previews reports that the operation has a dry run, Reveals that it changes nothing and its
+	// answer is a secret, Secret that the answer has one.
+	Previews bool `json:"previews,omitempty"`
+	Reveals  bool `json:"reveals,omitempty"`
+	Secret   bool `json:"secret,omitempty"`
+}
+
+// actionOf returns a row as the module change calls it; nil if it does not: rows of other protocols,
+// those that read, those whose body is a list, and those that take a secret.
+func actionOf(op *ops.Operation) *actionCall {
+	if op.Protocol != nil || op.Takes != nil || !op.Effect.Writes() && !op.Reveals {
+		return nil
+	}
+	c := &actionCall{ID: op.ID, Method: op.Method, Path: op.Path, Places: map[string]string{}, Reveals: op.Reveals, Secret: op.Reveals}
+	for i := range op.Params {
+		p := &op.Params[i]
+		switch {
+		case p.Kind.Secret():
+			return nil
+		case p.Path != "":
+			c.Places[p.Name] = p.Path
+		case p.Name == ops.DryRun && !op.Accepted:
+			c.Previews = true
+		}
+	}
+	if shape := op.Reply.Shape; shape != nil {
+		c.Secret = c.Secret || slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return f.Secret || f.Sealed })
+	}
+	return c
+}
+
+const changeHead = `
+DOCUMENTATION = r'''
+module: change
+short_description: Make one change, by any operation
+version_added: "1.0.0"
+author:
+  - The adgateway authors (@adgateway)
+description:
+  - Calls an operation of the gateway that changes something once, such as a job for stale computers, the removal of all that names a host,
+    a photo or the reveal of a password. The other modules keep states; use them where they do.
+extends_documentation_fragment:
+  - adgateway.ad.gateway
+notes:
+  - Check mode and diff mode are supported. Of an operation without a dry run check mode only says that it would run.
+  - An operation whose answer has a secret needs C(no_log) for the task. It changes nothing and is never repeated.
+options:
+  operation:
+    description:
+      - The operation, by its C(operationId) in the gateway's C(/docs).
+    type: str
+    required: true
+    choices:
+`
+
+const changeTail = `  parameters:
+    description:
+      - The parameters of the operation, in path, query and body alike. A list has one element for each value.
+    type: dict
+    default: {}
+'''
+
+EXAMPLES = r'''
+- name: Computers that nobody has used for half a year become a job that is dry run
+  adgateway.ad.change:
+    operation: job.submitStaleComputers
+    parameters:
+      Action: disable
+      Days: 180
+      DryRun: true
+
+- name: All that names a host is removed
+  adgateway.ad.change:
+    operation: record.deleteHost
+    parameters:
+      HostName: app7.corp.example
+
+- name: A local administrator password is revealed
+  adgateway.ad.change:
+    operation: computer.revealLocalAdmin
+    parameters:
+      ADComputerName: PC01
+      Reason: ticket 4711
+  no_log: true
+  register: revealed
+'''
+
+RETURN = r'''
+output:
+  description: What the gateway says.
+  returned: if a call was sent
+  type: str
+records:
+  description: The records of the answer.
+  returned: always
+  type: list
+  elements: dict
+plans:
+  description: The plans of the change.
+  returned: always
+  type: list
+  elements: str
+'''
+
+from ansible_collections.adgateway.ad.plugins.module_utils.gateway import change
+
+OPERATIONS = `
+
+// changeModule returns the module that calls any operation that changes something.
+func changeModule(table []*ops.Operation) string {
+	calls := map[string]*actionCall{}
+	var ids []string
+	for _, op := range table {
+		if c := actionOf(op); c != nil {
+			calls[op.ID], ids = c, append(ids, op.ID)
+		}
+	}
+	slices.Sort(ids)
+	choices := "      - " + strings.Join(ids, "\n      - ") + "\n"
+	return pythonHead + changeHead + choices + changeTail + python(calls, "") + `
+
+
+def main():
+    change(OPERATIONS)
+
+
+if __name__ == '__main__':
+    main()
+`
+}
+
+// memberStates are the operations of the module group_members, by state.
+var memberStates = map[string]string{
+	"present": "membership.addMembers", "absent": "membership.removeMembers", "exact": "membership.setMembers",
+}
+
+// membersModule returns the module that keeps the members of a group.
+func membersModule(rows map[string]*ops.Operation) (string, error) {
+	m := &module{state: &state{name: "group_members", noun: "group's members", identity: []string{"group"}}, rows: rows, options: map[string]*option{}}
+	spec := map[string]any{"title": m.noun, "identity": m.identity}
+	for state, id := range memberStates {
+		c, err := m.called(id)
+		if err != nil {
+			return "", err
+		}
+		spec[state] = c
+	}
+	m.options["members"].Required = true
+	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
+		doc: "Whether these are members, are none, or are all the members of the group."}
+	spec["options"] = m.options
+	var b strings.Builder
+	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\nmodule: group_members\nshort_description: Keep the members of a group\n" +
+		"version_added: \"1.0.0\"\nauthor:\n  - The adgateway authors (@adgateway)\ndescription:\n" +
+		"  - Adds members of any class to a group, removes them, or makes the group have exactly these, as one change.\n" +
+		"  - A member is named by account name, C(DOMAIN\\name), distinguished name, GUID or SID, and may be of another domain of the forest.\n" +
+		"extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n  - Check mode and diff mode are supported.\n" +
+		"  - If one member cannot be found or cannot be in the group, nothing is changed, and C(details) lists all of them.\noptions:\n")
+	for _, name := range slices.Sorted(maps.Keys(m.options)) {
+		m.options[name].document(&b, name)
+	}
+	fmt.Fprintf(&b, "'''\n\nEXAMPLES = r'''\n"+
+		"- name: The group has these members besides others\n  adgateway.ad.group_members:\n    group: VPN Users\n"+
+		"    members: [aschmidt, 'EUROPE\\eemea']\n\n"+
+		"- name: The group has exactly these members\n  adgateway.ad.group_members:\n    group: Project Phoenix\n    members: [aschmidt, lweber, PC01$]\n    state: exact\n'''\n\n"+
+		"RETURN = r'''\noutput:\n  description: What the gateway says.\n  returned: if a call was sent\n  type: str\n"+
+		"result:\n  description: The group, with the members that were added and removed.\n  returned: if it was changed\n  type: dict\n"+
+		"plans:\n  description: The plans of the changes.\n  returned: always\n  type: list\n  elements: str\n'''\n\n"+
+		"from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_members\n\nSPEC = %s\n\n\n"+
+		"def main():\n    reach_members(SPEC)\n\n\nif __name__ == '__main__':\n    main()\n", python(spec, ""))
+	return b.String(), nil
+}
