@@ -47,6 +47,8 @@ type object struct {
 	Policy     []say.Fact
 	Lockouts   []lockoutRow
 	Secrets    []secretOf
+	Compare    string // address of the comparison of groups; empty: it is not for this person
+	Rights     string // address of what the person may do; empty: it is not for everybody
 	Photo      string // address; empty: there are initials only
 	Groups     []relatedRow
 	Leaves     bool         // the groups have a column of actions
@@ -309,7 +311,11 @@ func fillUser(c *frame.Visit, o *object) {
 		}.Address(), Text: texts.Of("object.more")})
 	}
 	o.Leaves = o.inline["leave"] != nil
+	if c.May(identity.OpsRead) {
+		o.Rights = say.Asking(say.Address("rights"), "who", o.GUID)
+	}
 	if groups != nil {
+		o.Compare = o.Kind.At(o.GUID, "compare")
 		found, _ := noted[say.Record](o, "Groups", groups)
 		for _, r := range found {
 			o.Groups = append(o.Groups, related(c, o, r, "leave"))
