@@ -73,6 +73,7 @@ func searchAll(c *frame.Visit) {
 		if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 			status = found.Status
 		}
+		body.Hits = keyHits(c, body.Query)
 		for _, hit := range frame.Records[say.Record](found) {
 			body.Hits = append(body.Hits, hitOf(hit))
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"adgateway/gateway/call"
@@ -203,66 +202,4 @@ func setRecent(c *frame.Visit, kept recentCookie) {
 func clearRecent(c *frame.Visit) {
 	setRecent(c, recentCookie{})
 	c.GoTo(say.Base)
-}
-
-// rightsPage says what a person may do.
-type rightsPage struct{ Roles []rightsRole }
-
-type rightsRole struct {
-	Name   texts.Text
-	Rights []rightsRow
-	Limits []texts.Text
-}
-
-// rightsRow is a kind of thing, and what may be done with it.
-type rightsRow struct {
-	What texts.Text
-	May  texts.Text
-}
-
-// rights shows what the person may do: roles are not merged, so each is shown alone.
-func rights(c *frame.Visit) {
-	body := rightsPage{}
-	for i, p := range c.Principals {
-		role := rightsRole{Name: texts.Of("right.role", "n", i+1)}
-		var last string
-		var may []texts.Text
-		flush := func() {
-			if len(may) > 0 {
-				what := "right." + last
-				if last == "ou" {
-					what = "right.ou.all" // "right.ou" is a limit
-				}
-				role.Rights = append(role.Rights, rightsRow{texts.Of(what), texts.List(may...)})
-			}
-			may = nil
-		}
-		for _, scope := range identity.Scopes() {
-			what, verb, has := strings.Cut(string(scope), ":")
-			if !has || !p.Has(scope) {
-				continue
-			}
-			if what != last {
-				flush()
-				last = what
-			}
-			may = append(may, texts.Of("right.verb."+verb))
-		}
-		flush()
-		if p.Has(identity.Privileged) {
-			role.Rights = append(role.Rights, rightsRow{texts.Of("right.privileged"), texts.Of("word.yes")})
-		}
-		for _, ou := range p.Limits.OUs {
-			role.Limits = append(role.Limits, texts.Of("right.ou", "path", say.PathText(ou)))
-		}
-		for _, zone := range p.Limits.Zones {
-			role.Limits = append(role.Limits, texts.Of("right.zone", "zone", zone))
-		}
-		body.Roles = append(body.Roles, role)
-	}
-	shown := frame.Page{Title: texts.Of("page.rights"), Section: "rights", Body: body}
-	if len(body.Roles) == 0 {
-		shown.Empty = &frame.Empty{Text: texts.Of("right.none")}
-	}
-	c.Page(http.StatusOK, "rights", shown)
 }

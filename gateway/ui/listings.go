@@ -97,8 +97,10 @@ var listings = []table.Listing{
 	},
 	{
 		Path: "bin", Icon: "bin", Scope: identity.BinRead, Operation: "bin.list", Key: "guid", Before: frame.ByName,
+		Object: "Guid",
+		Many:   []table.Many{{ID: "restore", Operation: "bin.restore", Scope: identity.BinRestore}},
 		Columns: []table.Column{
-			{Name: "name", Class: "nm", Cell: table.TextCell("name"), Order: "name"},
+			{Name: "name", Class: "nm", Cell: table.NameCell("bin", "guid", "name"), Order: "name"},
 			{Name: "kind", Cell: wordCell("type"), Order: "type"},
 			{Name: "logonName", Cell: table.TextCell("account"), Order: "account"},
 			{Name: "ou", Class: "ou", Cell: table.PathCell("lastOUPath"), Order: "lastOUPath"},

@@ -45,6 +45,11 @@ type object struct {
 	Logon      *logonBox
 	PolicyName string
 	Policy     []say.Fact
+	Lockouts   []lockoutRow
+	Secrets    []secretOf
+	Compare    string // address of the comparison of groups; empty: it is not for this person
+	Rights     string // address of what the person may do; empty: it is not for everybody
+	Photo      string // address; empty: there are initials only
 	Groups     []relatedRow
 	Leaves     bool         // the groups have a column of actions
 	Members    *membersPart // nil: they were not read
@@ -148,7 +153,9 @@ func showObject(c *frame.Visit, k *frame.Kind) {
 	if guid := o.record.Text("guid"); guid != "" {
 		o.GUID = guid
 	}
-	offerActions(c, o)
+	if k.HitType != "computer" { // what can be done with its secrets is known later
+		offerActions(c, o)
+	}
 	fills[k.HitType](c, o)
 	readChanges(c, o)
 	for _, section := range sections[k.HitType] {
@@ -252,6 +259,7 @@ var fills = map[string]func(*frame.Visit, *object){
 // fillUser adds what is known of the logon to the record, of which the facts are made.
 func fillUser(c *frame.Visit, o *object) {
 	o.setLead("username", "jobTitle", "department")
+	o.Photo = o.Kind.At(o.GUID, "photo")
 	var logon, policy, groups, reports, seen *frame.Answer
 	ask := func(into **frame.Answer, operation string) func() {
 		return func() { *into = c.Get(operation, o.Kind.Object, o.GUID) }
@@ -283,6 +291,7 @@ func fillUser(c *frame.Visit, o *object) {
 		}
 		for _, r := range frame.Records[say.Record](read) {
 			o.record["passwordExpires"], o.record["lastBadPassword"] = r["passwordExpires"], r["lastBadPassword"]
+			o.Lockouts = lockoutsOf(r)
 		}
 	}
 	if policies, _ := noted[say.Record](o, "Password policy", policy); len(policies) == 1 {
@@ -302,12 +311,38 @@ func fillUser(c *frame.Visit, o *object) {
 		}.Address(), Text: texts.Of("object.more")})
 	}
 	o.Leaves = o.inline["leave"] != nil
+	if c.May(identity.OpsRead) {
+		o.Rights = say.Asking(say.Address("rights"), "who", o.GUID)
+	}
 	if groups != nil {
+		o.Compare = o.Kind.At(o.GUID, "compare")
 		found, _ := noted[say.Record](o, "Groups", groups)
 		for _, r := range found {
 			o.Groups = append(o.Groups, related(c, o, r, "leave"))
 		}
 	}
+}
+
+// lockoutRow is a computer from which wrong passwords came that locked an account out.
+type lockoutRow struct {
+	Time, Source, Controller string
+	Link                     string     // to the computer
+	Count                    texts.Text // of wrong passwords; nil: it is not known
+}
+
+// lockoutsOf returns where an account was locked out.
+func lockoutsOf(r say.Record) (rows []lockoutRow) {
+	for _, one := range say.ListIn(r, "lockouts") {
+		row := lockoutRow{Time: one.Text("time"), Source: one.Text("source"), Controller: one.Text("controller")}
+		if row.Source != "" {
+			row.Link = say.Asking(say.Address("search"), "q", row.Source)
+		}
+		if n, is := one.Number("count"); is {
+			row.Count = texts.Count("lockout.count", n)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // mostReports limits the people on a page who report to somebody.
@@ -338,8 +373,6 @@ func (o *object) setLead(name string, fields ...string) {
 	}
 	o.Lead, o.Code = strings.Join(texts, " · "), o.record.Text(name)
 }
-
-func fillComputer(c *frame.Visit, o *object) { o.setLead("dnsName", "description") }
 
 func fillGroup(c *frame.Visit, o *object) {
 	o.setLead("", "description")

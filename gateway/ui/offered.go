@@ -28,12 +28,21 @@ func (a action) Label() texts.Text { return texts.Each(form.Of(a.operation).Labe
 // Secondary reports whether the action takes inputs, so that it stands folded.
 func (a action) Secondary() bool { return len(a.asks) > 0 || a.whole }
 
+// unit reports whether a record is of an organizational unit, not of a container.
+func unit(r say.Record) bool { return r["container"] != true }
+
 func is(name string, value any) func(say.Record) bool {
 	return func(r say.Record) bool { return r[name] == value }
 }
 
 func not(name string, value any) func(say.Record) bool {
 	return func(r say.Record) bool { return r[name] != value }
+}
+
+// kept reports whether LAPS keeps the password of a computer's local administrator.
+func kept(r say.Record) bool {
+	kind := r.Text("localAdmin")
+	return kind != "" && kind != "none"
 }
 
 // removable reports whether the page of a group can take a member out of it.
@@ -74,17 +83,39 @@ var actions = map[string][]action{
 		{ID: "edit", operation: "computer.update", whole: true},
 		{ID: "rename", operation: "computer.rename", whole: true},
 		{ID: "move", operation: "computer.move", asks: []string{"OUPath"}},
+		{ID: "expire", operation: "computer.expireLocalAdmin", fits: kept},
 		{ID: "protect", operation: "computer.protect", whole: true},
 		{ID: "enable", operation: "computer.enable", fits: is("enabled", false)},
 		{ID: "disable", operation: "computer.disable", fits: is("enabled", true)},
 		{ID: "delete", operation: "computer.delete"},
+	},
+	"ou": {
+		{ID: "person", operation: "user.create", target: "OUPath", whole: true},
+		{ID: "group", operation: "group.createSecurity", target: "OUPath", whole: true},
+		{ID: "computer", operation: "computer.register", target: "OUPath", whole: true},
+		{ID: "unit", operation: "ou.create", target: "OUDestinationPath", whole: true},
+		{ID: "edit", operation: "ou.update", whole: true, fits: unit},
+		{ID: "rename", operation: "ou.rename", whole: true, fits: unit},
+		{ID: "move", operation: "ou.move", whole: true, fits: unit},
+		{ID: "delete", operation: "ou.delete", fits: unit},
+	},
+	"zone": {
+		{ID: "a", operation: "a.create", whole: true, fits: forward},
+		{ID: "cname", operation: "cname.create", whole: true, fits: forward},
+		{ID: "txt", operation: "txt.create", whole: true, fits: forward},
+		{ID: "mx", operation: "mx.create", whole: true, fits: forward},
+		{ID: "srv", operation: "srv.create", whole: true, fits: forward},
+		{ID: "ptr", operation: "ptr.create", whole: true, fits: reverse},
+		{ID: "aging", operation: "zone.setAging", whole: true, fits: writable},
 	},
 }
 
 func init() {
 	for _, k := range frame.Kinds {
 		for i := range actions[k.HitType] {
-			actions[k.HitType][i].target = k.Object
+			if a := &actions[k.HitType][i]; a.target == "" {
+				a.target = k.Object
+			}
 		}
 	}
 }

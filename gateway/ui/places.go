@@ -22,6 +22,7 @@ type branch struct {
 
 // treePage is the tree of organizational units.
 type treePage struct {
+	acts
 	Tree   []branch
 	Name   string // of the one that is shown; empty: none is
 	Crumbs []frame.Link
@@ -118,6 +119,7 @@ func showOU(c *frame.Visit) {
 	body := treePage{
 		Tree: treeOf(frame.Records[say.Record](all), dn), Name: r.Text("name"), Facts: say.FactsOf(r, ouFacts),
 	}
+	body.acts = actsOn(c, frame.KindAt("ous"), dn, r)
 	levels := say.SplitDN(dn)
 	for i := 1; i < len(levels); i++ {
 		above := strings.Join(levels[i:], ",")
@@ -180,6 +182,7 @@ var ouFacts = []say.FactRow{
 
 // zonePage is the page of a zone.
 type zonePage struct {
+	acts
 	Facts   []say.Fact
 	Records partList
 }
@@ -200,6 +203,7 @@ func showZone(c *frame.Visit) {
 		return
 	}
 	body := zonePage{Facts: say.FactsOf(all[0], zoneFacts)}
+	body.acts = actsOn(c, frame.KindAt("zones"), name, all[0])
 	shown := frame.Page{Title: texts.Raw(all[0].Text("zoneName")), Section: "zones"}
 	status := http.StatusOK
 	if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
@@ -230,7 +234,10 @@ func recordsOf(zone string) *table.Listing {
 		Scope: identity.DNSRead, Operation: "record.listZone", Fixed: map[string]string{"ZoneName": zone},
 		Before: byRecord,
 		Columns: []table.Column{
-			{Name: "name", Class: "nm", Cell: table.TextCell("name", "hostName"), Order: "name hostName"},
+			{Name: "name", Class: "nm", Cell: func(r say.Record) table.Cell {
+				page := recordSetAt(zone, r.Text("name"), r.Text("type"))
+				return table.Cell{Text: texts.Raw(r.Text("name")), Link: page}
+			}, Order: "name hostName"},
 			{Name: "recordType", Cell: table.TextCell("type", "recordType"), Order: "type"},
 			{Name: "data", Class: "long", Cell: table.TextCell("data", "target", "address", "value"), Order: "data"},
 			{Name: "ttl", Class: "num", Cell: table.TextCell("ttl", "timeToLive")},

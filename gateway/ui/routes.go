@@ -26,7 +26,7 @@ func New(o frame.Options) *frame.Pages {
 	p.Get("/ui/suggest", suggest)
 	p.Get("/ui/counts", counts)
 	p.Anybody("/ui/status", func(w http.ResponseWriter, r *http.Request) { showStatus(p, w, r) })
-	p.Get("/ui/rights", rights)
+	p.Get("/ui/rights", showRights)
 	p.Post("/ui/recent", clearRecent)
 	for _, k := range frame.Kinds {
 		if sections[k.HitType] == nil {
@@ -34,6 +34,11 @@ func New(o frame.Options) *frame.Pages {
 		}
 		p.Get("/ui/"+k.Path+"/{guid}", func(c *frame.Visit) { showObject(c, k) })
 	}
+	p.Get("/ui/people/{guid}/photo", showPhoto)
+	p.Get("/ui/people/{guid}/compare", compareGroups)
+	p.Post("/ui/computers/{guid}/reveal", work.RevealSecret)
+	p.Get("/ui/reveals/{id}", work.ShowReveal)
+	p.Post("/ui/reveals/{id}/close", work.CloseReveal)
 	p.Get("/ui/do", work.DoAll)
 	p.Get("/ui/do/{operation}", work.DoForm)
 	p.Fill("/ui/do/{operation}", work.DoOperation)
@@ -48,6 +53,8 @@ func New(o frame.Options) *frame.Pages {
 			table.ShowListing(c, inOU(path, c.R.PathValue("path")))
 		})
 	}
+	p.Get("/ui/bin/{guid}", showDeleted)
+	p.Get("/ui/zones/{zone}/records/{name}/{type}", showRecordSet)
 	p.Get("/ui/zones/{zone}", showZone)
 	p.Get("/ui/zones/{zone}/records", func(c *frame.Visit) {
 		table.ShowListing(c, recordsOf(c.R.PathValue("zone")))

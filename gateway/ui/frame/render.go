@@ -52,7 +52,7 @@ var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Templa
 	for _, lang := range texts.Langs {
 		all[lang] = parse(texts.Reader{Lang: lang, Zone: time.UTC}, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
-			"step", "pick", "job", "sheet", "audit")
+			"step", "reveal", "thing", "compare", "pick", "job", "sheet", "audit")
 	}
 	return all
 })

@@ -3,6 +3,7 @@ package texts
 // parts are the parts of the table, each about one thing.
 var parts = []table{
 	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway,
+	secrets,
 }
 
 // frame are the texts around every page.

@@ -179,6 +179,11 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 	return "", wordsOfPick(c, "pick.none", "name", text)
 }
 
+// Meant returns the identity of an object by what people call it, or what is wrong with the name.
+func Meant(c *frame.Visit, pick form.Pick, text string) (identity string, problem *form.Words) {
+	return meantObject(c, pick, text)
+}
+
 // named returns the hits that have a name. If one has it as its logon name, that is the only one meant.
 func named(hits []say.Record, name string) (all []say.Record) {
 	for _, hit := range hits {

@@ -29,6 +29,9 @@ type StepPage struct {
 	Danger      bool
 	Password    string
 	Spelled     []spelledPart
+	Person      string // whose password it is
+	Account     string
+	Changes     bool // at the next logon
 	Left        texts.Text // how long the password is shown
 	MembersStay bool
 	Seconds     int
@@ -86,6 +89,7 @@ func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.A
 	if password != "" {
 		left := passwordLife - time.Since(s.shown)
 		body.Spelled = spelled(password)
+		body.addPerson(c, s)
 		body.Seconds = max(1, int(left.Seconds()))
 		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
 		body.Left = texts.Of("pass.left", "n", minutes)
@@ -93,6 +97,17 @@ func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.A
 		body.Gone = true
 	}
 	return frame.AlertOf(s.Result)
+}
+
+// addPerson adds whose password it is, for the slip.
+func (p *StepPage) addPerson(c *frame.Visit, s *Step) {
+	for _, o := range s.Plan.Objects {
+		for _, r := range frame.Records[say.Record](c.Get("user.get", "Username", o.GUID)) {
+			p.Person, p.Account = r.First("displayName", "name"), r.Text("username")
+			p.Changes = r["changePasswordNextLogon"] == true
+			return
+		}
+	}
 }
 
 // tell adds what a plan says of one change.

@@ -1,0 +1,120 @@
+package ui
+
+import (
+	"net/http"
+	"strings"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
+)
+
+// rightsPage says what a person may do.
+type rightsPage struct {
+	Asks  bool   // the rights of others may be asked for
+	Typed string // who was asked for
+	Roles []rightsRole
+}
+
+type rightsRole struct {
+	Name   texts.Text
+	Rights []rightsRow
+	Limits []texts.Text
+}
+
+// rightsRow is a kind of thing, and what may be done with it.
+type rightsRow struct {
+	What texts.Text
+	May  texts.Text
+}
+
+// showRights shows what the person may do, or with ops:read what another person may: roles are not merged, so
+// each is shown alone.
+func showRights(c *frame.Visit) {
+	body := rightsPage{Asks: c.May(identity.OpsRead) && c.May(identity.UserRead)}
+	shown := frame.Page{Title: texts.Of("page.rights"), Section: "rights"}
+	all := c.Principals
+	if body.Asks {
+		body.Typed = strings.TrimSpace(c.R.URL.Query().Get("who"))
+	}
+	if body.Typed != "" {
+		name := ""
+		all, name, shown.Alert = rightsOf(c, body.Typed)
+		if name != "" {
+			shown.Title, body.Typed = texts.Of("right.of", "name", name), name
+		}
+	}
+	for i, p := range all {
+		body.Roles = append(body.Roles, roleOf(i+1, p))
+	}
+	if len(body.Roles) == 0 {
+		shown.Empty = &frame.Empty{Text: texts.Of("right.none")}
+		if body.Typed != "" {
+			shown.Empty.Text = texts.Of("right.none.other")
+		}
+	}
+	shown.Body = body
+	c.Page(http.StatusOK, "rights", shown)
+}
+
+// rightsOf returns the roles and the name of another person, or why they are not known.
+func rightsOf(c *frame.Visit, who string) ([]*identity.Principal, string, *frame.Alert) {
+	meant, problem := work.Meant(c, form.Person, who)
+	if problem != nil {
+		return nil, "", &frame.Alert{Text: texts.Each(*problem)}
+	}
+	read := c.Get("user.get", "Username", meant)
+	if !read.Ok() {
+		return nil, "", frame.AlertOf(read)
+	}
+	for _, r := range frame.Records[say.Record](read) {
+		all, err := c.Rights(c.R.Context(), r.Text("sid"))
+		if err != nil {
+			return nil, "", &frame.Alert{Text: texts.Of("right.unknown")}
+		}
+		return all, r.First("displayName", "name"), nil
+	}
+	return nil, "", &frame.Alert{Text: texts.Of("object.gone")}
+}
+
+// roleOf says what a role may do.
+func roleOf(n int, p *identity.Principal) rightsRole {
+	role := rightsRole{Name: texts.Of("right.role", "n", n)}
+	var last string
+	var may []texts.Text
+	flush := func() {
+		if len(may) > 0 {
+			what := "right." + last
+			if last == "ou" {
+				what = "right.ou.all" // "right.ou" is a limit
+			}
+			role.Rights = append(role.Rights, rightsRow{texts.Of(what), texts.List(may...)})
+		}
+		may = nil
+	}
+	for _, scope := range identity.Scopes() {
+		what, verb, has := strings.Cut(string(scope), ":")
+		if !has || !p.Has(scope) {
+			continue
+		}
+		if what != last {
+			flush()
+			last = what
+		}
+		may = append(may, texts.Of("right.verb."+verb))
+	}
+	flush()
+	if p.Has(identity.Privileged) {
+		role.Rights = append(role.Rights, rightsRow{texts.Of("right.privileged"), texts.Of("word.yes")})
+	}
+	for _, ou := range p.Limits.OUs {
+		role.Limits = append(role.Limits, texts.Of("right.ou", "path", say.PathText(ou)))
+	}
+	for _, zone := range p.Limits.Zones {
+		role.Limits = append(role.Limits, texts.Of("right.zone", "zone", zone))
+	}
+	return role
+}

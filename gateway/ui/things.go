@@ -1,0 +1,207 @@
+package ui
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/table"
+	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
+)
+
+// acts are the actions of a page.
+type acts struct {
+	offers
+	Forms []actionForm
+}
+
+// actsOn returns the actions that the person may do with an object of a kind.
+func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
+	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}}
+	offerActions(c, o)
+	o.sortOut()
+	return acts{o.offers, o.Forms}
+}
+
+// thingPage is the page of something that is no account: a deleted object, or the records of a name.
+type thingPage struct {
+	acts
+	Crumbs  []frame.Link
+	Facts   []say.Fact
+	Rows    []valueRow
+	Changes []madeRow
+	Unread  []string
+	// AllChanges is the address of all changes; empty: those here are all.
+	AllChanges string
+}
+
+// valueRow is a record of DNS.
+type valueRow struct {
+	Data, TTL, Stamped string
+	Edit               string // address of the form; empty: the person may not
+	Remove             *actionForm
+}
+
+// showDeleted shows a deleted object.
+func showDeleted(c *frame.Visit) {
+	guid := c.R.PathValue("guid")
+	a := c.Get("bin.get", "Guid", guid)
+	found := frame.Records[say.Record](a)
+	if !a.Ok() || len(found) != 1 {
+		c.Failed(a)
+		return
+	}
+	r := found[0]
+	body := thingPage{
+		Crumbs: []frame.Link{{Path: say.Address("bin"), Text: texts.Of("page.bin")}}, Facts: say.FactsOf(r, deletedFacts),
+	}
+	restore := form.Of("bin.restore")
+	if r["restorable"] == true && work.MayDo(c, restore.Op) {
+		back := say.Address("bin")
+		body.Forms = []actionForm{{
+			ID: "restore", Label: texts.Each(restore.Label), Link: work.DoAddress("bin.restore", "Guid", guid, work.BackName, back),
+		}}
+	}
+	c.Page(http.StatusOK, "thing", frame.Page{Title: texts.Raw(r.Text("name")), Section: "bin", Body: body})
+}
+
+var deletedFacts = []say.FactRow{
+	{Label: "kind", Show: say.Flagged("type")},
+	{Label: "accountName", Show: say.Plainly("account")},
+	{Label: "organizationalUnit", Show: say.Unit("lastOUPath")},
+	{Label: "deleted", Show: say.At("deletedAbout")},
+	{Label: "until", Show: say.At("expiresAbout")},
+	{Label: "restorable", Show: say.Flagged("restorable")},
+	{Label: "whyNot", Show: say.Plainly("why")},
+	{Label: "removal", Show: func(r say.Record) say.Fact {
+		if id := r.Text("changeId"); id != "" {
+			return say.Fact{Text: texts.Of("change.earlier"), Link: say.Address("changes", id)}
+		}
+		return say.Fact{}
+	}},
+}
+
+// writable reports whether records of a zone can be changed.
+func writable(r say.Record) bool { return r["zoneType"] == "Primary" && r["readOnly"] != true }
+
+func forward(r say.Record) bool { return writable(r) && r["lookup"] == "Forward" }
+func reverse(r say.Record) bool { return writable(r) && r["lookup"] == "Reverse" }
+
+// recordSetAt returns the page of the records of a name and type.
+func recordSetAt(zone, name, kind string) string {
+	return say.Address("zones", zone, "records", name, kind)
+}
+
+// recordInputs are the fields of a record that parameters take.
+var recordInputs = map[string]string{
+	"DNS_HostName": "name", "ZoneName": "zone", "DNS_TargetName": "target", "Preference": "preference",
+	"Priority": "priority", "Weight": "weight", "Port": "port",
+}
+
+// identityOf returns the values by which an operation knows a record, with pairs of names and values; nil: the
+// record does not say them all.
+func identityOf(f *form.Form, r say.Record) (pairs []string) {
+	rest := ""
+	for i := range f.Fields {
+		field := &f.Fields[i]
+		from, known := recordInputs[field.Name]
+		switch text := r.Text(from); {
+		case known && text != "":
+			pairs = append(pairs, field.Name, text)
+		case !field.Required:
+		case rest == "" && known == false || rest == "" && field.Name == "DNS_TargetName":
+			rest = field.Name
+			pairs = append(pairs, field.Name, r.Text("data"))
+		default:
+			return nil
+		}
+	}
+	return pairs
+}
+
+// showRecordSet shows the records of a name and type.
+func showRecordSet(c *frame.Visit) {
+	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
+	var of, found, made *frame.Answer
+	fqdn := strings.TrimPrefix(name+"."+zone, "@.")
+	frame.SideBySide(
+		func() { of = c.Get("zone.get", "ZoneName", zone) },
+		func() {
+			found = c.Listed(frame.List{Operation: "record.listZone", Before: byRecord, Values: call.Values{
+				"ZoneName": zone, "DNS_HostName": name, "Type": kind,
+			}})
+		},
+		func() {
+			if c.May(identity.ChangeRead) {
+				made = c.Listed(frame.List{
+					Operation: "change.list", Key: "id", Before: frame.Newest, Most: 10, Values: call.Values{"Object": fqdn},
+				})
+			}
+		},
+	)
+	zones := frame.Records[say.Record](of)
+	if !found.Ok() || len(zones) != 1 {
+		c.Failed(found)
+		return
+	}
+	page := recordSetAt(zone, name, kind)
+	body := thingPage{Crumbs: []frame.Link{
+		{Path: say.Address("zones"), Text: texts.Of("page.zones")}, {Path: say.Address("zones", zone), Text: texts.Raw(zone)},
+	}}
+	row := strings.ToLower(kind)
+	add, edit, remove := form.Of(row+".create"), form.Of(row+".change"), form.Of(row+".delete")
+	may := func(f *form.Form) bool { return f != nil && writable(zones[0]) && work.MayDo(c, f.Op) }
+	for _, r := range frame.Records[say.Record](found) {
+		shown := valueRow{Data: r.Text("data"), Stamped: r.Text("timestamp")}
+		if n, is := r.Number("ttl"); is {
+			shown.TTL = strconv.Itoa(n)
+		}
+		if may(edit) {
+			if pairs := identityOf(edit, r); pairs != nil {
+				shown.Edit = work.DoAddress(edit.Op.ID, append(pairs, work.BackName, page)...)
+			}
+		}
+		if may(remove) {
+			shown.Remove = removeRecord(remove, r, say.Address("zones", zone))
+		}
+		body.Rows = append(body.Rows, shown)
+	}
+	if may(add) {
+		body.Forms = append(body.Forms, actionForm{
+			ID: "add", Label: texts.Each(add.Label),
+			Link: work.DoAddress(add.Op.ID, "ZoneName", zone, "DNS_HostName", name, work.BackName, page),
+		})
+	}
+	if made != nil && made.Ok() {
+		body.Changes = madeRows(frame.Records[say.Record](made))
+		body.AllChanges = table.Asked{List: listingAt("changes"), Object: fqdn}.Address()
+	}
+	shown := frame.Page{Title: texts.Of("record.title", "type", kind, "name", fqdn), Section: "zones", Body: body}
+	if len(body.Rows) == 0 {
+		shown.Empty = &frame.Empty{Text: texts.Of("record.none")}
+	}
+	c.Page(http.StatusOK, "thing", shown)
+}
+
+// removeRecord returns the action that deletes a record; nil: it cannot be told apart.
+func removeRecord(f *form.Form, r say.Record, back string) *actionForm {
+	pairs := identityOf(f, r)
+	if pairs == nil {
+		return nil
+	}
+	shown := &actionForm{
+		ID: "delete", Label: texts.Of("object.remove"), Address: say.Address(say.DoPath, f.Op.ID),
+		Says:   texts.Of("do.title", "action", texts.Of("object.remove"), "object", r.Text("data")),
+		Inputs: []input{{Name: work.BackName, Type: "hidden", Value: back}},
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		shown.Inputs = append(shown.Inputs, input{Name: pairs[i], Type: "hidden", Value: pairs[i+1]})
+	}
+	return shown
+}

@@ -1,0 +1,224 @@
+package work
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/store"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// A secret of a computer is read by one call, with a reason. It is kept sealed for the cookie of the
+// sign-in until the person closes its page, for at most as long as a password.
+
+// reveals are the operations that show a secret of a computer, by the name that forms have for them.
+var reveals = map[string]string{"laps": "computer.revealLocalAdmin", "key": "computer.revealRecoveryKey"}
+
+// keptReveal is a secret as it is kept. The secrets are sealed.
+type keptReveal struct {
+	Done     bool // the answer is there
+	Computer string
+	What     string
+	Back     string
+	Secrets  []byte // nil: it was closed
+	Shown    time.Time
+	Failed   *frame.Failure
+	Status   int // of the failure
+}
+
+// secretRow is a secret and what the directory says about it.
+type secretRow struct {
+	Account string // or, of a key, the beginning of its id
+	Secret  string
+	Set     string
+}
+
+// RevealPage is the page that shows a secret, or asks for the reason again.
+type RevealPage struct {
+	ID, Back string
+	Computer string
+	Label    texts.Text // of the account, or of the id of the key
+	Secrets  []secretRow
+	Left     texts.Text
+	Waits    bool
+	Form     *RevealForm // nil: there is nothing to ask
+}
+
+// RevealForm asks for the reason of a reveal.
+type RevealForm struct {
+	Address, What, KeyID, Once, Typed string
+	Label                             texts.Text
+	ID                                string // of its elements
+}
+
+// NewReveal returns the form for a secret of the computer at a page.
+func NewReveal(page, what, keyID string) *RevealForm {
+	form := &RevealForm{
+		Address: page + "/reveal", What: what, KeyID: keyID, Once: signin.NewID(),
+		Label: texts.Of("secret.show." + what), ID: what + keyID,
+	}
+	return form
+}
+
+// RevealSecret shows a secret of a computer. A second press of the button shows what the first one did.
+func RevealSecret(c *frame.Visit) {
+	form := c.R.PostForm
+	what, once, reason := form.Get("what"), form.Get("once"), strings.TrimSpace(form.Get("Reason"))
+	operation, known := reveals[what]
+	computer := c.R.PathValue("guid")
+	back := frame.KindOf("computer").At(computer)
+	if !known || len(once) != len(signin.NewID()) {
+		c.NotFound(c.W, c.R)
+		return
+	}
+	kept := keptReveal{What: what, Back: back}
+	switch err := c.Session.Keep(c.R.Context(), once, 0, kept); {
+	case errors.Is(err, store.ErrConflict):
+		c.GoTo(say.Address("reveals", once))
+		return
+	case err != nil:
+		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
+		return
+	}
+	values := call.Values{"ADComputerName": computer, "Reason": reason}
+	if what == "key" {
+		values["KeyId"] = form.Get("KeyId")
+	}
+	a := revealAs(c, operation, values)
+	kept.Done, kept.Shown, kept.Failed, kept.Status = true, time.Now(), a.Error, a.Status
+	var rows []secretRow
+	if a.Ok() {
+		rows, kept.Computer = secretsIn(what, a)
+		text, _ := json.Marshal(rows) // texts
+		sealed, err := signin.SealSecret(c.Cookie(c.R), string(text))
+		if kept.Secrets = sealed; err != nil {
+			kept.Secrets = nil
+		}
+	}
+	var was keptReveal
+	at, err := c.Session.Kept(c.R.Context(), once, &was)
+	if err == nil {
+		err = c.Session.Keep(c.R.Context(), once, at, kept)
+	}
+	switch {
+	case !a.Ok():
+		again := NewReveal(back, what, form.Get("KeyId"))
+		again.Typed = form.Get("Reason")
+		shown := frame.Page{Title: again.Label, Section: "computers", Alert: frame.AlertOf(a)}
+		shown.Body = RevealPage{Back: back, Form: again}
+		c.Page(a.Status, "reveal", shown)
+	case err != nil || kept.Secrets == nil: // it is in this answer only
+		showReveal(c, once, kept, rows)
+	default:
+		c.GoTo(say.Address("reveals", once))
+	}
+}
+
+// revealAs reads a secret in the first role that has the right to it.
+func revealAs(c *frame.Visit, operation string, values call.Values) *frame.Answer {
+	op, first := ops.Find(ops.Table(), operation), (*frame.Answer)(nil)
+	for _, principal := range c.Principals {
+		if call.AuthoriseRow(principal, op) != nil {
+			continue
+		}
+		a := c.CallAs(principal, operation, values)
+		if a.Ok() {
+			return a
+		}
+		first = frame.Outranking(first, a)
+	}
+	if first == nil {
+		return &frame.Answer{Status: http.StatusForbidden, Error: &frame.Failure{Message: c.Say("step.noRole")}}
+	}
+	return first
+}
+
+// secretsIn returns the secrets of an answer, and the name of their computer.
+func secretsIn(what string, a *frame.Answer) (rows []secretRow, computer string) {
+	for _, r := range frame.Records[say.Record](a) {
+		computer = r.Text("computerName")
+		if what == "key" {
+			rows = append(rows, secretRow{
+				Account: firstEight(r.Text("keyId")), Secret: r.Text("recoveryPassword"), Set: r.Text("created"),
+			})
+			continue
+		}
+		rows = append(rows, secretRow{
+			Account: r.Text("account"), Secret: r.Text("password"), Set: r.Text("updated"),
+		})
+	}
+	return rows, computer
+}
+
+// firstEight returns what the screen shows of the id of a key.
+func firstEight(id string) string {
+	first, _, _ := strings.Cut(id, "-")
+	return strings.ToUpper(first)
+}
+
+// ShowReveal shows a secret that was read, until it is closed.
+func ShowReveal(c *frame.Visit) {
+	id := c.R.PathValue("id")
+	var kept keptReveal
+	if at, err := c.Session.Kept(c.R.Context(), id, &kept); err != nil || at == 0 {
+		tooLate(c)
+		return
+	}
+	var rows []secretRow
+	if kept.Secrets != nil && time.Since(kept.Shown) < passwordLife {
+		if text, err := signin.OpenSecret(c.Cookie(c.R), kept.Secrets); err == nil {
+			_ = json.Unmarshal([]byte(text), &rows) // we have written it
+		}
+	}
+	showReveal(c, id, kept, rows)
+}
+
+func showReveal(c *frame.Visit, id string, kept keptReveal, rows []secretRow) {
+	title := texts.Of("secret.of", "what", texts.Of("secret."+kept.What+".title"), "computer", kept.Computer)
+	shown := frame.Page{Title: title, Section: "computers"}
+	body := RevealPage{ID: id, Back: kept.Back, Computer: kept.Computer, Secrets: rows}
+	body.Label = texts.Of("secret." + kept.What + ".account")
+	switch {
+	case !kept.Done:
+		body.Waits = true
+		shown.Title = texts.Of("secret.show." + kept.What)
+	case kept.Failed != nil:
+		shown.Title = texts.Of("secret.show." + kept.What)
+		shown.Alert = frame.AlertOf(&frame.Answer{Status: kept.Status, Error: kept.Failed})
+	case len(rows) == 0:
+		shown.Alert = &frame.Alert{Text: texts.Of("secret.gone")}
+	default:
+		left := passwordLife - time.Since(kept.Shown)
+		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
+		body.Left = texts.Of("pass.left", "n", minutes)
+	}
+	shown.Body = body
+	c.Page(http.StatusOK, "reveal", shown)
+}
+
+// CloseReveal forgets a secret that was passed on.
+func CloseReveal(c *frame.Visit) {
+	id := c.R.PathValue("id")
+	var kept keptReveal
+	at, err := c.Session.Kept(c.R.Context(), id, &kept)
+	if err != nil || at == 0 {
+		c.GoTo(say.Base)
+		return
+	}
+	kept.Secrets = nil
+	if err := c.Session.Keep(c.R.Context(), id, at, kept); err != nil {
+		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
+		return
+	}
+	c.GoTo(kept.Back)
+}

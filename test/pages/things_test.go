@@ -1,0 +1,113 @@
+package pages
+
+import (
+	"html"
+	"net/url"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/test/systemtest"
+)
+
+// TestRecordsHavePages: the records of a name and type are shown, made, changed and deleted.
+func TestRecordsHavePages(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/zones/corp.example"))
+	for _, operation := range []string{"a.create", "cname.create", "txt.create", "mx.create", "srv.create", "zone.setAging"} {
+		assert.Contains(t, b.page, "/ui/do/"+operation+"?", operation)
+	}
+	assert.NotContains(t, b.page, "/ui/do/ptr.create")
+	assert.Contains(t, b.page, `href="/ui/zones/corp.example/records/%2A.apps/CNAME"`)
+
+	// A new alias: the form of the zone's page, its preview, and the button.
+	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
+	b.preview("cname.create", "ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example")
+	b.confirm()
+	page := "/ui/zones/corp.example/records/tries/CNAME"
+	require.Equal(t, 200, b.get(page))
+	assert.Contains(t, b.page, "app1.corp.example")
+	assert.Contains(t, b.page, "CNAME records of tries.corp.example")
+
+	// It is edited with what identifies it.
+	edit := "/ui/do/cname.change?" + url.Values{
+		"DNS_HostName": {"tries"}, "DNS_HostName_Alias": {"app1.corp.example"}, "ZoneName": {"corp.example"}, "back": {page},
+	}.Encode()
+	assert.Contains(t, b.page, `href="`+html.EscapeString(edit)+`"`)
+	require.Equal(t, 200, b.get(edit))
+	b.preview("cname.change", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example", "ZoneName", "corp.example", "TimeToLive", "600")
+	b.confirm()
+	require.Equal(t, 200, b.get(page))
+	assert.Contains(t, b.page, `>600</td>`)
+	require.Equal(t, 303, b.submit("/ui/do/cname.delete"))
+	require.Equal(t, 200, b.follow())
+	b.confirm()
+	require.Equal(t, 200, b.get(page))
+	assert.Contains(t, b.page, "There are no such records.")
+
+	for path, offered := range map[string]bool{
+		"/ui/zones/corp.example/records/@/MX": true, "/ui/zones/corp.example/records/_gc._tcp/SRV": true,
+		"/ui/zones/corp.example/records/@/TXT": true, "/ui/zones/corp.example/records/dc1/AAAA": true,
+		"/ui/zones/corp.example/records/@/SOA": false, "/ui/zones/corp.example/records/@/TYPE65400": false,
+	} {
+		require.Equal(t, 200, b.get(path), path)
+		if offered {
+			assert.Contains(t, b.page, ".change?", path)
+			assert.Contains(t, b.page, `.delete"`, path)
+		} else {
+			assert.NotContains(t, b.page, "/ui/do/", path)
+		}
+	}
+	desk := s.browser(t)
+	desk.signIn("helpdesk")
+	assert.Equal(t, 403, desk.get("/ui/zones/corp.example/records/@/MX"))
+}
+
+// TestUnitsHaveActions on their page; a container has those alone that put something into it.
+func TestUnitsHaveActions(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	at := func(dn string) string { return "/ui/ous/" + url.PathEscape(dn) }
+	require.Equal(t, 200, b.get(at("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example")))
+	for _, operation := range []string{"user.create", "group.createSecurity", "computer.register", "ou.create", "ou.update", "ou.rename", "ou.move", "ou.delete"} {
+		assert.Contains(t, b.page, "/ui/do/"+operation, operation)
+	}
+	desk := s.browser(t)
+	desk.signIn("helpdesk")
+	desk.get(at("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"))
+	assert.NotContains(t, desk.page, "/ui/do/ou.")
+}
+
+// TestTheBinRestores, from the page of what was deleted and from the list.
+func TestTheBinRestores(t *testing.T) {
+	s := start(t)
+	for _, name := range []string{"karl.alt", "never.set"} {
+		s.OK(systemtest.Call{Method: "DELETE", Path: "/api/ADUser/" + name}, 200)
+	}
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/bin"))
+	assert.Contains(t, b.page, `value="restore"`)
+	guids := map[string]string{}
+	for _, r := range s.Get("/api/RecycleBin").Envelope.Result {
+		guids[r["account"].(string)] = r["guid"].(string)
+	}
+	page := "/ui/bin/" + guids["karl.alt"]
+	assert.Contains(t, b.page, `href="`+page+`"`)
+	require.Equal(t, 200, b.get(page))
+	assert.Contains(t, b.page, "/ui/do/bin.restore?Guid=")
+	require.Equal(t, 200, b.get("/ui/do/bin.restore?Guid="+guids["karl.alt"]))
+	b.preview("bin.restore", "Guid", guids["karl.alt"])
+	b.confirm()
+	assert.Equal(t, 200, s.Get("/api/ADUser/karl.alt/Details").Status)
+
+	require.Equal(t, 200, b.get("/ui/bin"))
+	many := url.Values{"form": {b.form("/ui/signout").Get("form")}, "who": {guids["never.set"]}, "many": {"restore"}}
+	require.Equal(t, 303, b.post("/ui/bin", many), b.page)
+	require.Equal(t, 200, b.follow())
+	assert.Contains(t, b.page, "Restore")
+}
