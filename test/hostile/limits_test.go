@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // place is a pair of references of one form, for a token limited to CorpOU.
@@ -79,13 +80,16 @@ func anonymous(a systemtest.Answer, reference string) string {
 
 // TestWhatLiesOutsideIsNotThere gives every parameter that names an object, in every operation,
 // objects outside the token's limits in every form, and names of nothing. The answers are equal
-// except for the reference. Log and audit distinguish them.
+// except for the reference. Log and audit distinguish them. A plain run tries a share.
 func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	counts := map[string]int{}
 	for _, op := range opstest.Own() {
 		for i := range op.Params {
 			p := &op.Params[i]
 			if p.Kind != schema.DN && p.Kind != schema.GUID && p.Kind != schema.Identity && p.Kind != schema.Reference {
+				continue
+			}
+			if !thorough.OneOf(3, op.ID, p.Name) {
 				continue
 			}
 			t.Run(op.ID+"/"+p.Name, func(t *testing.T) {
@@ -147,8 +151,10 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 		}
 	}
 	t.Logf("%v", counts)
-	assert.Greater(t, counts["pairs"], 100)
-	assert.Equal(t, 3, counts["limit itself refused"])
+	if thorough.All() {
+		assert.Greater(t, counts["pairs"], 100)
+		assert.Equal(t, 3, counts["limit itself refused"])
+	}
 }
 
 // TestNamesTakenOutsideTellNothing: the answer must say that a name is taken, but not which object

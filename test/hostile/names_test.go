@@ -269,7 +269,7 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 	for _, name := range slices.Compact(names) {
 		for _, there := range []bool{false, true} {
 			plain := slices.Contains([]string{"free", "free." + row.zone, "free." + row.zone + "." + row.zone + "."}, name) || row.op.ID == "acme.update"
-			if !plain && !thorough.OneOf(16, row.op.ID, name, label, fmt.Sprint(there)) {
+			if !plain && !thorough.OneOf(32, row.op.ID, name, label, fmt.Sprint(there)) {
 				continue
 			}
 			row.fill(s, there)

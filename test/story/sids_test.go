@@ -21,6 +21,7 @@ import (
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/session"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // namesAccount reports whether a parameter names a user, a group or a computer.
@@ -50,6 +51,7 @@ var others = map[string][]string{
 }
 
 // A SID names an object wherever a GUID does, with the same answer, limits and guard.
+// A plain run tries a share of the parameters.
 func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 	rows := 0
 	for _, op := range opstest.Own() {
@@ -59,6 +61,9 @@ func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 				continue
 			}
 			rows++
+			if !thorough.OneOf(3, op.ID, p.Name) {
+				continue
+			}
 			t.Run(op.ID+" "+p.Name, func(t *testing.T) {
 				t.Parallel()
 				s := systemtest.New(t, sandbox.Options{Seed: 1})

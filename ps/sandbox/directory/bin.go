@@ -184,7 +184,7 @@ func (d *Domain) sweep(now time.Time) {
 	}
 	d.sweepAt.Store(0)
 	for _, r := range d.all {
-		r.mu.Lock()
+		r.lock()
 		r.sweep(now)
 		r.mu.Unlock()
 	}

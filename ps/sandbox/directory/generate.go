@@ -30,7 +30,7 @@ func (d *Domain) Generate(n int, seed int64) error {
 	now := d.tick()
 	firstRID, firstGUID := d.nextRID, d.guids
 	for _, r := range d.all {
-		r.mu.Lock()
+		r.lock()
 		d.nextRID, d.guids = firstRID, firstGUID
 		err := (&generator{d: d, t: &tx{rep: r, now: now, quiet: true}, seed: uint64(seed)}).run(n)
 		r.mu.Unlock()

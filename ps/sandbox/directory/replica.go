@@ -3,6 +3,7 @@ package directory
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type replica struct {
 	sch *known
 
 	mu      sync.RWMutex
+	writes  uint64 // how often mu was locked for writing
 	root    *node
 	bin     *node // CN=Deleted Objects
 	byGUID  map[GUID]*node
@@ -30,6 +32,14 @@ type replica struct {
 	anr        []*Attribute       // attributes of ambiguous name resolution
 	catKeys    map[*Class]string  // folded default category of each class
 	mixed      map[*Class]bool    // classes that have objects of another category
+
+	latest atomic.Pointer[replicaSnapshot]
+}
+
+// lock locks the replica for writing.
+func (r *replica) lock() {
+	r.mu.Lock()
+	r.writes++
 }
 
 // posting holds the nodes with a value, usually one.

@@ -125,7 +125,7 @@ func (d *Domain) deliver(now time.Time) {
 			rest = append(rest, c)
 			continue
 		}
-		c.to.mu.Lock()
+		c.to.lock()
 		solved := c.apply(d.tick())
 		c.to.mu.Unlock()
 		if len(solved.steps) > 0 {

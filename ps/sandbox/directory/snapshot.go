@@ -6,9 +6,15 @@ import (
 	"strings"
 )
 
-// Snapshot is the state of a domain at one moment.
+// Snapshot is the state of a domain at one moment. It is immutable.
 type Snapshot struct {
 	objects map[GUID]*snapObject
+}
+
+// replicaSnapshot is a snapshot of a replica, which holds until the next write.
+type replicaSnapshot struct {
+	writes   uint64
+	snapshot *Snapshot
 }
 
 // snapObject is an object in a snapshot. It is immutable: snapshots share unchanged
@@ -58,6 +64,9 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	defer release()
+	if last := v.rep.latest.Load(); last != nil && last.writes == v.rep.writes {
+		return last.snapshot, nil
+	}
 	s := &Snapshot{objects: make(map[GUID]*snapObject, len(v.rep.byGUID))}
 	for g, n := range v.rep.byGUID {
 		if n.deleted {
@@ -65,6 +74,7 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 		}
 		s.objects[g] = v.snap(n)
 	}
+	v.rep.latest.Store(&replicaSnapshot{writes: v.rep.writes, snapshot: s})
 	return s, nil
 }
 

@@ -62,7 +62,7 @@ func (c *DC) begin(ctx context.Context, op string) (*tx, *Error) {
 	now := d.tick()
 	d.sweep(now)
 	d.deliver(now)
-	c.rep.mu.Lock()
+	c.rep.lock()
 	return &tx{rep: c.rep, dc: c, op: op, now: now, writer: Writer(ctx)}, nil
 }
 

@@ -108,14 +108,39 @@ func lines(server *zones.Server, z zones.Zone) []string {
 	}
 	all := []string{fmt.Sprintf("zone %+v", z)}
 	for _, r := range records {
-		if soa, ok := r.RR.(*dns.SOA); ok {
-			r.RR = dns.Copy(soa)
-			r.RR.(*dns.SOA).Serial = 0
-		}
-		all = append(all, r.Text())
+		all = append(all, textOf(r))
 	}
 	sort.Strings(all[1:])
 	return all
+}
+
+// written are the texts of records, whose RR nobody changes. Most snapshots have the same ones.
+var written = struct {
+	sync.Mutex
+	texts map[zones.Record]string
+}{texts: map[zones.Record]string{}}
+
+// mostWritten bounds written.
+const mostWritten = 100_000
+
+// textOf returns a record as text, an SOA without its serial number.
+func textOf(r zones.Record) string {
+	if soa, ok := r.RR.(*dns.SOA); ok {
+		r.RR = dns.Copy(soa)
+		r.RR.(*dns.SOA).Serial = 0
+		return r.Text()
+	}
+	written.Lock()
+	defer written.Unlock()
+	text, known := written.texts[r]
+	if !known {
+		if len(written.texts) == mostWritten {
+			clear(written.texts)
+		}
+		text = r.Text()
+		written.texts[r] = text
+	}
+	return text
 }
 
 // Compare returns the differences from before to after, one line each: "- zone:
