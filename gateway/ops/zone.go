@@ -182,7 +182,8 @@ var (
 	// The example is a zone that the sandbox has.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 
-	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", "Domain", "Forest", "Legacy", "Custom", "File")
+	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", zoneScopes...)
+	zoneScopes    = []string{"Domain", "Forest", "Legacy", "Custom", "File"}
 	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)
 	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
 )
@@ -200,7 +201,7 @@ var secureInDirectory = Rule{
 
 // inPartition is the partition of a zone whose scope is Custom.
 var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone, Example: "dnspart.corp.example",
-	Doc: "With the replication scope Custom: the DNS name of the application directory partition, which must exist."}
+	Doc: "With the replication scope Custom: the DNS name of an application partition, which must exist."}
 
 // customPartition rejects a partition that is missing or has no use.
 var customPartition = Rule{

@@ -44,7 +44,8 @@ func TestZonesInACustomPartition(t *testing.T) {
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 	undo(made)
 	set := s.Do(zoneCall(http.MethodPut, "/api/DnsRecordSet", map[string]any{
-		"ZoneName": "part.example", "DNS_HostName": "www", "Type": "A", "Data": []string{"10.0.1.60", "10.0.1.61"}}))
+		"ZoneName": "part.example", "DNS_HostName": "www", "Type": "A",
+		"Data": []string{"10.0.1.60", "10.0.1.61"}}))
 	require.Equal(t, http.StatusOK, set.Status, "%s", set.Body)
 	undo(set)
 	removed := s.Do(zoneCall(http.MethodDelete, "/api/DnsARecord", named("www", "10.0.1.50")))

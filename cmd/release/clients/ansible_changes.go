@@ -230,8 +230,10 @@ func membersModule(rows map[string]*ops.Operation) (string, error) {
 		spec[state] = c
 	}
 	m.options["members"].Required = true
-	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
-		doc: "Whether these are members, are none, or are all the members of the group."}
+	m.options["state"] = &option{
+		Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
+		doc: "Whether these are members, are none, or are all the members of the group.",
+	}
 	spec["options"] = m.options
 	var b strings.Builder
 	b.WriteString(pythonHead + membersHead)

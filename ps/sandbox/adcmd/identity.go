@@ -138,7 +138,7 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 		return nil, nil, err
 	}
 	req := directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted(), Catalog: c.catalog}
-	req.Base = c.configuration(given)
+	req.Base = configuration(c, given)
 	found, err := c.dc.Search(c.ctx(), req)
 	if err == nil && len(found) == 0 && cl.name == "ADObject" && strings.EqualFold(given, services+c.h.Domain.RootDN()) {
 		return c.h.Domain.Service(want), nil, nil
@@ -160,7 +160,7 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 
 // configuration returns the base of the configuration for a distinguished name in it, as such a
 // name selects its naming context; "" for other identities, and if there is no configuration.
-func (c *call) configuration(given string) string {
+func configuration(c *call, given string) string {
 	base := "CN=Configuration," + c.h.Domain.RootDN()
 	dn, err := directory.ParseDN(given)
 	if err != nil || !strings.HasSuffix(strings.ToLower(dn.String()), strings.ToLower(","+base)) {
