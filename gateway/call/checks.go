@@ -63,7 +63,7 @@ func (f forecast) forest() change.Check {
 	case len(states) == 1 && states[0].Name == "known":
 		return checkPassed(name, "No other domain of the forest has the names.")
 	case len(states) == 1 && states[0].Name == "no catalog":
-		return notChecked(name, "The domain controller has no global catalog, so names in other domains are not known.")
+		return notChecked(name, "The domain controller has no global catalog, which knows other domains.")
 	}
 	return notChecked(name, "The domains of the forest could not be read.")
 }

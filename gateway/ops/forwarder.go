@@ -104,11 +104,14 @@ var forwarderRows = []*Operation{
 
 var (
 	forwarderTimeout  = schema.Number("Seconds.", 0, 15)
-	newForwarderScope = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Custom", "Server")
-	forwarderScope    = schema.OneOf("Server is this server only, the others are in the directory; in any case.", "Domain", "Forest", "Legacy", "Server")
+	newForwarderScope = schema.OneOf(aboutScopes, "Domain", "Forest", "Legacy", "Custom", "Server")
+	forwarderScope    = schema.OneOf(aboutScopes, "Domain", "Forest", "Legacy", "Server")
 )
 
 // forwarded returns the parameter for the names that are forwarded.
 func forwarded(example string, kind schema.Kind) Param {
 	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
 }
+
+// aboutScopes explains the replication scopes of forwarders.
+const aboutScopes = "Server is this server only, the others are in the directory; in any case."

@@ -182,7 +182,8 @@ var (
 	// The example is a zone that the sandbox has.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 
-	zoneScope     = schema.OneOf("Domain, Forest, Legacy and Custom are in the directory; in any case.", "Domain", "Forest", "Legacy", "Custom", "File")
+	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", zoneScopes...)
+	zoneScopes    = []string{"Domain", "Forest", "Legacy", "Custom", "File"}
 	dynamicUpdate = schema.OneOf("Secure needs a zone in the directory; in any case.", schema.DynamicUpdates...)
 	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
 )
@@ -200,18 +201,21 @@ var secureInDirectory = Rule{
 
 // inPartition is the partition of a zone whose scope is Custom.
 var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone, Example: "dnspart.corp.example",
-	Doc: "With the replication scope Custom: the DNS name of the application directory partition, which must exist."}
+	Doc: "With the replication scope Custom: the DNS name of an application partition, which must exist."}
 
 // customPartition rejects a partition that is missing or has no use.
 var customPartition = Rule{
 	Doc: "DirectoryPartition goes with the replication scope Custom",
 	Apply: func(b *Bound) []schema.FieldError {
+		wrong := func(message string) []schema.FieldError {
+			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: message}}
+		}
 		custom, named := b.Text("ReplicationScope") == "Custom", b.Text("DirectoryPartition") != ""
 		switch {
 		case custom && !named:
-			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: "is required with ReplicationScope=Custom"}}
+			return wrong("is required with ReplicationScope=Custom")
 		case named && !custom:
-			return []schema.FieldError{{Field: "DirectoryPartition", Code: schema.InvalidRequest, Message: "is for ReplicationScope=Custom only: the other scopes have partitions of their own"}}
+			return wrong("is for ReplicationScope=Custom only: the other scopes have partitions of their own")
 		}
 		return nil
 	},

@@ -117,7 +117,9 @@ var (
 		{Name: "type", Doc: "DS for a zone in the directory, else File", Enum: []string{"DS", "File"}},
 	}}
 
-	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{Kind: "y1", Except: []string{"directoryPartition"}, Beside: []string{"serial"}, Alone: true}, Fields: []Field{
+	DNSZone = &Shape{Name: "DnsZone", Tag: &Tagging{
+		Kind: "y1", Except: []string{"directoryPartition"}, Beside: []string{"serial"}, Alone: true,
+	}, Fields: []Field{
 		{Name: "distinguishedName", Doc: "empty for a zone that is not in the directory"},
 		{Name: "zoneName"},
 		{Name: "zoneType", Enum: ZoneTypes, Words: &Words{From: "zoneType", Word: map[string]string{"Stub": "Stub Zone"}}},
@@ -161,7 +163,9 @@ var (
 		}},
 	}}
 
-	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Tag: &Tagging{Kind: "f1", Except: []string{"directoryPartition"}}, Fields: []Field{
+	ConditionalForwarder = &Shape{Name: "ConditionalForwarder", Tag: &Tagging{
+		Kind: "f1", Except: []string{"directoryPartition"},
+	}, Fields: []Field{
 		{Name: "zoneName"},
 		{Name: "masterServers", Type: TextListField, Input: "MasterServers"},
 		{Name: "forwarderTimeout", Type: NumberField, Input: "ForwarderTimeout", Doc: "seconds"},

@@ -75,7 +75,13 @@ var settleParams = []ps.Param{
 }
 
 // Sample returns a record of a shape as a script emits it.
-func Sample(shape *schema.Shape) string { return sampleOf(shape.Fields) }
+func Sample(shape *schema.Shape) string {
+	sample := sampleOf(shape.Fields)
+	if shape.Tag != nil && shape.Tag.Further {
+		sample = strings.TrimSuffix(sample, "}") + `,"further":""}`
+	}
+	return sample
+}
 
 func sampleOf(fields []schema.Field) string {
 	var b strings.Builder

@@ -56,7 +56,8 @@ func TestMembersOfOtherDomains(t *testing.T) {
 				assert.Empty(t, start.Compare(s.Snapshot()), name)
 			}
 
-			made := s.Do(membersCall(http.MethodPost, "Forest", []string{`EUROPE\lweber`, `EUROPE\EMEA-PC1`, globalOfEurope, "lweber"}))
+			four := []string{`EUROPE\lweber`, `EUROPE\EMEA-PC1`, globalOfEurope, "lweber"}
+			made := s.Do(membersCall(http.MethodPost, "Forest", four))
 			require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 			list := map[any]map[string]any{}
 			for _, record := range s.Get(membersPath("Forest")).Envelope.Result {
@@ -110,16 +111,18 @@ func TestScopesKeepMembersOfOtherDomainsOut(t *testing.T) {
 			assert.Contains(t, a.Envelope.Error.Message, c.says, c.members)
 		}
 	}
-	path := func(group, user string) string { return systemtest.UserInGroupPath(user, group) }
-	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: path("G", `EUROPE\lweber`)}, http.StatusUnprocessableEntity, "unprocessable")
+	single := systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(`EUROPE\lweber`, "G")}
+	s.Rejects(single, http.StatusUnprocessableEntity, "unprocessable")
 
 	// Guards and limits.
 	as := func(token string, c systemtest.Call) systemtest.Call { c.Token = token; return c }
-	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "L", []string{`EUROPE\Domain Admins`})), http.StatusForbidden, "forbidden")
+	admins := membersCall(http.MethodPost, "L", []string{`EUROPE\Domain Admins`})
+	s.Rejects(as(systemtest.PlainToken, admins), http.StatusForbidden, "forbidden")
 	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Help Desk", []string{leaOfEuropeSID})),
 		http.StatusUnprocessableEntity, "unprocessable")
 	assert.Empty(t, start.Compare(s.Snapshot()))
-	s.OK(as(systemtest.PlainToken, membersCall(http.MethodPost, "L", []string{leaOfEuropeSID})), http.StatusCreated)
+	lea := membersCall(http.MethodPost, "L", []string{leaOfEuropeSID})
+	s.OK(as(systemtest.PlainToken, lea), http.StatusCreated)
 }
 
 // TestOneMembershipOfAnotherDomain: the rows for one user and one group name members of another
@@ -146,7 +149,8 @@ func TestOneMembershipOfAnotherDomain(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodDelete, Path: c.path}, http.StatusOK)
 		assert.Empty(t, start.Compare(s.Snapshot()))
 	}
-	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(leaOfEuropeSID, "Forest")}, http.StatusCreated)
+	joins := systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(leaOfEuropeSID, "Forest")}
+	s.OK(joins, http.StatusCreated)
 	groups := s.Get("/api/ADUser/" + url.PathEscape(leaOfEuropeSID) + "/Group/All")
 	require.Len(t, groups.Envelope.Result, 1, "%s", groups.Body)
 	assert.Equal(t, "Forest", groups.Envelope.Result[0]["samName"])
@@ -158,15 +162,17 @@ func TestWithoutAGlobalCatalog(t *testing.T) {
 	newGroup(s, "Forest", "Universal")
 	s.OK(membersCall(http.MethodPost, "Forest", []string{leaOfEuropeSID, "aschmidt"}), http.StatusCreated)
 	for _, dc := range s.World.Directory.DCs() {
-		dc.SetCatalog(false)
+		dc.NoCatalog.Store(true)
 	}
 	list := s.Get(membersPath("Forest"))
 	require.Equal(t, http.StatusOK, list.Status, "%s", list.Body)
 	assert.Len(t, list.Envelope.Result, 1)
 	assert.Contains(t, string(list.Body), "no_catalog")
-	a := s.Rejects(membersCall(http.MethodPost, "Forest", []string{`EUROPE\eemea`}), http.StatusUnprocessableEntity, "unprocessable")
+	unknown := membersCall(http.MethodPost, "Forest", []string{`EUROPE\eemea`})
+	a := s.Rejects(unknown, http.StatusUnprocessableEntity, "unprocessable")
 	assert.Contains(t, a.Envelope.Error.Message, "has no global catalog")
-	exact := s.Rejects(membersCall(http.MethodPut, "Forest", []string{"lweber"}), http.StatusConflict, "conflict")
+	only := membersCall(http.MethodPut, "Forest", []string{"lweber"})
+	exact := s.Rejects(only, http.StatusConflict, "conflict")
 	assert.Contains(t, exact.Envelope.Error.Message, "global catalog")
 	s.OK(membersCall(http.MethodPost, "Forest", []string{"lweber"}), http.StatusCreated)
 }
@@ -181,23 +187,27 @@ func TestNamesOfOtherDomainsAreTaken(t *testing.T) {
 		for _, c := range []struct{ field, value string }{
 			{"UserPrincipalName", "LEA@emea.corp.example"}, {"ServicePrincipalNames", "http/EMEA"},
 		} {
-			a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: user, Params: map[string]any{c.field: c.value, "DryRun": dry}},
-				http.StatusConflict, "conflict")
-			assert.Contains(t, a.Envelope.Error.Message, "is taken by '"+leaOfEurope+"', in another domain of the forest", c.field)
+			change := systemtest.Call{Method: http.MethodPut, Path: user}
+			change.Params = map[string]any{c.field: c.value, "DryRun": dry}
+			a := s.Rejects(change, http.StatusConflict, "conflict")
+			taken := "is taken by '" + leaOfEurope + "', in another domain of the forest"
+			assert.Contains(t, a.Envelope.Error.Message, taken, c.field)
 		}
-		a := s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.lea", Params: map[string]any{
-			"UserPrincipalName": "lea@emea.corp.example", "DryRun": dry}}, http.StatusConflict, "conflict")
+		create := systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/new.lea"}
+		create.Params = map[string]any{"UserPrincipalName": "lea@emea.corp.example", "DryRun": dry}
+		a := s.Rejects(create, http.StatusConflict, "conflict")
 		assert.Contains(t, a.Envelope.Error.Message, leaOfEurope)
 	}
 	assert.Empty(t, start.Compare(s.Snapshot()))
-	free := systemtest.Call{Method: http.MethodPut, Path: user, Params: map[string]any{"UserPrincipalName": "anna@emea.corp.example"}}
+	free := systemtest.Call{Method: http.MethodPut, Path: user}
+	free.Params = map[string]any{"UserPrincipalName": "anna@emea.corp.example"}
 	for _, catalog := range []bool{true, false} {
-		s.DC1().SetCatalog(catalog)
+		s.DC1().NoCatalog.Store(!catalog)
 		planned, _ := dryRun(s, free)
 		state, _ := planned.check(t, "forest_uniqueness")
 		assert.Equal(t, map[bool]string{true: "passed", false: "not_checked"}[catalog], state)
 	}
-	s.DC1().SetCatalog(true)
+	s.DC1().NoCatalog.Store(false)
 	s.OK(free, http.StatusOK)
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/eemea"}, http.StatusCreated)
 }
@@ -208,6 +218,7 @@ func TestJobsNameMembersOfOtherDomains(t *testing.T) {
 	newGroup(s, "Forest", "Universal")
 	list := "Operation,GroupName,Members\nmembership.setMembers,Forest,\"EUROPE\\lweber,aschmidt\"\n"
 	id := submitted(s, submit(csvMedia, list))
-	require.Eventually(t, func() bool { return jobOf(s, id)["state"] == "done" }, systemtest.Patience, time.Millisecond, "%v", jobOf(s, id))
+	done := func() bool { return jobOf(s, id)["state"] == "done" }
+	require.Eventually(t, done, systemtest.Patience, time.Millisecond, "%v", jobOf(s, id))
 	assert.ElementsMatch(t, []string{leaOfEurope, systemtest.SampleUserDN}, members(s, "Forest"))
 }

@@ -37,20 +37,22 @@ func TestZonesInACustomPartition(t *testing.T) {
 	assert.Equal(t, "DomainDnsZones.corp.example", corp["directoryPartition"])
 
 	// Records.
-	address := map[string]any{"ZoneName": "part.example", "DNS_HostName": "app", "IP_Address": "10.0.1.51"}
-	made := s.Do(zoneCall(http.MethodPost, "/api/DnsARecord", address))
+	named := func(name, address string) map[string]any {
+		return map[string]any{"ZoneName": "part.example", "DNS_HostName": name, "IP_Address": address}
+	}
+	made := s.Do(zoneCall(http.MethodPost, "/api/DnsARecord", named("app", "10.0.1.51")))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 	undo(made)
 	set := s.Do(zoneCall(http.MethodPut, "/api/DnsRecordSet", map[string]any{
-		"ZoneName": "part.example", "DNS_HostName": "www", "Type": "A", "Data": []string{"10.0.1.60", "10.0.1.61"}}))
+		"ZoneName": "part.example", "DNS_HostName": "www", "Type": "A",
+		"Data": []string{"10.0.1.60", "10.0.1.61"}}))
 	require.Equal(t, http.StatusOK, set.Status, "%s", set.Body)
 	undo(set)
-	removed := s.Do(zoneCall(http.MethodDelete, "/api/DnsARecord", map[string]any{
-		"ZoneName": "part.example", "DNS_HostName": "www", "IP_Address": "10.0.1.50"}))
+	removed := s.Do(zoneCall(http.MethodDelete, "/api/DnsARecord", named("www", "10.0.1.50")))
 	require.Equal(t, http.StatusOK, removed.Status, "%s", removed.Body)
 	undo(removed)
 	for _, name := range []string{"*", "wpad"} {
-		guarded := zoneCall(http.MethodPost, "/api/DnsARecord", map[string]any{"ZoneName": "part.example", "DNS_HostName": name, "IP_Address": "10.0.1.51"})
+		guarded := zoneCall(http.MethodPost, "/api/DnsARecord", named(name, "10.0.1.51"))
 		guarded.Token = systemtest.PlainToken
 		s.Rejects(guarded, http.StatusForbidden, "forbidden")
 	}
@@ -59,7 +61,8 @@ func TestZonesInACustomPartition(t *testing.T) {
 	inPartition := map[string]any{"ReplicationScope": "Custom", "DirectoryPartition": ownPartition}
 	planned, _ := dryRun(s, zoneCall(http.MethodPost, "/api/DnsLookupZone/new.example", inPartition))
 	require.Len(t, planned.Objects, 1)
-	assert.Equal(t, "DC=new.example,cn=MicrosoftDNS,DC=dnspart,DC=corp,DC=example", planned.Objects[0].DistinguishedName)
+	const container = "cn=MicrosoftDNS,DC=dnspart,DC=corp,DC=example"
+	assert.Equal(t, "DC=new.example,"+container, planned.Objects[0].DistinguishedName)
 	made = s.Do(zoneCall(http.MethodPost, "/api/DnsLookupZone/new.example", inPartition))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 	assert.Equal(t, ownPartition, s.Record(made)["directoryPartition"])
@@ -101,6 +104,7 @@ func TestZonesInACustomPartition(t *testing.T) {
 func TestPartitionsThatCannotBe(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{"testdata/partition.zone"}})
 	start := s.Snapshot()
+	const bad, wrong = http.StatusBadRequest, http.StatusUnprocessableEntity
 	for _, path := range []string{"/api/DnsLookupZone/new.example", "/api/DnsConditionalForwarder/new.example"} {
 		for _, c := range []struct {
 			params map[string]any
@@ -108,9 +112,9 @@ func TestPartitionsThatCannotBe(t *testing.T) {
 			code   string
 			says   string
 		}{
-			{map[string]any{"ReplicationScope": "Custom"}, http.StatusBadRequest, "invalid_request", "is required with ReplicationScope=Custom"},
-			{map[string]any{"DirectoryPartition": ownPartition}, http.StatusBadRequest, "invalid_request", "is for ReplicationScope=Custom only"},
-			{map[string]any{"ReplicationScope": "Custom", "DirectoryPartition": "absent.example"}, http.StatusUnprocessableEntity, "unprocessable",
+			{map[string]any{"ReplicationScope": "Custom"}, bad, "invalid_request", "is required with ReplicationScope=Custom"},
+			{map[string]any{"DirectoryPartition": ownPartition}, bad, "invalid_request", "is for ReplicationScope=Custom only"},
+			{map[string]any{"ReplicationScope": "Custom", "DirectoryPartition": "absent.example"}, wrong, "unprocessable",
 				"no directory partition 'absent.example'"},
 		} {
 			for _, dry := range []bool{true, false} {

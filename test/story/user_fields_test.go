@@ -50,9 +50,14 @@ func TestATagCoversFurtherAttributes(t *testing.T) {
 		require.NotEmpty(t, alone)
 		assert.Equal(t, alone, s.Get(path+"/Details?ShowFields=username&WithETag=true").Header.Get("ETag"))
 		assert.Equal(t, alone, s.Get(path+"/Details?ShowFields=*,employeeId&WithETag=true").Header.Get("ETag"))
-		list := s.Get("/api/ADUser/ListUsers?WithETag=true&OUPath=" + url.QueryEscape("OU=Sales,OU=Berlin,"+systemtest.StaffOU))
+		ou := url.QueryEscape("OU=Sales,OU=Berlin," + systemtest.StaffOU)
+		list := s.Get("/api/ADUser/ListUsers?WithETag=true&OUPath=" + ou)
 		assert.Contains(t, string(list.Body), strconv.Quote(alone))
 		return alone
+	}
+	move := func(tag string) systemtest.Call {
+		return systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"City": "Bonn"},
+			Headers: map[string]string{"If-Match": tag}}
 	}
 	seen := map[string]string{tag(): "none"}
 	for _, a := range attributes.Users {
@@ -66,9 +71,7 @@ func TestATagCoversFurtherAttributes(t *testing.T) {
 		now := tag()
 		assert.Empty(t, seen[now], a.Input)
 		seen[now] = a.Input
-		stale := systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"City": "Bonn"}, Headers: map[string]string{"If-Match": before}}
-		s.Rejects(stale, http.StatusPreconditionFailed, "precondition_failed")
+		s.Rejects(move(before), http.StatusPreconditionFailed, "precondition_failed")
 	}
-	fresh := systemtest.Call{Method: http.MethodPut, Path: path, Params: map[string]any{"City": "Bonn"}, Headers: map[string]string{"If-Match": tag()}}
-	s.OK(fresh, http.StatusOK)
+	s.OK(move(tag()), http.StatusOK)
 }

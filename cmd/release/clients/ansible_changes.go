@@ -1,7 +1,6 @@
 package clients
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -29,7 +28,8 @@ func actionOf(op *ops.Operation) *actionCall {
 	if op.Protocol != nil || op.Takes != nil || !op.Effect.Writes() && !op.Reveals {
 		return nil
 	}
-	c := &actionCall{ID: op.ID, Method: op.Method, Path: op.Path, Places: map[string]string{}, Reveals: op.Reveals, Secret: op.Reveals}
+	c := &actionCall{ID: op.ID, Method: op.Method, Path: op.Path, Places: map[string]string{}}
+	c.Reveals, c.Secret = op.Reveals, op.Reveals
 	for i := range op.Params {
 		p := &op.Params[i]
 		switch {
@@ -42,7 +42,8 @@ func actionOf(op *ops.Operation) *actionCall {
 		}
 	}
 	if shape := op.Reply.Shape; shape != nil {
-		c.Secret = c.Secret || slices.ContainsFunc(shape.Fields, func(f schema.Field) bool { return f.Secret || f.Sealed })
+		secret := func(f schema.Field) bool { return f.Secret || f.Sealed }
+		c.Secret = c.Secret || slices.ContainsFunc(shape.Fields, secret)
 	}
 	return c
 }
@@ -152,9 +153,74 @@ var memberStates = map[string]string{
 	"present": "membership.addMembers", "absent": "membership.removeMembers", "exact": "membership.setMembers",
 }
 
+const membersHead = `
+DOCUMENTATION = r'''
+module: group_members
+short_description: Keep the members of a group
+version_added: "1.0.0"
+author:
+  - The adgateway authors (@adgateway)
+description:
+  - Adds members of any class to a group, removes them, or makes the group have exactly these, as one change.
+  - A member is named by account name, C(DOMAIN\name), distinguished name, GUID or SID, and may be of another domain of the forest.
+extends_documentation_fragment:
+  - adgateway.ad.gateway
+notes:
+  - Check mode and diff mode are supported.
+  - If one member cannot be found or cannot be in the group, nothing is changed, and C(details) lists all of them.
+options:
+`
+
+const membersTail = `'''
+
+EXAMPLES = r'''
+- name: The group has these members besides others
+  adgateway.ad.group_members:
+    group: VPN Users
+    members: [aschmidt, 'EUROPE\eemea']
+
+- name: The group has exactly these members
+  adgateway.ad.group_members:
+    group: Project Phoenix
+    members: [aschmidt, lweber, PC01$]
+    state: exact
+'''
+
+RETURN = r'''
+output:
+  description: What the gateway says.
+  returned: if a call was sent
+  type: str
+result:
+  description: The group, with the members that were added and removed.
+  returned: if it was changed
+  type: dict
+plans:
+  description: The plans of the changes.
+  returned: always
+  type: list
+  elements: str
+'''
+
+from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_members
+
+SPEC = `
+
+const membersMain = `
+
+
+def main():
+    reach_members(SPEC)
+
+
+if __name__ == '__main__':
+    main()
+`
+
 // membersModule returns the module that keeps the members of a group.
 func membersModule(rows map[string]*ops.Operation) (string, error) {
-	m := &module{state: &state{name: "group_members", noun: "group's members", identity: []string{"group"}}, rows: rows, options: map[string]*option{}}
+	m := &module{rows: rows, options: map[string]*option{}}
+	m.state = &state{name: "group_members", noun: "members of a group", identity: []string{"group"}}
 	spec := map[string]any{"title": m.noun, "identity": m.identity}
 	for state, id := range memberStates {
 		c, err := m.called(id)
@@ -164,27 +230,16 @@ func membersModule(rows map[string]*ops.Operation) (string, error) {
 		spec[state] = c
 	}
 	m.options["members"].Required = true
-	m.options["state"] = &option{Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
-		doc: "Whether these are members, are none, or are all the members of the group."}
+	m.options["state"] = &option{
+		Type: "str", Choices: []string{"present", "absent", "exact"}, Default: "present",
+		doc: "Whether these are members, are none, or are all the members of the group.",
+	}
 	spec["options"] = m.options
 	var b strings.Builder
-	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\nmodule: group_members\nshort_description: Keep the members of a group\n" +
-		"version_added: \"1.0.0\"\nauthor:\n  - The adgateway authors (@adgateway)\ndescription:\n" +
-		"  - Adds members of any class to a group, removes them, or makes the group have exactly these, as one change.\n" +
-		"  - A member is named by account name, C(DOMAIN\\name), distinguished name, GUID or SID, and may be of another domain of the forest.\n" +
-		"extends_documentation_fragment:\n  - adgateway.ad.gateway\nnotes:\n  - Check mode and diff mode are supported.\n" +
-		"  - If one member cannot be found or cannot be in the group, nothing is changed, and C(details) lists all of them.\noptions:\n")
+	b.WriteString(pythonHead + membersHead)
 	for _, name := range slices.Sorted(maps.Keys(m.options)) {
 		m.options[name].document(&b, name)
 	}
-	fmt.Fprintf(&b, "'''\n\nEXAMPLES = r'''\n"+
-		"- name: The group has these members besides others\n  adgateway.ad.group_members:\n    group: VPN Users\n"+
-		"    members: [aschmidt, 'EUROPE\\eemea']\n\n"+
-		"- name: The group has exactly these members\n  adgateway.ad.group_members:\n    group: Project Phoenix\n    members: [aschmidt, lweber, PC01$]\n    state: exact\n'''\n\n"+
-		"RETURN = r'''\noutput:\n  description: What the gateway says.\n  returned: if a call was sent\n  type: str\n"+
-		"result:\n  description: The group, with the members that were added and removed.\n  returned: if it was changed\n  type: dict\n"+
-		"plans:\n  description: The plans of the changes.\n  returned: always\n  type: list\n  elements: str\n'''\n\n"+
-		"from ansible_collections.adgateway.ad.plugins.module_utils.gateway import reach_members\n\nSPEC = %s\n\n\n"+
-		"def main():\n    reach_members(SPEC)\n\n\nif __name__ == '__main__':\n    main()\n", python(spec, ""))
+	b.WriteString(membersTail + python(spec, "") + membersMain)
 	return b.String(), nil
 }

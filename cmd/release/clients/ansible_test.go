@@ -103,8 +103,9 @@ func TestTheModuleThatChanges(t *testing.T) {
 		}
 	}
 	for _, id := range []string{
-		"job.submitStaleComputers", "job.submitStaleUsers", "record.deleteHost", "record.deleteController", "nameServer.create", "nameServer.delete",
-		"computer.revealLocalAdmin", "computer.revealRecoveryKey", "computer.expireLocalAdmin", "user.setPhoto", "user.removePhoto", "membership.copy",
+		"job.submitStaleComputers", "job.submitStaleUsers", "record.deleteHost", "record.deleteController",
+		"nameServer.create", "nameServer.delete", "computer.revealLocalAdmin", "computer.revealRecoveryKey",
+		"computer.expireLocalAdmin", "user.setPhoto", "user.removePhoto", "membership.copy",
 	} {
 		assert.Contains(t, text, "\n      - "+id+"\n")
 	}
@@ -115,7 +116,8 @@ func TestTheModuleThatChanges(t *testing.T) {
 		require.NotNil(t, op, example[1])
 		for _, line := range strings.Split(strings.TrimSuffix(example[2], "\n"), "\n") {
 			name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-			assert.True(t, slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Name == name }), "%s of %s", name, op.ID)
+			named := func(p ops.Param) bool { return p.Name == name }
+			assert.True(t, slices.ContainsFunc(op.Params, named), "%s of %s", name, op.ID)
 		}
 	}
 }

@@ -88,7 +88,8 @@ var scopes = map[string]directory.Scope{
 // request builds the search from the parameters. Without -SearchBase it covers
 // the whole domain; without -ResultSetSize it is unbounded (facts C15).
 func (c *call) request(p plan) (req directory.SearchRequest, err error) {
-	req = directory.SearchRequest{Base: c.String("SearchBase"), Selected: p.selected, Deleted: c.deleted(), Catalog: c.catalog}
+	req = directory.SearchRequest{Base: c.String("SearchBase"), Selected: p.selected, Deleted: c.deleted()}
+	req.Catalog = c.catalog
 	if req.Compiled, err = c.class.only(parenthesized(c.String("LDAPFilter"))); err != nil {
 		return req, c.fail(err)
 	}

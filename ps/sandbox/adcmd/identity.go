@@ -20,7 +20,7 @@ func (c *call) connect() (err error) {
 		return c.fail(err)
 	}
 	c.catalog = isCatalog(c.String("Server"))
-	if c.catalog && !c.dc.HasCatalog() {
+	if c.catalog && c.dc.NoCatalog.Load() {
 		return c.throw(c.serverDown(c.String("Server")))
 	}
 	if c.writes && c.catalog {
@@ -138,13 +138,7 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 		return nil, nil, err
 	}
 	req := directory.SearchRequest{Compiled: compiled, Selected: want, Limit: 2, Deleted: c.deleted(), Catalog: c.catalog}
-	// A distinguished name selects its naming context.
-	configuration := "CN=Configuration," + c.h.Domain.RootDN()
-	if dn, err := directory.ParseDN(given); err == nil && strings.HasSuffix(strings.ToLower(dn.String()), strings.ToLower(","+configuration)) {
-		if _, err := c.dc.Get(c.ctx(), configuration); err == nil {
-			req.Base = configuration
-		}
-	}
+	req.Base = configuration(c, given)
 	found, err := c.dc.Search(c.ctx(), req)
 	if err == nil && len(found) == 0 && cl.name == "ADObject" && strings.EqualFold(given, services+c.h.Domain.RootDN()) {
 		return c.h.Domain.Service(want), nil, nil
@@ -162,6 +156,20 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 		}, nil
 	}
 	return found[0], nil, nil
+}
+
+// configuration returns the base of the configuration for a distinguished name in it, as such a
+// name selects its naming context; "" for other identities, and if there is no configuration.
+func configuration(c *call, given string) string {
+	base := "CN=Configuration," + c.h.Domain.RootDN()
+	dn, err := directory.ParseDN(given)
+	if err != nil || !strings.HasSuffix(strings.ToLower(dn.String()), strings.ToLower(","+base)) {
+		return ""
+	}
+	if _, err := c.dc.Get(c.ctx(), base); err != nil {
+		return ""
+	}
+	return base
 }
 
 // deleted reports whether the command works on deleted objects, too.

@@ -93,9 +93,11 @@ type DC struct {
 	index   int
 	rep     *replica
 
-	off       atomic.Bool
-	readOnly  atomic.Bool
-	noCatalog atomic.Bool
+	// NoCatalog takes the global catalog away from the controller.
+	NoCatalog atomic.Bool
+
+	off      atomic.Bool
+	readOnly atomic.Bool
 
 	connMu sync.Mutex
 	conns  map[string]int // by account, folded
@@ -131,12 +133,6 @@ func (c *DC) Writable() bool { return !c.readOnly.Load() }
 // SetWritable makes the controller writable or read-only; writes to a read-only
 // controller fail with 8595.
 func (c *DC) SetWritable(writable bool) { c.readOnly.Store(!writable) }
-
-// HasCatalog reports whether the controller has a global catalog, as it does at first.
-func (c *DC) HasCatalog() bool { return !c.noCatalog.Load() }
-
-// SetCatalog gives the controller a global catalog or takes it away.
-func (c *DC) SetCatalog(catalog bool) { c.noCatalog.Store(!catalog) }
 
 // down returns the error of a controller that is switched off.
 func (c *DC) down(op string) *Error {
@@ -194,7 +190,7 @@ func (c *DC) Get(ctx context.Context, ref string, attributes ...string) (*Object
 // ByGUID is Get by objectGUID.
 func (c *DC) ByGUID(ctx context.Context, g GUID, attributes ...string) (*Object, error) {
 	return c.read(ctx, attributes, func(r *replica) (*node, *Error) {
-		if n := r.byGUID[g]; n != nil && !n.deleted && !r.abroad(n) {
+		if n := r.byGUID[g]; n != nil && !n.deleted && !abroad(r, n) {
 			return n, nil
 		}
 		return nil, fail(CodeNotFound, KindNotFound, g.Ref(), "no such object")
@@ -204,7 +200,7 @@ func (c *DC) ByGUID(ctx context.Context, g GUID, attributes ...string) (*Object,
 // BySID is Get by objectSid.
 func (c *DC) BySID(ctx context.Context, s SID, attributes ...string) (*Object, error) {
 	return c.read(ctx, attributes, func(r *replica) (*node, *Error) {
-		if n := r.bySID[s]; n != nil && !s.IsZero() && !r.abroad(n) {
+		if n := r.bySID[s]; n != nil && !s.IsZero() && !abroad(r, n) {
 			return n, nil
 		}
 		return nil, fail(CodeNotFound, KindNotFound, s.Ref(), "no such object")

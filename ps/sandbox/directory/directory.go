@@ -20,6 +20,7 @@
 package directory
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,7 +84,6 @@ type Domain struct {
 	configNC string // CN=Configuration,..., which is not simulated
 	rootGUID GUID
 	sid      SID
-	children []Child
 
 	mu      sync.Mutex // held during every write; guards the fields below
 	guids   uint64     // number of generated GUIDs
@@ -194,3 +194,18 @@ func (d *Domain) DC(server string) (*DC, error) {
 	}
 	return any, nil
 }
+
+// Child is a child domain.
+//
+// A domain can have child domains: entries of class domainDNS below its root that have an
+// objectSid (other naming contexts, such as application partitions, have none). The
+// controllers of the domain hold them as a global catalog does: readable by searches of
+// the catalog only, without the attributes that the catalog lacks and the members of
+// groups that are not universal (facts G14, G15). They are never written.
+type Child struct {
+	DN, DNSName, NetBIOS string
+	SID                  SID
+}
+
+// Children returns the child domains in the order of their names.
+func (d *Domain) Children() []Child { return slices.Clone(d.all[0].children) }

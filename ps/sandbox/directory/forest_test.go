@@ -76,8 +76,9 @@ func forestDC(t *testing.T, options Options) *DC {
 // with what it has of their objects (facts G14, G15).
 func TestForest(t *testing.T) {
 	dc := forestDC(t, Options{})
-	assert.Equal(t, []Child{{DN: emea, DNSName: "emea.corp.example", NetBIOS: "EUROPE", SID: mustSID("S-1-5-21-111-222-333")}},
-		dc.Domain().Children())
+	child := Child{DN: emea, DNSName: "emea.corp.example", NetBIOS: "EUROPE"}
+	child.SID = mustSID("S-1-5-21-111-222-333")
+	assert.Equal(t, []Child{child}, dc.Domain().Children())
 	find := func(req SearchRequest) []string {
 		t.Helper()
 		found, err := dc.Search(bg, req)
@@ -93,8 +94,9 @@ func TestForest(t *testing.T) {
 	require.Len(t, own, 1)
 	assert.ElementsMatch(t, []string{own[0], leaAbroad}, find(SearchRequest{Filter: lea, Catalog: true}))
 	assert.Equal(t, []string{leaAbroad}, find(SearchRequest{Filter: lea, Base: emea, Catalog: true}))
-	assert.Empty(t, find(SearchRequest{Filter: "(adminCount=1)", Base: emea, Catalog: true}), "adminCount is not in the catalog")
-	assert.Empty(t, find(SearchRequest{Filter: "(memberOf=CN=Universal,CN=Users," + emea + ")", Base: emea, Catalog: true}))
+	for _, absent := range []string{"(adminCount=1)", "(memberOf=CN=Universal,CN=Users," + emea + ")"} {
+		assert.Empty(t, find(SearchRequest{Filter: absent, Base: emea, Catalog: true}), absent)
+	}
 	_, err := dc.Search(bg, SearchRequest{Base: emea})
 	requireCode(t, CodeReferral, KindReferral, err)
 	_, err = dc.Get(bg, leaAbroad)
@@ -102,21 +104,26 @@ func TestForest(t *testing.T) {
 	_, err = dc.BySID(bg, mustSID("S-1-5-21-111-222-333-1101"))
 	requireCode(t, CodeNotFound, KindNotFound, err)
 	for name, members := range map[string]int{"Universal": 1, "Global": 0} {
-		groups, err := dc.Search(bg, SearchRequest{Filter: "(sAMAccountName=" + name + ")", Base: emea, Catalog: true, Attributes: []string{"member", "description"}})
+		request := SearchRequest{Filter: "(sAMAccountName=" + name + ")", Base: emea, Catalog: true}
+		request.Attributes = []string{"member", "description"}
+		groups, err := dc.Search(bg, request)
 		require.NoError(t, err)
 		require.Len(t, groups, 1)
 		assert.Len(t, groups[0].Strings("member"), members, name)
 	}
-	assert.Len(t, find(SearchRequest{Base: "CN=Partitions,CN=Configuration," + root, Filter: "(nETBIOSName=*)"}), 2)
+	names := SearchRequest{Base: "CN=Partitions,CN=Configuration," + root, Filter: "(nETBIOSName=*)"}
+	assert.Len(t, find(names), 2)
 
 	// Nothing of another domain is written, its account names are free here, its UPNs and SPNs are not.
-	requireCode(t, CodeReferral, KindReferral, dc.Modify(bg, leaAbroad, []Change{{OpReplace, "description", []any{"x"}}}, ModifyOptions{}))
-	_, err = dc.Add(bg, "CN=Universal,"+empty, Attr("objectClass", "group"), Attr("sAMAccountName", "Universal"), Attr("groupType", globalSec))
+	replace := func(dn, attribute, value string) error {
+		return dc.Modify(bg, dn, []Change{{OpReplace, attribute, []any{value}}}, ModifyOptions{})
+	}
+	requireCode(t, CodeReferral, KindReferral, replace(leaAbroad, "description", "x"))
+	_, err = dc.Add(bg, "CN=Universal,"+empty, Attr("objectClass", "group"), Attr("sAMAccountName", "Universal"),
+		Attr("groupType", globalSec))
 	require.NoError(t, err)
-	requireCode(t, CodeUPNExists, KindExists,
-		dc.Modify(bg, own[0], []Change{{OpReplace, "userPrincipalName", []any{"LEA@emea.corp.example"}}}, ModifyOptions{}))
-	requireCode(t, CodeSPNExists, KindExists,
-		dc.Modify(bg, own[0], []Change{{OpReplace, "servicePrincipalName", []any{"http/EMEA"}}}, ModifyOptions{}))
+	requireCode(t, CodeUPNExists, KindExists, replace(own[0], "userPrincipalName", "LEA@emea.corp.example"))
+	requireCode(t, CodeSPNExists, KindExists, replace(own[0], "servicePrincipalName", "http/EMEA"))
 }
 
 // TestMembersOfAnotherDomain: a universal and a domain local group take members of another
@@ -124,18 +131,22 @@ func TestForest(t *testing.T) {
 func TestMembersOfAnotherDomain(t *testing.T) {
 	for _, replicas := range []bool{false, true} {
 		dc := forestDC(t, Options{Replicas: replicas})
-		global, local, universal := addGroup(t, dc, "g", globalSec), addGroup(t, dc, "l", localSec), addGroup(t, dc, "u", universalSec)
+		global, local := addGroup(t, dc, "g", globalSec), addGroup(t, dc, "l", localSec)
+		universal := addGroup(t, dc, "u", universalSec)
 		for _, refused := range []struct {
 			group, member string
 			code          int
 		}{
-			{global, leaAbroad, CodeGlobalNoCrossDomain}, {global, "CN=Global,CN=Users," + emea, CodeGlobalNoCrossDomain},
-			{local, "CN=Local,CN=Users," + emea, CodeLocalNoCrossLocal}, {universal, "CN=Local,CN=Users," + emea, CodeUniversalNoLocal},
+			{global, leaAbroad, CodeGlobalNoCrossDomain},
+			{global, "CN=Global,CN=Users," + emea, CodeGlobalNoCrossDomain},
+			{local, "CN=Local,CN=Users," + emea, CodeLocalNoCrossLocal},
+			{universal, "CN=Local,CN=Users," + emea, CodeUniversalNoLocal},
 		} {
 			requireCode(t, refused.code, KindNesting, addMember(dc, refused.group, refused.member))
 		}
 		for _, group := range []string{local, universal} {
-			for _, member := range []string{leaAbroad, "CN=Global,CN=Users," + emea, "CN=Universal,CN=Users," + emea} {
+			groups := []string{"CN=Global,CN=Users," + emea, "CN=Universal,CN=Users," + emea}
+			for _, member := range append(groups, leaAbroad) {
 				require.NoError(t, addMember(dc, group, member))
 			}
 			o, err := dc.Get(bg, group, "member")
@@ -144,7 +155,8 @@ func TestMembersOfAnotherDomain(t *testing.T) {
 			found, err := dc.Search(bg, SearchRequest{Filter: "(member=" + leaAbroad + ")"})
 			require.NoError(t, err)
 			assert.NotEmpty(t, found)
-			require.NoError(t, dc.Modify(bg, group, []Change{{OpDelete, "member", []any{leaAbroad}}}, ModifyOptions{}))
+			gone := []Change{{OpDelete, "member", []any{leaAbroad}}}
+			require.NoError(t, dc.Modify(bg, group, gone, ModifyOptions{}))
 		}
 	}
 }

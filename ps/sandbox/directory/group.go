@@ -29,7 +29,7 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 		e.Value = member.dn()
 		return e
 	}
-	if code, why := r.crossesDomain(scope, member); code != 0 {
+	if code, why := crossesDomain(r, scope, member); code != 0 {
 		return bad(code, why)
 	}
 	switch {
@@ -252,4 +252,19 @@ func (t *tx) setPrimaryGroup(n *node, want int64) *Error {
 		t.link(was, k.member, linkVal{n: n})
 	}
 	return nil
+}
+
+// crossesDomain checks the rules for members from other domains (facts E.2). Only universal
+// and domain local groups have any, and domain local groups are members in their own
+// domain only.
+func crossesDomain(r *replica, scope int64, member *node) (code int, why string) {
+	switch {
+	case !abroad(r, member):
+		return 0, ""
+	case scope == groupGlobal:
+		return CodeGlobalNoCrossDomain, "a member of another domain in a global group"
+	case scope == groupLocal && member.isGroup() && r.groupType(member)&groupLocal != 0:
+		return CodeLocalNoCrossLocal, "a domain local group of another domain in a domain local group"
+	}
+	return 0, ""
 }

@@ -185,7 +185,7 @@ func (l *loader) build() error {
 	r := newReplica(l.d)
 	l.d.all = []*replica{r}
 	l.t = &tx{rep: r, op: "load", now: l.now, quiet: true}
-	l.forest(root)
+	addForest(l, root)
 	l.addParents()
 	sort.SliceStable(l.entries, func(i, j int) bool { return l.entries[i].dn.Len() < l.entries[j].dn.Len() })
 	l.unknownBinaries()
@@ -419,7 +419,7 @@ func (l *loader) hold(e *entry, parent *node) {
 		}
 	}
 	if sam := n.first(r.sch.sam); sam != "" && !n.deleted {
-		l.sams[l.domainOf(e)+"/"+fold(sam)] = e
+		l.sams[samKey(l, e, sam)] = e
 	}
 	if parent == nil {
 		n.rdn, n.esc, n.key = e.dn.RDN().Value, l.d.rootText, ""
@@ -433,7 +433,6 @@ func (l *loader) hold(e *entry, parent *node) {
 		parent.attach(n)
 		if n.class.is("domainDNS") || n.class.is("configuration") {
 			r.partitions = true
-			r.forest = r.forest || n.class.is("domainDNS") && !n.sid.IsZero()
 		}
 	}
 	l.d.loaded.Entries++

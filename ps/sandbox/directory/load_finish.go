@@ -56,7 +56,7 @@ func (l *loader) identities() {
 		case n == r.root:
 			n.sid = l.d.sid
 			l.d.rootGUID = n.guid
-		case n.sid.IsZero() && n.isPrincipal() && !r.abroad(n):
+		case n.sid.IsZero() && n.isPrincipal() && !abroad(r, n):
 			n.sid, _ = l.d.freshSID()
 		}
 		r.byGUID[n.guid] = n
@@ -159,7 +159,7 @@ func (l *loader) resolveRefs() {
 			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
 				l.warn(p.e, "%s refers to %s, which does not exist", p.def.other.Name, p.text)
 			}
-		case p.back && l.catalogLacks(target, p.def), !p.back && l.catalogLacks(p.e.node, p.def):
+		case p.back && catalogLacks(r, target, p.def), !p.back && catalogLacks(r, p.e.node, p.def):
 		case p.back:
 			l.t.link(target, p.def, linkVal{n: p.e.node})
 		case err == nil:
@@ -200,7 +200,8 @@ func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts, registered []*node
 	for _, e := range l.entries {
-		if n := e.node; n != nil && n.is("computer") && !r.abroad(n) && n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 {
+		isController := func(n *node) bool { return n.int(k.uac, 0)&(uacServer|uacPartialSecrets) != 0 }
+		if n := e.node; n != nil && n.is("computer") && !abroad(r, n) && isController(n) {
 			hosts = append(hosts, n)
 			if len(e.rec.Get("serverReferenceBL")) > 0 {
 				registered = append(registered, n)

@@ -97,7 +97,7 @@ func (l *loader) name(e *entry) {
 		}
 		n.put(k.sam, []string{name})
 	}
-	if other := l.sams[l.domainOf(e)+"/"+fold(n.first(k.sam))]; other != nil {
+	if other := l.sams[samKey(l, e, n.first(k.sam))]; other != nil {
 		l.skip(e, "the same sAMAccountName %q as %s", n.first(k.sam), other.rec.DN)
 	}
 }
@@ -221,3 +221,93 @@ func (e *entry) extend(r *ldif.Record) {
 	e.rec = &whole
 	e.layers[0] = e.rec
 }
+
+// addForest prepares the child domains: their SIDs and the entries that name all domains of
+// the forest.
+func addForest(l *loader, root *entry) {
+	r := l.t.rep
+	var roots []*entry
+	for _, e := range l.entries {
+		if e != root && e.is("domainDNS") && e.dn.Under(l.d.rootDN) && len(e.get("objectSid")) > 0 {
+			roots = append(roots, e)
+		}
+	}
+	if len(roots) == 0 {
+		return
+	}
+	sort.Slice(roots, func(i, j int) bool { return roots[i].dn.Key() < roots[j].dn.Key() })
+	for _, e := range roots {
+		labels := make([]string, len(e.dn.rdns))
+		for i, rdn := range e.dn.rdns {
+			labels[i] = rdn.Value
+		}
+		c := Child{DN: e.dn.String(), DNSName: strings.ToLower(strings.Join(labels, "."))}
+		c.NetBIOS = strings.ToUpper(labels[0])
+		if name := e.get("nETBIOSName"); len(name) > 0 {
+			c.NetBIOS = strings.ToUpper(name[0])
+		}
+		if raw, ok := l.d.schema.must("objectsid").octetsFromText(e.get("objectSid")[0]); ok {
+			c.SID = SID{raw}
+		}
+		r.children = append(r.children, c)
+	}
+	addCrossRef(l, root, l.d.rootText, l.d.dnsName, l.d.netBIOS)
+	for i, c := range l.t.rep.children {
+		addCrossRef(l, roots[i], c.DN, c.DNSName, c.NetBIOS)
+	}
+}
+
+// addCrossRef adds the entry that names a domain of the forest, with what it lies in, unless
+// the files have it.
+func addCrossRef(l *loader, by *entry, dn, dnsName, netBIOS string) {
+	for _, e := range l.entries {
+		nc := e.get("nCName")
+		if len(nc) == 0 {
+			continue
+		}
+		if d, err := ParseDN(nc[0]); err == nil && strings.EqualFold(d.String(), dn) {
+			return
+		}
+	}
+	configuration := l.d.rootDN.Child("CN", "Configuration")
+	partitions := configuration.Child("CN", "Partitions")
+	addClass(l, configuration, "configuration", by)
+	addClass(l, partitions, "crossRefContainer", by)
+	addClass(l, partitions.Child("CN", netBIOS), "crossRef", by,
+		ldif.Attribute{Name: "nCName", Values: []string{dn}},
+		ldif.Attribute{Name: "dnsRoot", Values: []string{dnsName}},
+		ldif.Attribute{Name: "nETBIOSName", Values: []string{netBIOS}})
+}
+
+// addClass adds an entry that no file has.
+func addClass(l *loader, dn DN, class string, by *entry, attributes ...ldif.Attribute) {
+	if l.byDN[dn.Key()] != nil {
+		return
+	}
+	rec := &ldif.Record{File: by.rec.File, Line: by.rec.Line, DN: dn.String(),
+		Attributes: append([]ldif.Attribute{{Name: "objectClass", Values: []string{"top", class}}}, attributes...)}
+	e := &entry{rec: rec, layers: []*ldif.Record{rec}, layer: by.layer, dn: dn}
+	l.byDN[dn.Key()] = e
+	l.entries = append(l.entries, e)
+}
+
+// domainOf returns the key of the domain that an entry belongs to: account names are unique in
+// it.
+func domainOf(l *loader, e *entry) string {
+	best := ""
+	for _, c := range l.t.rep.children {
+		if d, err := ParseDN(c.DN); err == nil && (e.dn.Equal(d) || e.dn.Under(d)) && len(c.DN) > len(best) {
+			best = c.DN
+		}
+	}
+	return best
+}
+
+// catalogLacks reports whether a link of a loaded file is not in the catalog: the members of
+// global and domain local groups of other domains (facts G15).
+func catalogLacks(r *replica, group *node, def *Attribute) bool {
+	return def == r.sch.member && abroad(r, group) && r.groupType(group)&groupUniversal == 0
+}
+
+// samKey returns the key of an account name in sams.
+func samKey(l *loader, e *entry, sam string) string { return domainOf(l, e) + "/" + fold(sam) }

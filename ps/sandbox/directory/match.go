@@ -191,7 +191,7 @@ func (v *view) bindRule(m *matcher, c *clause) {
 
 // reach is reach within what the view sees: a rule stays in its naming context (facts E20).
 func (v *view) reach(n *node, back *Attribute) map[*node]bool {
-	if !v.rep.forest || v.catalog {
+	if len(v.rep.children) == 0 || v.catalog {
 		return reach(n, back)
 	}
 	return reachIf(n, back, v.sees)

@@ -24,7 +24,7 @@ type replica struct {
 	// partitions is set if the tree has other naming contexts (configuration,
 	// DNS), which searches from outside do not enter.
 	partitions bool
-	forest     bool // the tree has other domains
+	children   []Child // the other domains
 	seq        uint64
 	usn        int64
 	stamps     map[stampKey]stamp // latest writes; nil with a single replica
@@ -165,12 +165,7 @@ func (r *replica) unpost(def *Attribute, n *node, val string) {
 
 // having returns the live nodes of the domain with a raw value of an indexed attribute.
 func (r *replica) having(def *Attribute, val string) []*node {
-	return r.own(r.havingForest(def, val))
-}
-
-// havingForest is having for all domains of the forest.
-func (r *replica) havingForest(def *Attribute, val string) []*node {
-	return r.index[def][def.matchKey(val)].nodes()
+	return own(r, r.index[def][def.matchKey(val)].nodes())
 }
 
 // enter adds a node and its stored values to the indexes.
@@ -231,8 +226,8 @@ func (r *replica) find(d DN) (n, best *node) {
 	return n, n
 }
 
-// resolveForest returns the live node of a reference, whatever domain it is in. Errors are
-// those of resolve.
+// resolveForest returns the live node of a reference, whatever domain it is in. It fails as
+// resolve does.
 func (r *replica) resolveForest(ref string) (*node, *Error) {
 	switch {
 	case ref == r.dom.rootText: // common base of searches
@@ -346,3 +341,39 @@ func (d *Domain) freshSID() (SID, *Error) {
 }
 
 func unixTime(sec int64) time.Time { return time.Unix(sec, 0).UTC() }
+
+// abroad reports whether a node belongs to another domain of the forest.
+func abroad(r *replica, n *node) bool {
+	if len(r.children) == 0 {
+		return false
+	}
+	p := n.partition()
+	return p != r.root && p.class.Name == "domainDNS" && !p.sid.IsZero()
+}
+
+// resolve returns the live node of a reference in the domain. Errors: 8242 malformed, 8235
+// another domain, 8240 no such DN, 8333 no such GUID or SID.
+func (r *replica) resolve(ref string) (*node, *Error) {
+	n, err := r.resolveForest(ref)
+	switch {
+	case err != nil || !abroad(r, n):
+		return n, err
+	case strings.HasPrefix(ref, "<"):
+		return nil, fail(CodeNotFound, KindNotFound, ref, "no such object")
+	}
+	return nil, fail(CodeReferral, KindReferral, ref, "the name is in another domain")
+}
+
+// own returns those of some nodes that belong to the domain.
+func own(r *replica, nodes []*node) []*node {
+	if len(r.children) == 0 {
+		return nodes
+	}
+	var out []*node
+	for _, n := range nodes {
+		if !abroad(r, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -136,7 +136,7 @@ func changeUnique(code int) special {
 			return true, err
 		}
 		for _, v := range vals {
-			for _, other := range m.rep.havingForest(def, v) {
+			for _, other := range m.rep.index[def][def.matchKey(v)].nodes() {
 				if other != m.n {
 					e := failAttr(code, KindExists, m.n.dn(), def.Name, "another object has the value")
 					e.Value = v

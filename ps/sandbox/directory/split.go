@@ -17,7 +17,7 @@ func (d *Domain) split() {
 func (r *replica) clone() *replica {
 	out := newReplica(r.dom)
 	out.stamps = map[stampKey]stamp{}
-	out.seq, out.usn, out.partitions, out.forest = r.seq, r.usn, r.partitions, r.forest
+	out.seq, out.usn, out.partitions, out.children = r.seq, r.usn, r.partitions, r.children
 	twin := make(map[*node]*node, len(r.byGUID))
 	r.root.walk(func(n *node) {
 		m := &node{

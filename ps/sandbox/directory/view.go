@@ -202,3 +202,15 @@ func (r *replica) canonical(n *node) string {
 	}
 	return b.String()
 }
+
+// sees reports whether a view returns objects of the node's naming context: those of other
+// domains in the catalog only.
+func (v *view) sees(n *node) bool { return v.catalog || !abroad(v.rep, n) }
+
+// resolve returns the live node of a reference, for this view.
+func (v *view) resolve(ref string) (*node, *Error) {
+	if v.catalog {
+		return v.rep.resolveForest(ref)
+	}
+	return v.rep.resolveFor(ref, v.deleted)
+}

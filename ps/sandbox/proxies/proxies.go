@@ -124,8 +124,9 @@ func (m Module) copies() string {
 	if m.Name != copyModule {
 		return ""
 	}
-	return "# A copy of an object that this module returned, as [ciminstance]::new() makes one of a CIM instance.\n" +
-		"function " + CopyFunction + " {\n    [CmdletBinding()]\n    param([Parameter(Mandatory)] [object] $Instance)\n" +
+	return "# A copy of an object of this module, as [ciminstance]::new() makes one of a CIM instance.\n" +
+		"function " + CopyFunction + " {\n    [CmdletBinding()]\n" +
+		"    param([Parameter(Mandatory)] [object] $Instance)\n" +
 		"    [AdGateway.Sandbox.Copy]::new($Instance)\n}\n\n"
 }
 

@@ -22,7 +22,7 @@ type Store struct {
 
 	mu    sync.RWMutex
 	zones map[zoneKey]*zone
-	// partitions are those of the administrator's own, by folded name.
+	// partitions are the application partitions, by folded name.
 	partitions map[string]bool
 	calls      int // calls that have changed something
 }

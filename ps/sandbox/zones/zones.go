@@ -127,7 +127,7 @@ type NewZone struct {
 type ZoneChange struct {
 	Update Update
 	Scope  Scope // not ScopeNone
-	// Partition is that of ScopeCustom.
+	// Partition names the partition of ScopeCustom.
 	Partition string
 	File      string // of a file-backed zone
 }
