@@ -97,8 +97,9 @@ func BenchmarkItem(b *testing.B) {
 	}
 }
 
-// BenchmarkWire is a read over a connection that is kept: server of HTTP and gateway with the access log as text, with
-// a runner that answers at once. The client makes no objects, so that all that are counted are the gateway's.
+// BenchmarkWire is a read over a connection that is kept: server of HTTP and gateway with the access log
+// as text, with a runner that answers at once. The client makes no objects, so that all that are counted
+// are the gateway's.
 func BenchmarkWire(b *testing.B) {
 	s := harness.New(b, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
 	server := httptest.NewServer(s.Handler())
@@ -106,7 +107,8 @@ func BenchmarkWire(b *testing.B) {
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	require.NoError(b, err)
 	defer conn.Close()
-	request := []byte("GET /api/ADUser/jdoe/Details HTTP/1.1\r\nHost: gateway\r\nAuth-Token: Bearer " + harness.AllToken + "\r\n\r\n")
+	request := []byte("GET /api/ADUser/jdoe/Details HTTP/1.1\r\nHost: gateway\r\n" +
+		"Auth-Token: Bearer " + harness.AllToken + "\r\n\r\n")
 	answer := make([]byte, 64<<10)
 	_, err = conn.Write(request)
 	require.NoError(b, err)
@@ -132,21 +134,24 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams is a change that ends, until each of the streams of events has it: history in memory, server
-// of HTTP and connections included. What a stream costs is the difference, divided by their number.
+// BenchmarkStreams is a change that ends, until each of the streams of events has it: history in memory,
+// server of HTTP and connections included. What a stream costs is the difference, divided by their number.
 func BenchmarkStreams(b *testing.B) {
 	for _, streams := range []int{0, 1, 48} {
 		kept := storetest.Seal(b, store.NewMemory(nil))
 		history, err := changes.Open(b.Context(), kept, time.Hour, 1<<30)
 		require.NoError(b, err)
-		s := harness.New(b, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Streams = history, 200 })
+		s := harness.New(b, harness.Answering(harness.OK), func(o *gateway.Options) {
+			o.History, o.Streams = history, 200
+		})
 		server := httptest.NewServer(s.Handler())
 		told := make(chan struct{}, streams)
 		for range streams {
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
 			require.NoError(b, err)
 			b.Cleanup(func() { _ = conn.Close() })
-			_, err = io.WriteString(conn, "GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\nAuth-Token: Bearer "+harness.AllToken+"\r\n\r\n")
+			_, err = io.WriteString(conn, "GET /api/Changes/stream HTTP/1.1\r\nHost: x\r\n"+
+				"Auth-Token: Bearer "+harness.AllToken+"\r\n\r\n")
 			require.NoError(b, err)
 			buffer := make([]byte, 16<<10)
 			for begun := ""; !strings.Contains(begun, "what is changed follows"); {
@@ -169,9 +174,13 @@ func BenchmarkStreams(b *testing.B) {
 		b.Run("streams="+strconv.Itoa(streams), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				r := &changes.Record{ID: changes.NewID(), Time: time.Now().UTC(), Author: changes.Author{Caller: "portal"}, Operation: "user.update", Intent: ps.Intent{
-					Effect: ps.EffectChanged, Objects: []ps.Intended{{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{{Name: "l", After: "Bern"}}}},
-				}}
+				city := ps.IntendedChange{Name: "l", After: "Bern"}
+				object := ps.Intended{GUID: "g-1", DN: "CN=j", Changes: []ps.IntendedChange{city}}
+				r := &changes.Record{
+					ID: changes.NewID(), Time: time.Now().UTC(), Operation: "user.update",
+					Author: changes.Author{Caller: "portal"},
+					Intent: ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{object}},
+				}
 				require.NoError(b, history.Complete(b.Context(), r, ps.OutcomeDone))
 				for range streams {
 					<-told

@@ -69,7 +69,7 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	return text.Bytes(), err
 }
 
-// ours reports whether the path of what replaces a module is a folder of the sources, which is no module of others.
+// ours reports whether the path of what replaces a module is a folder of the sources.
 func ours(path string) bool { return strings.HasPrefix(path, "./") }
 
 // choices returns the licences as a component names them.

@@ -15,8 +15,13 @@ import (
 
 // odd are values that formatters write in their own ways.
 var odd = []string{
-	"", "plain", "a b", `say "hi"`, `C:\logs`, "<b>&amp;</b>", "line\nnext\r\t", "\x00\x1f\x7f", "Jürgen Größe", "日本", "\u202eabc\u2028\u2029",
-	"\xff\xfe", "a\xffb", "=", "key=value", "2026-01-02T03:04:05Z", "{}", "null", "a/b@c^d+e-f._", "\U0001f600", "'", "`", "\u00a0", "\ufeff",
+	"", "plain", "a b", `say "hi"`, `C:\logs`, "<b>&amp;</b>", "line\nnext\r\t", "\x00\x1f\x7f", "Jürgen Größe",
+	"日本", "\u202eabc\u2028\u2029", "\xff\xfe", "a\xffb", "=", "key=value", "2026-01-02T03:04:05Z", "{}", "null",
+	"a/b@c^d+e-f._", "\U0001f600", "'", "`", "\u00a0", "\ufeff",
+}
+
+func stockText() logrus.Formatter {
+	return &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}
 }
 
 // TestTheSameBytesAsLogrus writes each odd value as a text of a line, and the same entry by logrus.
@@ -29,7 +34,7 @@ func TestTheSameBytesAsLogrus(t *testing.T) {
 		own    logrus.Formatter
 		theirs logrus.Formatter
 	}{
-		"text": {accesslog.Text(), &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}},
+		"text": {accesslog.Text(), stockText()},
 		"JSON": {accesslog.JSON(), &logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano}},
 	} {
 		for i, value := range odd {
@@ -43,10 +48,13 @@ func TestTheSameBytesAsLogrus(t *testing.T) {
 					line.Milliseconds("duration_ms", took)
 					line.True("client_left")
 					line.Text("answered_by", value)
-					own := written(t, pair.own, level, at, func(log *logrus.Logger) { line.Log(log, level, "request") })
+					own := written(t, pair.own, level, at, func(log *logrus.Logger) {
+						line.Log(log, level, "request")
+					})
 					theirs := written(t, pair.theirs, level, at, func(log *logrus.Logger) {
 						log.WithFields(logrus.Fields{
-							"route": value, "zone": value, "status": i*1000 - 1, "duration_ms": float64(took.Microseconds()) / 1000,
+							"route": value, "zone": value, "status": i*1000 - 1,
+							"duration_ms": float64(took.Microseconds()) / 1000,
 							"client_left": true, "answered_by": value,
 						}).Log(level, "request")
 					})
@@ -54,18 +62,23 @@ func TestTheSameBytesAsLogrus(t *testing.T) {
 				}
 			}
 			at := time.Unix(0, 0)
-			own := written(t, pair.own, logrus.InfoLevel, at, func(log *logrus.Logger) { accesslog.New().Log(log, logrus.InfoLevel, value) })
+			own := written(t, pair.own, logrus.InfoLevel, at, func(log *logrus.Logger) {
+				accesslog.New().Log(log, logrus.InfoLevel, value)
+			})
 			theirs := written(t, pair.theirs, logrus.InfoLevel, at, func(log *logrus.Logger) { log.Info(value) })
 			require.Equal(t, theirs, own, "%s: message %q", name, value)
 		}
 		at := time.Unix(0, 0)
 		other := func(log *logrus.Logger) { log.WithField("a", 1).WithError(io.EOF).Warn("something else") }
-		assert.Equal(t, written(t, pair.theirs, logrus.WarnLevel, at, other), written(t, pair.own, logrus.WarnLevel, at, other), name)
+		theirs := written(t, pair.theirs, logrus.WarnLevel, at, other)
+		assert.Equal(t, theirs, written(t, pair.own, logrus.WarnLevel, at, other), name)
 	}
 }
 
 // written returns what a logger with a formatter writes, at a given time.
-func written(t *testing.T, f logrus.Formatter, level logrus.Level, at time.Time, write func(*logrus.Logger)) string {
+func written(
+	t *testing.T, f logrus.Formatter, level logrus.Level, at time.Time, write func(*logrus.Logger),
+) string {
 	t.Helper()
 	var b bytes.Buffer
 	log := logrus.New()
@@ -97,10 +110,15 @@ func TestManyFields(t *testing.T) {
 	}
 	for _, pair := range [][2]logrus.Formatter{
 		{accesslog.JSON(), &logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano}},
-		{accesslog.Text(), &logrus.TextFormatter{FullTimestamp: true, DisableColors: true}},
+		{accesslog.Text(), stockText()},
 	} {
-		own := written(t, pair[0], logrus.InfoLevel, time.Unix(1, 5), func(log *logrus.Logger) { line.Log(log, logrus.InfoLevel, "m") })
-		theirs := written(t, pair[1], logrus.InfoLevel, time.Unix(1, 5), func(log *logrus.Logger) { log.WithFields(fields).Info("m") })
+		at := time.Unix(1, 5)
+		own := written(t, pair[0], logrus.InfoLevel, at, func(log *logrus.Logger) {
+			line.Log(log, logrus.InfoLevel, "m")
+		})
+		theirs := written(t, pair[1], logrus.InfoLevel, at, func(log *logrus.Logger) {
+			log.WithFields(fields).Info("m")
+		})
 		assert.Equal(t, theirs, own)
 	}
 }
@@ -111,7 +129,9 @@ func TestOtherFormattersStay(t *testing.T) {
 		"colours": &logrus.TextFormatter{ForceColors: true}, "JSON": &logrus.JSONFormatter{DataKey: "data"},
 	} {
 		fields := logrus.Fields{"a": "b c", "n": 3, "t": true, "ms": 1.5}
-		theirs := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) { log.WithFields(fields).Info("m") })
+		theirs := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) {
+			log.WithFields(fields).Info("m")
+		})
 		own := written(t, f, logrus.InfoLevel, time.Unix(9, 0), func(log *logrus.Logger) {
 			accesslog.Adopt(log)
 			line := accesslog.New()

@@ -118,7 +118,7 @@ func (s *Service) send(
 		if err := to.Check(); err != nil {
 			return position, err
 		}
-		next := s.after(ctx, position)
+		next := s.recent.after(ctx, s, position)
 		if next.err != nil {
 			return position, next.err
 		}
@@ -127,7 +127,7 @@ func (s *Service) send(
 			if !change.SightOf(reader).See(c.past.made) || !s.passes(ctx, a.Bound, c.past) {
 				continue
 			}
-			event := call.Event{ID: c.id(s.History), Name: "change", Data: s.shownTo(ctx, c, reader)}
+			event := call.Event{ID: c.id(s.History), Name: "change", Data: c.shownTo(ctx, s, reader)}
 			if err := to.Send(event); err != nil {
 				return position, err
 			}

@@ -42,17 +42,17 @@ type seen struct {
 }
 
 // after returns what follows a position.
-func (s *Service) after(ctx context.Context, position store.Position) *part {
-	p := s.recent.at(s.History.Ends(), position) // taken before reading, so that nothing is missed
+func (r *recent) after(ctx context.Context, s *Service, position store.Position) *part {
+	p := r.at(s.History.Ends(), position) // taken before reading, so that nothing is missed
 	if p == nil {
-		return s.readPart(ctx, position)
+		return readPart(ctx, s, position)
 	}
 	p.once.Do(func() {
-		read := s.readPart(context.WithoutCancel(ctx), position) // others wait for it, too
+		read := readPart(context.WithoutCancel(ctx), s, position) // others wait for it, too
 		p.ended, p.reached, p.err = read.ended, read.reached, read.err
 	})
 	if p.err != nil { // it may have passed
-		return s.readPart(ctx, position)
+		return readPart(ctx, s, position)
 	}
 	return p
 }
@@ -73,7 +73,7 @@ func (r *recent) at(ends <-chan struct{}, position store.Position) *part {
 }
 
 // readPart reads what follows a position.
-func (s *Service) readPart(ctx context.Context, position store.Position) *part {
+func readPart(ctx context.Context, s *Service, position store.Position) *part {
 	ended, reached, err := s.History.After(ctx, position, feedBatch)
 	p := &part{reached: reached, err: err}
 	for _, c := range ended {
@@ -95,7 +95,7 @@ func (c *seen) id(h *changes.History) string {
 }
 
 // shownTo returns the change as the streams of a caller that may see it show it. It must not be changed.
-func (s *Service) shownTo(ctx context.Context, c *seen, to *identity.Principal) []byte {
+func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) []byte {
 	sight := change.SightOf(to)
 	view := sight.Digest()
 	if sight.Reads(c.past.made.Op) {

@@ -56,22 +56,22 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	s, kept, from := newRecent(t)
 	first := changed(t, s.History, "")
 	kept.gets = 0
-	part := s.after(t.Context(), from)
+	part := s.recent.after(t.Context(), s, from)
 	require.NoError(t, part.err)
 	require.Len(t, part.ended, 1)
 	for range 10 {
-		again := s.after(t.Context(), from)
+		again := s.recent.after(t.Context(), s, from)
 		assert.Same(t, part, again)
 		assert.Equal(t, part.ended[0].id(s.History), again.ended[0].id(s.History))
 	}
 	assert.Equal(t, 1, kept.gets)
 
 	changed(t, s.History, first) // what was read says nothing of it
-	part = s.after(t.Context(), from)
+	part = s.recent.after(t.Context(), s, from)
 	require.Len(t, part.ended, 2)
 	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
 	var shown struct{ UndoneBy []string }
-	require.NoError(t, json.Unmarshal(s.shownTo(t.Context(), part.ended[0], reader), &shown))
+	require.NoError(t, json.Unmarshal(part.ended[0].shownTo(t.Context(), s, reader), &shown))
 	assert.Len(t, shown.UndoneBy, 1)
 }
 
@@ -79,14 +79,14 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")
-	c := s.after(t.Context(), from).ended[0]
-	all := s.shownTo(t.Context(), c, &identity.Principal{Scopes: []identity.Scope{identity.All}})
-	same := s.shownTo(t.Context(), c, &identity.Principal{Name: "b", Scopes: []identity.Scope{identity.All}})
+	c := s.recent.after(t.Context(), s, from).ended[0]
+	all := c.shownTo(t.Context(), s, &identity.Principal{Scopes: []identity.Scope{identity.All}})
+	same := c.shownTo(t.Context(), s, &identity.Principal{Name: "b", Scopes: []identity.Scope{identity.All}})
 	assert.Contains(t, string(all), "Bern")
 	assert.Same(t, &all[0], &same[0])
-	blind := s.shownTo(t.Context(), c, &identity.Principal{Scopes: []identity.Scope{identity.ChangeRead}})
+	blind := c.shownTo(t.Context(), s, &identity.Principal{Scopes: []identity.Scope{identity.ChangeRead}})
 	assert.NotContains(t, string(blind), "Bern")
-	limited := s.shownTo(t.Context(), c, &identity.Principal{
+	limited := c.shownTo(t.Context(), s, &identity.Principal{
 		Scopes: []identity.Scope{identity.All}, Limits: identity.Limits{OUs: []string{"OU=in,DC=x"}},
 	})
 	assert.NotSame(t, &all[0], &limited[0])
@@ -98,8 +98,8 @@ func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
 	changed(t, s.History, "")
 	left, leave := context.WithCancel(t.Context())
 	leave()
-	s.after(left, from)
-	part := s.after(t.Context(), from)
+	s.recent.after(left, s, from)
+	part := s.recent.after(t.Context(), s, from)
 	require.NoError(t, part.err)
 	assert.Len(t, part.ended, 1)
 }
@@ -112,7 +112,7 @@ func TestFewPositionsAreShared(t *testing.T) {
 		from.Sequence++
 	}
 	for n := range from.Sequence {
-		part := s.after(t.Context(), store.Position{Creation: from.Creation, Sequence: n})
+		part := s.recent.after(t.Context(), s, store.Position{Creation: from.Creation, Sequence: n})
 		require.NoError(t, part.err)
 		assert.Len(t, part.ended, int(from.Sequence-n))
 	}

@@ -202,8 +202,8 @@ func (x *exchange) roles() ([]*identity.Principal, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.one[0] = p
-		return x.one[:], nil
+		x.headers.one[0] = p
+		return x.headers.one[:], nil
 	}
 	given := negotiate.Token{Value: token, Client: credential.Client}
 	if s.EndPoint != nil {

@@ -46,10 +46,14 @@ type exchange struct {
 	err       error // nil: a success
 
 	control *http.ResponseController // nil: not used yet
+	headers headerValues
+}
 
-	values []string  // of headers of the answer, which share one array
-	room   [6]string // for most answers
-	one    [1]*identity.Principal
+// headerValues are the values of headers of an answer, which share one array, and its caller.
+type headerValues struct {
+	all  []string
+	room [6]string // for most answers
+	one  [1]*identity.Principal
 }
 
 // Names of headers of answers, in canonical form.
@@ -66,7 +70,7 @@ const contentType = "application/json; charset=utf-8"
 
 // endpoint adapts a handler to gin.
 func endpoint(handle func(*exchange)) gin.HandlerFunc {
-	return func(c *gin.Context) { handle(&arrivalOf(c.Request).exchange) }
+	return func(c *gin.Context) { handle(arrivalOf(c.Request).exchange.(*exchange)) }
 }
 
 // serve returns the handler of an operation.
@@ -330,9 +334,10 @@ func (x *exchange) setHeader(name, value string) {
 	if value == "" {
 		return
 	}
-	x.values = append(x.values, value)
-	n := len(x.values)
-	x.c.Writer.Header()[name] = x.values[n-1 : n : n]
+	values := append(x.headers.all, value)
+	x.headers.all = values
+	n := len(values)
+	x.c.Writer.Header()[name] = values[n-1 : n : n]
 }
 
 // listStream sends a long list while its script runs. It implements [call.Sink].

@@ -30,9 +30,9 @@ func (s *Server) receive(policy *Policy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := s.RequestID(c.Request)
-		x := &arrivalOf(c.Request).exchange
-		*x = exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
-		x.values = x.room[:0]
+		x := &exchange{server: s, c: c, id: id, startedAt: time.Now(), policy: policy, sendTimeout: s.Connections.SendTimeout}
+		arrivalOf(c.Request).exchange = x
+		x.headers.all = x.headers.room[:0]
 		x.setHeader(RequestIDHeader, id)
 		c.Writer.Header()["X-Engine"] = engine
 		s.meters.running.Inc()

@@ -46,8 +46,8 @@ type route struct {
 type arrival struct {
 	client   netip.Addr
 	route    route
-	target   url.URL  // that gin routes by
-	exchange exchange // of the handlers behind gin
+	target   url.URL // that gin routes by
+	exchange any     // of the handlers behind gin
 }
 
 type arrivalKey struct{}

@@ -17,7 +17,7 @@ type lane struct {
 	cfg  Lane
 	gone chan struct{} // closed when the lane is closing and nothing of it is left
 
-	slots chan struct{} // one element for each start that others wait for
+	turns turns // of starts
 
 	mu       sync.Mutex
 	live     map[*held]struct{}    // every session that has not ended
@@ -42,7 +42,7 @@ func newLane(p *Pool, name ps.Lane, cfg Lane) *lane {
 	return &lane{
 		pool: p, name: name, cfg: cfg,
 		gone:    make(chan struct{}),
-		slots:   make(chan struct{}, cfg.Starts),
+		turns:   make(turns, cfg.Starts),
 		live:    map[*held]struct{}{},
 		starts:  map[*attempt]struct{}{},
 		circuit: circuit{min: p.cfg.MinDelay, max: p.cfg.MaxDelay},

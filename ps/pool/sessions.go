@@ -72,7 +72,7 @@ func (l *lane) begin(replacement bool) bool {
 // start makes an attempt. It ends when the session has been started, the start has
 // failed, or the pool is closed.
 func (l *lane) start(a *attempt) {
-	leave := l.takeTurn()
+	leave := l.turns.take(l.pool.starting, l.pool.cfg.MaxWait)
 	startedAt := time.Now()
 	session, err := l.cfg.Start(l.pool.starting)
 	leave()
@@ -96,16 +96,20 @@ func (l *lane) start(a *attempt) {
 	l.settle()
 }
 
-// takeTurn waits until few enough starts are in progress. The first to begin is then ready first, and not all of
-// them late. A start that takes long lets the next one begin beside it. The caller calls leave.
-func (l *lane) takeTurn() (leave func()) {
+// turns limits how many starts of a lane are in progress. The first to begin is then ready first, and
+// not all of them late.
+type turns chan struct{}
+
+// take waits for a turn, until starting ends. A start that takes longer than most lets the next one
+// begin beside it. The caller calls leave.
+func (t turns) take(starting context.Context, most time.Duration) (leave func()) {
 	select {
-	case l.slots <- struct{}{}:
-	case <-l.pool.starting.Done():
+	case t <- struct{}{}:
+	case <-starting.Done():
 		return func() {}
 	}
-	free := sync.OnceFunc(func() { <-l.slots })
-	late := time.AfterFunc(l.pool.cfg.MaxWait, free)
+	free := sync.OnceFunc(func() { <-t })
+	late := time.AfterFunc(most, free)
 	return func() {
 		late.Stop()
 		free()

@@ -20,8 +20,7 @@ func useMemory(c config.Memory) (stop func()) {
 		return func() {}
 	}
 	p := &pace{most: c.GCPercent}
-	p.adjust(0)
-	p.await()
+	p.collected()
 	return p.stop
 }
 
@@ -45,7 +44,7 @@ func percentFor(live uint64, most int) int {
 	return most - int(uint64(most-leastGrowth)*(live-littleHeap)/(largeHeap-littleHeap))
 }
 
-// pace sets the percentage anew after each collection.
+// pace sets the percentage again after each collection.
 type pace struct {
 	most int
 
@@ -60,12 +59,18 @@ type marker struct{ _ [4]uintptr }
 // await lets the percentage follow the next collection.
 func (p *pace) await() { runtime.AddCleanup(&marker{}, (*pace).collected, p) }
 
+// collected sets the percentage for what the last collection has left.
 func (p *pace) collected() {
-	live := []gometrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	gometrics.Read(live)
-	if p.adjust(live[0].Value.Uint64()) {
+	if p.adjust(liveHeap()) {
 		p.await()
 	}
+}
+
+// liveHeap returns how much the last collection has left, in bytes.
+func liveHeap() uint64 {
+	live := []gometrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	gometrics.Read(live)
+	return live[0].Value.Uint64()
 }
 
 // adjust sets the percentage for a live heap. It reports whether it is still wanted. To set it stops the
@@ -77,7 +82,8 @@ func (p *pace) adjust(live uint64) bool {
 		return false
 	}
 	const small = 10
-	if next := percentFor(live, p.most); p.set == 0 || next-p.set > small || p.set-next > small || next == p.most && next != p.set {
+	next := percentFor(live, p.most)
+	if far := max(next-p.set, p.set-next) > small; far || next == p.most && next != p.set {
 		p.set = next
 		debug.SetGCPercent(next)
 	}

@@ -56,7 +56,7 @@ func (d *Display) Close() {
 	}
 }
 
-// bar is a bar in a terminal: a line that is written anew.
+// bar is a bar in a terminal: a line that takes the place of the one before.
 type bar struct {
 	w     io.Writer
 	shown int // characters of the line
@@ -78,7 +78,7 @@ func (b *bar) show(job *Job) {
 		strip = strip[:filled-1] + ">" + strip[filled:]
 	}
 	line := strings.Join(nonEmpty(counted(job), "["+strip+"]", pace(job), remarks(job)), "  ")
-	if width := widthOf(b.w); len(line) >= width { // all of it is ASCII; a line that wraps cannot be written anew
+	if width := widthOf(b.w); len(line) >= width { // all of it is ASCII; a line that wraps cannot be replaced
 		line = line[:width-1]
 	}
 	rest := strings.Repeat(" ", max(b.shown-len(line), 0))

@@ -1,0 +1,64 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// counted counts how often a file is synced.
+type counted struct {
+	file
+	syncs *int
+}
+
+func (c counted) Sync() error { *c.syncs++; return nil }
+
+// TestLinesOfOneCallShareTheWait: a call with several lines waits for the disk once before it changes
+// something, and once afterwards.
+func TestLinesOfOneCallShareTheWait(t *testing.T) {
+	var syncs, told int
+	path := newFile(t)
+	l := open(t, Options{
+		File: path, Recorded: func(Call, *Line) { told++ },
+		open: func(path string) (file, error) {
+			f, err := openFile(path)
+			return counted{f, &syncs}, err
+		},
+	})
+	record(t, l, "before") // starts the file
+	syncs, told = 0, 0
+	entries, err := l.Intents(callFor("a"), callFor("b"), callFor("c"))
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+	assert.Equal(t, 1, syncs)
+	require.NoError(t, l.Outcomes(entries, []Result{done("a"), done("b"), done("c")}))
+	assert.Equal(t, []int{2, 3}, []int{syncs, told})
+	none, err := l.Intents()
+	assert.Empty(t, none)
+	assert.NoError(t, errors.Join(err, l.Outcomes(nil, nil)))
+	assert.Equal(t, 2, syncs)
+	require.NoError(t, l.Close())
+
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var lines []Line
+	for part := range bytes.Lines(text) {
+		var line Line
+		require.NoError(t, json.Unmarshal(part, &line))
+		if line.Event == EventIntent || line.Event == EventOutcome {
+			lines = append(lines, line)
+		}
+	}
+	require.Len(t, lines, 2+2*3)
+	for i, user := range []string{"a", "b", "c"} {
+		intent, outcome := lines[2+i], lines[5+i]
+		assert.Equal(t, []any{EventIntent, user}, []any{intent.Event, intent.Parameters["Username"]})
+		assert.Equal(t, []any{EventOutcome, intent.Seq}, []any{outcome.Event, outcome.Intent})
+	}
+}
