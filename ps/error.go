@@ -23,7 +23,7 @@ const (
 	KindInternal    Kind = "internal"    // a defect of the gateway
 )
 
-// Outcome describes what a failed run left behind.
+// Outcome is what a failed run has changed.
 type Outcome string
 
 // The outcomes.
@@ -74,7 +74,7 @@ type Error struct {
 
 	Outcome Outcome  `json:"outcome"`
 	Remains []Object `json:"remains"`
-	Notes   []string `json:"-"` // further findings about what was left behind, for people
+	Notes   []string `json:"-"` // further findings about the remains, for people
 
 	Steps      []Step        `json:"-"`
 	Intent     *Intent       `json:"-"` // announced by the script; nil: it announced, and so changed, nothing

@@ -46,18 +46,18 @@ type Request struct {
 	// session can no longer be trusted. Nil discards the records. See [Collect].
 	Records func(batch json.RawMessage) error
 
-	// Announced is called before the first change of a write, with what it is about to
-	// change, and the script waits for it. An error keeps the script from changing
-	// anything: Run then fails with [KindStopped] and that error as its cause. It
-	// is called again if the request is run again on another server. Nil allows all.
+	// Announced is called before the first change of a write, with the changes that it is about to
+	// make, and the script waits for it. An error keeps the script from changing anything: Run then
+	// fails with [KindStopped] and that error as its cause. It is called again if the request is
+	// run again on another server. Nil allows all.
 	Announced func(Intent) error
 
-	// WriteLimit returns how long the script may go on once it was allowed to make what it has
-	// announced, which replaces what is left of Limit. Nil: that goes on.
+	// WriteLimit returns how long the script may run once its announced changes were allowed. It
+	// replaces the rest of Limit. Nil: Limit stays.
 	WriteLimit func(Intent) time.Duration
 
-	// State lists what the announcement must say about the object that is about to be changed. Nil:
-	// nothing, and nothing is read for it.
+	// State lists the values that the announcement must have of the object that is about to be
+	// changed. Nil: none, and nothing is read for it.
 	State *State
 }
 
@@ -99,8 +99,8 @@ type Runner interface {
 	Run(ctx context.Context, req Request) (*Result, error)
 }
 
-// Effect says what a run changed. The HTTP status (201 or 200) and the answer's
-// text for "nothing had to be changed" depend on it.
+// Effect is the effect of a run. The HTTP status (201 or 200) and the answer's text for "nothing
+// had to be changed" depend on it.
 type Effect string
 
 // The effects a script reports.
@@ -133,15 +133,15 @@ type Result struct {
 	// went on with the others. Effect says whether any succeeded.
 	Failures []Failure `json:"failures"`
 
-	// Secrets are what the records of a script that reveals refer to by their numbers. They come beside
-	// the records, and never as a part of JSON.
+	// Secrets are the secrets to which the records of a revealing script refer by number. They come
+	// beside the records, and never as a part of JSON.
 	Secrets []Value `json:"-"`
 
 	Steps  []Step `json:"-"` // step frames, in order
 	Server string `json:"-"` // domain controller or DNS server that was used
 }
 
-// Created is an object as it is right after its creation.
+// Created is an object in its state right after its creation.
 type Created struct {
 	GUID  string          `json:"guid"`
 	Names []string        `json:"names"` // as those of [Intended]
@@ -171,9 +171,9 @@ type Failure struct {
 	Error Error  `json:"error"`
 }
 
-// Intent announces what a script is about to change. Scripts send it before their
-// first change, so that a run that is cut off can be settled by comparing it with
-// the actual state. A run without an announcement has changed nothing.
+// Intent announces the changes that a script is about to make. Scripts send it before their first
+// change, so that an interrupted run can be settled by comparing it with the actual state. A run
+// without an announcement has changed nothing.
 type Intent struct {
 	Effect   Effect         `json:"effect"` // as in the end frame
 	Objects  []Intended     `json:"objects"`
@@ -190,8 +190,8 @@ type Intent struct {
 	PinEpoch uint64 `json:"-"`
 }
 
-// Changes reports whether anything would differ afterwards. Scripts also announce
-// what is as it should be already.
+// Changes reports whether anything would differ afterwards. Scripts also announce values that are
+// right already.
 func (i Intent) Changes() bool {
 	for _, object := range i.Objects {
 		for _, c := range object.Changes {
@@ -216,16 +216,16 @@ type Intended struct {
 	// Principal is the userPrincipalName that a restored object has again.
 	Principal string `json:"principal,omitempty"`
 
-	// Image is what is known of an object that is removed or replaced, for the history; null
-	// if there is none. It is never part of an answer to the change.
+	// Image is the state of an object that is removed or replaced, for the history; null if there
+	// is none. It is never part of an answer to the change.
 	Image json.RawMessage `json:"image,omitempty"`
 
-	// Names are what the object is called beside its distinguished name, as it was found:
-	// account, UPN, SID and name. Changes made by earlier versions have none.
+	// Names are the names of the object besides its distinguished name: account, UPN, SID and name.
+	// Changes made by earlier versions have none.
 	Names []string `json:"names,omitempty"`
 
-	// Made is what is known of an object that was created, as it was right after that, in the
-	// form of Image; null if nothing is. Scripts report it with the result.
+	// Made is the state of a created object right after its creation, in the form of Image; null if
+	// it is not known. Scripts report it with the result.
 	Made json.RawMessage `json:"made,omitempty"`
 
 	// Also are the values that an object to be created gets in its first step, by the

@@ -1,7 +1,7 @@
 package ps
 
-// Script is what the text of a script declares. scripts.Describe extracts it, so
-// that the operation table can be checked against it.
+// Script is the declaration in the text of a script. scripts.Describe extracts it, so that the
+// operation table can be checked against it.
 type Script struct {
 	Name     string // name of the function in a session, such as "Get-GatewayUser"
 	File     string // such as "ad/Get-GatewayUser.ps1"

@@ -268,7 +268,7 @@ func add(all map[string]file, newline string, paths map[string]string) error {
 	return nil
 }
 
-// ofGateway adds what only the zip of the gateway has.
+// ofGateway adds the files that only the zip of the gateway has.
 func ofGateway(all map[string]file, newline string) error {
 	all["adgateway.yaml"] = file{config.Template(newline), 0o644}
 	if err := add(all, newline, map[string]string{"ps/cmdlets/data/NOTICE.md": "licenses/cmdlet-declarations/NOTICE.md"}); err != nil {

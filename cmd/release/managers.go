@@ -102,7 +102,7 @@ func wingetFiles(version, url string, installers []string, stamp time.Time) map[
 	}
 }
 
-// quotedYAML returns a text as a scalar of YAML, of which JSON is a part.
+// quotedYAML returns a text as a scalar of YAML, which includes JSON.
 func quotedYAML(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {

@@ -87,7 +87,7 @@ func packedPages(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// manualFiles returns the paths of what addManual added, but for the front page.
+// manualFiles returns the paths of the files that addManual added, except for the front page.
 func manualFiles(all map[string]file) []string {
 	var paths []string
 	for name := range all {

@@ -65,7 +65,7 @@ func shortVersion(version string) string {
 	return fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
 }
 
-// packageParts returns what makes a NuGet package of the module's files.
+// packageParts returns the additional parts of a NuGet package with the module's files.
 func packageParts(version string, files []string) map[string]string {
 	return nugetParts(clients.ModuleName, files, `    <id>`+clients.ModuleName+`</id>
     <version>`+version+`</version>

@@ -101,9 +101,9 @@ func (p program) msiSource(texts []string) ([]byte, error) {
 const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\nEnvironment\tEnvironment\r\n" +
 	"SearchPath\t=-*PATH\t[~];[INSTALLDIR]\tPath\r\n"
 
-// msiChanges are what wixl cannot express. It makes a rollback action an immediate one,
-// and ignores that properties are secure, without which those that are given to an msiexec without administrator
-// rights are lost in the part that has them.
+// msiChanges make the changes that wixl cannot express. It turns a rollback action into an
+// immediate one, and ignores that properties are secure. Without that, the elevated part of an
+// installation loses properties that a user without administrator rights has passed to msiexec.
 var msiChanges = []string{
 	"UPDATE CustomAction SET Type = 3410 WHERE Action = 'ServiceRestore'",
 	"UPDATE Property SET Value = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;INSTALLDIR;SERVICEACCOUNT;START;ADDTOPATH;ALLOWDOMAINCONTROLLER' WHERE Property = 'SecureCustomProperties'",
@@ -112,7 +112,7 @@ var msiChanges = []string{
 	"INSERT INTO InstallExecuteSequence (Action, Condition, Sequence) VALUES ('WriteEnvironmentStrings', '', 5200)",
 }
 
-// code returns a product or package code of what has these parts.
+// code returns a product or package code for these parts.
 func (i installer) code(parts ...string) string {
 	space := uuid.MustParse(i.UpgradeCode)
 	return "{" + strings.ToUpper(uuid.NewSHA1(space, []byte(strings.Join(parts, "\n"))).String()) + "}"
@@ -172,8 +172,8 @@ func summary(name, platform, code string) []string {
 	return []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", code}
 }
 
-// runMSI returns the package that the steps make of the staged files, all of which have the
-// time of the stamp.
+// runMSI returns the package that the steps build from the staged files, all of which have the time
+// of the stamp.
 func runMSI(ctx context.Context, name string, staged map[string][]byte, steps [][]string, stamp time.Time) ([]byte, error) {
 	for _, tool := range msiTools {
 		if _, err := exec.LookPath(tool); err != nil {

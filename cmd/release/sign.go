@@ -30,8 +30,8 @@ func newSigner(certificate, key, timestamps string) (*signer, error) {
 	return &signer{certificate, key, timestamps}, nil
 }
 
-// sign returns a file with a signature, which is verified. The suffix of the name says
-// what it is: .exe, .msi or .ps1.
+// sign returns a file with a signature, which is verified. The suffix of the name determines the
+// kind of file: .exe, .msi or .ps1.
 func (s *signer) sign(ctx context.Context, name string, content []byte) ([]byte, error) {
 	if s == nil {
 		return content, nil

@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// Write replaces a file, or creates it, accessible to its owner only. restrict is called
-// with the name of the new file before anything is written to it; nil: it is not. After an
-// error the file is unchanged.
+// Write replaces a file, or creates it, accessible to its owner only. It calls restrict, unless
+// that is nil, with the name of the new file before it writes to it. After an error the file is
+// unchanged.
 func Write(path string, text []byte, restrict func(name string) error) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {
@@ -63,7 +63,8 @@ func rename(from, to string) error {
 	return try(tries, func() { time.Sleep(pause) }, filefault.Held, func() error { return os.Rename(from, to) })
 }
 
-// try does something up to so many times, with a pause in between, while its error may pass.
+// try calls a function up to so many times, with a pause in between, while its error may be
+// temporary.
 func try(tries int, pause func(), passes func(error) bool, do func() error) (err error) {
 	for n := range tries {
 		if n > 0 {

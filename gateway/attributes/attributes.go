@@ -75,11 +75,11 @@ var Users = append([]*Attribute{
 	},
 }, extensionAttributes()...)
 
-// Photo is the small picture of a user. It is no field of records, because lists must not carry it; its
-// rows are its own.
+// Photo is the small picture of a user. It is not a field of records, because lists must not carry
+// it; it has rows of its own.
 var Photo = &Attribute{LDAP: "thumbnailPhoto", Field: "photo", Input: "Photo", Form: Bytes, Limit: 102400}
 
-// extensionAttributes are the fifteen attributes that Exchange leaves to the customer.
+// extensionAttributes are the fifteen attributes that Exchange reserves for customers.
 func extensionAttributes() []*Attribute {
 	var all []*Attribute
 	for n := 1; n <= 15; n++ {
@@ -96,7 +96,7 @@ func extensionAttributes() []*Attribute {
 	return all
 }
 
-// ShownAs returns the name by which filters know the attribute.
+// ShownAs returns the name of the attribute in filters.
 func (a *Attribute) ShownAs() string {
 	if a.Filter != "" {
 		return a.Filter
@@ -104,10 +104,10 @@ func (a *Attribute) ShownAs() string {
 	return a.Field
 }
 
-// separator stands between the parts of a line about an attribute; values have no control characters.
+// separator separates the parts of a line about an attribute; values have no control characters.
 const separator = "\x1d"
 
-// ValueSeparator stands between the values of an attribute in announcements.
+// ValueSeparator separates the values of an attribute in announcements.
 const ValueSeparator = "\n"
 
 // Line returns the attribute as scripts take it: its name, form and rules, then the values
@@ -127,8 +127,8 @@ func (a *Attribute) Line(values ...string) string {
 	return strings.Join(append(head, values...), separator)
 }
 
-// Kept returns the lines of what records of removals and creations keep of users besides the fields of
-// records: the attributes that every forest has, and the size of the photo.
+// Kept returns the lines of the further attributes in records of removals and creations: the
+// attributes that every forest has, and the size of the photo.
 func Kept() []string {
 	photo := *Photo
 	photo.Form = size

@@ -128,8 +128,8 @@ func CheckSite(sites []Site) (faults []error) {
 	return faults
 }
 
-// systemOwned are attributes that the directory keeps itself, or that other rows change with all that
-// belongs to them.
+// systemOwned are attributes that the directory maintains, or that other rows change together with
+// everything that depends on them.
 var systemOwned = strings.Fields(strings.ToLower(`
 	accountExpires adminCount badPasswordTime badPwdCount c cn co countryCode distinguishedName groupType instanceType
 	isCriticalSystemObject isDeleted isRecycled lastKnownParent lastLogoff lastLogon lastLogonTimestamp lockoutTime
@@ -152,10 +152,10 @@ var fixed = strings.Fields(`
 	scriptpath showfields sid smartcardrequired sn st state street streetaddress streetpobox telephonenumber
 	text title userguid username withetag zipcode`)
 
-// secretOwned are parts of the names of attributes that hold secrets, which no record may show.
+// secretOwned are parts of the names of attributes with secrets, which no record may show.
 var secretOwned = []string{"pwd", "password", "secret", "credential", "passphrase", "recoverykey"}
 
-// refusal says why an attribute can be none of a site; empty: it can.
+// refusal says why an attribute cannot be an attribute of a site; empty: it can.
 func refusal(ldap string) string {
 	name := strings.ToLower(ldap)
 	switch {
@@ -167,7 +167,7 @@ func refusal(ldap string) string {
 	return ""
 }
 
-// rightful are attributes that Windows, or what works with it, reads rights out of.
+// rightful are attributes from which Windows, or software for it, derives rights.
 var rightful = strings.Fields(strings.ToLower(`
 	accountNameHistory altSecurityIdentities desktopProfile logonHours logonWorkstation uid userCertificate
 	userSMIMECertificate userWorkstations x509Certificate`))

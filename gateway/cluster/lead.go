@@ -42,7 +42,7 @@ func (m *Member) leads(ctx context.Context, term uint64) bool {
 	return ctx.Err() == nil && term != 0 && m.own == term
 }
 
-// touchDue reports whether nothing was appended for so long that an empty entry is due.
+// touchDue reports whether an empty entry is due because nothing was appended for so long.
 func (m *Member) touchDue() bool {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -50,9 +50,9 @@ func (m *Member) touchDue() bool {
 	return now.Sub(m.touched) >= proofEvery
 }
 
-// Append appends an entry of the term of this gateway, and returns its place when it is stored. It
-// fails with [ErrNotLeader] if this gateway does not lead: nothing was sent. For its other errors
-// see [journal.Log.Append].
+// Append appends an entry of the term of this gateway, and returns its position when it is stored.
+// It fails with [ErrNotLeader] if this gateway does not lead: nothing was sent. For its other
+// errors see [journal.Log.Append].
 func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	sent := m.o.Now()
 	m.mu.Lock()
@@ -79,8 +79,8 @@ func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.
 	return point, err
 }
 
-// Leads returns the term in which this gateway leads, and whether it does for certain, so
-// that what it has in memory and in its store is the newest there is.
+// Leads returns the term in which this gateway leads, and whether it leads for certain. Then its
+// memory and its store have the newest state.
 func (m *Member) Leads() (term uint64, ok bool) {
 	now := m.o.Now()
 	m.mu.Lock()

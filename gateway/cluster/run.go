@@ -16,7 +16,7 @@ type moment struct{ steady, wall time.Time }
 
 func (m *Member) now() moment { return moment{m.o.Now(), m.o.Wall().Round(0)} }
 
-// within reports whether at most most has passed since m, by both clocks.
+// within reports whether the time since m is at most most, by both clocks.
 func (m moment) within(most time.Duration, now moment) bool {
 	return now.steady.Sub(m.steady) <= most && now.wall.Sub(m.wall) <= most
 }

@@ -19,24 +19,23 @@ type Attempts interface {
 	// Open returns all attempts that are open.
 	Open(ctx context.Context) ([]Attempt, error)
 
-	// Lock keeps all other changes from whatever these attempts may still write to or use,
-	// each until it is closed: objects, names, plan, key, quota. It returns at once. It is
-	// called at each takeover, with all that are open.
+	// Lock locks everything that these attempts may still write to or use, each until it is closed:
+	// objects, names, plan, key, quota. It returns at once. It is called at each takeover, with all
+	// open attempts.
 	Lock(open []Attempt)
 
-	// Judge finds out what an attempt has done, and closes it by a batch that requires it to be
+	// Judge finds out the outcome of an attempt, and closes it by a batch that requires it to be
 	// open. It returns nil once the attempt is closed, no matter which gateway closed it. The
-	// report is what its gateway says of its end; nil if it says nothing and its script cannot
-	// write any longer.
+	// report is its gateway's; nil if there is none and its script can no longer write.
 	Judge(ctx context.Context, a Attempt, report *Report) error
 
-	// Raced keeps a report beside the verdict of an attempt that was closed without it. It
-	// changes nothing if the report is kept already or has led to the verdict, or if there
-	// is no such attempt.
+	// Raced stores a report beside the verdict of an attempt that was closed without it. It changes
+	// nothing if the report is stored already or has led to the verdict, or if there is no such
+	// attempt.
 	Raced(ctx context.Context, report Report) error
 }
 
-// openCase is what this leader has to do about an attempt of an earlier term.
+// openCase is this leader's work on an attempt of an earlier term.
 type openCase struct {
 	Attempt
 	report *Report   // nil: there is none yet
@@ -45,8 +44,8 @@ type openCase struct {
 	next   time.Time // not before
 }
 
-// Report tells the leader, whichever gateway that is, how a run has ended whose term has passed. It
-// repeats that until the leader has stored it, or this process ends.
+// Report sends the leader, whichever gateway that is, the outcome of a run whose term has passed.
+// It repeats that until the leader has stored it, or this process ends.
 func (m *Member) Report(report Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -54,7 +53,7 @@ func (m *Member) Report(report Report) {
 	m.beaten = time.Time{}
 }
 
-// hearReport takes a report. It comes again until it is acknowledged. The mutex is held.
+// hearReport receives a report. It is repeated until it is acknowledged. The mutex is held.
 func (m *Member) hearReport(from journal.Process, report *Report) {
 	if m.own == 0 || !m.accepts {
 		return
@@ -125,7 +124,7 @@ func (m *Member) over(a Attempt, now time.Time) bool {
 	return g != nil && g.alive(now) && g.process != a.Process && now.Sub(g.since) >= m.o.SettleDelay
 }
 
-// settle judges an attempt, or keeps a report that came after that.
+// settle judges an attempt, or stores a report that came after that.
 func (m *Member) settle(ctx context.Context, term uint64, c *openCase) {
 	var err error
 	if c.closed {

@@ -63,15 +63,15 @@ func intoCount(field *int) part {
 	return part{set: set, get: get}
 }
 
-// intoRate is a number of requests per second, minute or hour.
+// intoRate reads a number of requests per second, minute or hour.
 func intoRate(field *string) part {
 	return intoFitting(field, func(text string) error { return identity.Rate(text).Check() })
 }
 
-// mostPerHour is the limit on numbers that callers are limited to.
+// mostPerHour is the largest hourly limit of a caller.
 const mostPerHour = 1_000_000
 
-// intoNumber is a number that callers are limited to; nil: it is not given.
+// intoNumber reads a limit of a caller; nil: it is not set.
 func intoNumber(field **int) part {
 	set := func(node *yaml.Node) error {
 		n, err := strconv.Atoi(node.Value)
@@ -100,7 +100,7 @@ func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
 	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
 }
 
-// checkReference returns the fault of the text that says which credential is meant.
+// checkReference returns the fault of a reference to a credential.
 func checkReference(text string) error {
 	_, err := identity.ParseReference(text)
 	return err

@@ -11,7 +11,7 @@ import (
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers []string // of a NATS of the user's own: nats:// or tls:// with host and port
+	Servers []string // of an external NATS: nats:// or tls:// with host and port
 	Listen  string   // for the other gateways
 
 	CA        string
@@ -92,7 +92,7 @@ func hostAndPort(text string) bool {
 	return err == nil && n > 0 && n <= 65535
 }
 
-// sizeUnits are what a size is written in, the largest first.
+// sizeUnits are the units of a size, the largest first.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
@@ -130,7 +130,7 @@ func (v sized) get(s *Settings, _ bool) any {
 	return strconv.FormatInt(n, 10)
 }
 
-// clusterMisfits passes on why the settings of the cluster contradict each other.
+// clusterMisfits returns the contradictions between the settings of the cluster.
 func (s *Settings) clusterMisfits(fault func(keys []string, format string, args ...any)) {
 	if err := s.Cluster.checkAccess(); err != nil {
 		fault([]string{"cluster.servers", "cluster.nkeyFile"}, "%v", err)

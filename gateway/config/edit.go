@@ -9,9 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// AppendAccount returns the text of a settings file with one more item of
-// acme.accounts. Comments stay; where the file has no setting of ACME yet, so does its
-// whole text.
+// AppendAccount returns the text of a settings file with one more item of acme.accounts. Comments
+// stay. If the file has no setting of ACME yet, its whole text stays.
 func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {

@@ -12,9 +12,9 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// misfits returns why settings that are valid in themselves contradict each other. Each error
-// begins with the key of a setting, one that is not left at its default. The sandbox has people of
-// its own, whose passwords everybody knows.
+// misfits returns the contradictions between settings that are valid in themselves. Each error
+// begins with the key of a setting that is not at its default. The sandbox has people of its own,
+// whose passwords everybody knows.
 func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
@@ -68,7 +68,7 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	return faults
 }
 
-// loopback reports whether an address to listen on is one of this machine only.
+// loopback reports whether an address to listen on belongs to this machine only.
 func loopback(listen string) bool {
 	host, _, _ := net.SplitHostPort(listen) // checked by the setting
 	return ofThisMachine(host)
@@ -101,17 +101,17 @@ func (s *Settings) uselessAccounts() []string {
 
 // File is a file or a folder that a gateway opens or makes.
 type File struct {
-	Path, Use string // Use is the setting that names it, or says whose it is
+	Path, Use string // Use is the setting that names it, or names its owner
 	Written   bool   // by the gateway; otherwise it only reads it
 	Secret    bool   // its reader can do what the gateway can
 	Required  bool   // it must be there
 	Folder    bool   // all in it is the gateway's alone
-	Told      bool   // nothing is decided by it: others may write it, which is worth a warning
+	Told      bool   // nothing depends on it; if others may write it, there is a warning
 }
 
-// Uses returns every file that a gateway with these settings uses, but for what runs: its program, and
-// PowerShell. What it keeps beside one of them, under a name that begins with the file's, is
-// not named again. file is the path of the settings.
+// Uses returns every file that a gateway with these settings uses, except for programs: its own,
+// and PowerShell. It omits files beside one of them whose name begins with its name. file is the
+// path of the settings.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},

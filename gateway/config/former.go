@@ -8,8 +8,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Former is what the settings say of a cluster of an earlier version. These settings have effect
-// only in its migration, and in the refusal to start without one.
+// Former are the settings of a cluster of an earlier version. They have effect only in its
+// migration, and in the refusal to start without one.
 type Former struct {
 	Name        string // of the cluster
 	Gateway     string // name of this gateway
@@ -26,7 +26,7 @@ const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the
 // hostsOfList says where the hosts are now.
 const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' and 'leave' keep"
 
-// formerSettings are the settings of an earlier version, with what takes their place.
+// formerSettings are the settings of an earlier version, with their replacements.
 var formerSettings = []struct {
 	key, now string
 	take     func(f *Former, text string) // nil: nothing of it is needed now
@@ -64,7 +64,7 @@ func (f Former) Advice() []string {
 	return out
 }
 
-// former takes a setting of an earlier version. It reports false if there is none of that key.
+// former takes a setting of an earlier version. It returns false if there is none with that key.
 func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err error) {
 	for _, s := range formerSettings {
 		if s.key != key {

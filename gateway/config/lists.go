@@ -62,7 +62,7 @@ func groups(field func(*Settings) *[]string) value {
 	}, "a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]"}
 }
 
-// scopes are names of scopes; which there are the server knows.
+// scopes are names of scopes; the server checks whether they exist.
 func scopes(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool { return scopePattern.MatchString(item) }, "a list of scopes, such as user:write, or *"}
 }
@@ -118,7 +118,7 @@ func (v list) set(s *Settings, node *yaml.Node) error {
 	return nil
 }
 
-// several returns the items that a text seems to be meant for; nil if some are none.
+// several returns the items that a text was probably meant for; nil if some are invalid.
 func (v list) several(text string) []string {
 	for _, separators := range []string{",;", ",; \t"} {
 		var parts []string

@@ -152,8 +152,8 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 // processes of the sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 
-// Variables that are no settings either: they tell commands and clients that call a gateway
-// which one, with which token, and whose certificates they trust.
+// Variables that are not settings: with them commands and clients find a gateway, its token, and
+// the certificates to trust.
 const (
 	URLVariable    = variablePrefix + "URL"
 	TokenVariable  = variablePrefix + "TOKEN"

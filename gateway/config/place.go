@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// leadingKey matches the key with which an error about a setting begins.
+// leadingKey matches the key at the start of an error about a setting.
 var leadingKey = regexp.MustCompile(`^([a-zA-Z]+\.[A-Za-z.]+)[ :]`)
 
 // Place puts the file and the line of the setting before each of the joined errors that

@@ -35,7 +35,7 @@ func (r Row) Variable() string {
 // file, with secrets masked.
 func (r Row) Value(s *Settings) any { return r.value.get(s, true) }
 
-// complete sets a duration of 0 that stands for the default to it.
+// complete replaces a duration of 0 that stands for the default.
 func (r Row) complete(s *Settings) {
 	v := r.value
 	if l, ok := v.(live); ok {
@@ -254,7 +254,7 @@ func protocolRows() []Row {
 	}
 }
 
-// recordRows are the settings of what the gateway records: audit, store, history, jobs.
+// recordRows are the settings of the gateway's records: audit, store, history, jobs.
 func recordRows() []Row {
 	return []Row{
 		{"audit.file", "\"\"", "File in which every change is recorded; if empty, audit.jsonl next to the settings file, and none for the sandbox; off switches the audit log off.",
@@ -324,7 +324,7 @@ func recordRows() []Row {
 	}
 }
 
-// ownRows are the settings of what the gateway shows and needs of its own: metrics, memory, log.
+// ownRows are the settings of metrics, memory and the log.
 func ownRows() []Row {
 	return []Row{
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
@@ -356,7 +356,7 @@ func ownRows() []Row {
 	}
 }
 
-// eventRows are the settings of how others learn what was changed.
+// eventRows are the settings of notifications about changes.
 func eventRows() []Row {
 	return []Row{
 		{"events.sse", "50", "Streams of events that are served at the same time, of which one credential gets a quarter.",

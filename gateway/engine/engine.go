@@ -29,16 +29,15 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// Options say what a node is and whom it tells.
+// Options describe a node and its listeners for events.
 type Options struct {
 	stock.Options
 
-	// TLS is how the node listens for gateways and other nodes, and connects to other nodes.
-	// It takes the place of what Certificate, Key and CA say, which are set, too. Nil: it
-	// does not.
+	// TLS is how the node listens for gateways and other nodes, and connects to other nodes. It
+	// replaces Certificate, Key and CA, which are set, too. Nil: it does not.
 	TLS *tls.Config
 
-	// Log gets what the server reports; nil discards it.
+	// Log receives the server's messages; nil discards them.
 	Log logrus.FieldLogger
 }
 
@@ -116,7 +115,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// serverOptions are what the configuration file says, and what no file can say.
+// serverOptions are the options in the configuration file, and those that no file can express.
 func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	options := &server.Options{}
 	if err := options.ProcessConfigString(Configuration(o)); err != nil {
@@ -209,9 +208,9 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(all, options...)...)
 }
 
-// SetMembers changes which gateways may connect, and where the other nodes are. Gateways and nodes
-// that may no longer connect are disconnected: what Options.TLS verifies must have changed before.
-// A node that has peers keeps at least one.
+// SetMembers changes which gateways may connect, and where the other nodes are. It disconnects
+// gateways and nodes that may no longer connect, so Options.TLS must have changed before. A node
+// that has peers keeps at least one.
 func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -337,7 +336,7 @@ func (n *Node) LeadsStream(name string) bool {
 // may be called more than once.
 func (n *Node) Close() {
 	n.once.Do(func() {
-		n.started.Wait() // a server that is shut down before goes on with its start, and is never ended
+		n.started.Wait() // a server that is shut down earlier would continue its start, and never end
 		n.server.Shutdown()
 		n.server.WaitForShutdown()
 		n.folder.release()

@@ -7,7 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// serverLog passes what the server reports to logrus, and keeps what made it give up.
+// serverLog passes the server's messages to logrus, and keeps the fatal one.
 type serverLog struct {
 	to    logrus.FieldLogger
 	fatal chan string // the first

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// form is the type of a field's values: what they look like, and what a comparison with
-// one becomes.
+// form is the type of a field's values: their syntax, and how comparisons with them are compiled.
 type form interface {
 	about() string // for people
 	parse(op Op, t *token) (value, string)
@@ -249,7 +248,7 @@ func empty(moment) *clause {
 	return join('&', negation(present("member")), &clause{ref: "common:"})
 }
 
-// stale finds what has not been seen for long, and what is old and was never seen.
+// stale finds objects that have not been seen for long, and old ones that were never seen.
 func stale(at moment) *clause {
 	return join('|',
 		join('&', compare(lastLogon, ">=", "1"), refer(lastLogon, "<=", "stale:file")),
@@ -360,7 +359,7 @@ func (referenceForm) parse(_ Op, t *token) (value, string) {
 }
 
 func (r referenceForm) compile(n *node, _ moment) (*clause, []string) {
-	if n.op == Present && (r.word == "user" || r.word == "account") { // what lies outside limits does not count
+	if n.op == Present && (r.word == "user" || r.word == "account") { // objects outside the limits do not count
 		return refer("", "", "present:"+n.field.attr), nil
 	}
 	if n.op == Present {

@@ -25,7 +25,7 @@ func (c *Class) Names() []string {
 	return names
 }
 
-// Row is what some fields of a class have in common, for people.
+// Row describes the common properties of some fields of a class, for people.
 type Row struct {
 	Fields    []string
 	Operators string
@@ -33,7 +33,7 @@ type Row struct {
 	Indexed   bool
 }
 
-// Rows describes the fields of a class, grouped by what they accept.
+// Rows describes the fields of a class, grouped by the values that they accept.
 func (c *Class) Rows() []Row {
 	var rows []Row
 	for i := range c.fields {

@@ -114,8 +114,7 @@ type Search struct {
 	//	empty              no account has the group as its primary group
 	Checks []string
 
-	// Slow is the field because of which the directory reads all objects of the class;
-	// empty: none.
+	// Slow is the field that makes the directory read all objects of the class; empty: none.
 	Slow string
 }
 

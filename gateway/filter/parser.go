@@ -123,7 +123,7 @@ func (p *parser) term() (*node, *Error) {
 	return inner, nil
 }
 
-// deeper goes on after a "not" or an opening parenthesis.
+// deeper parses the rest after a "not" or an opening parenthesis.
 func (p *parser) deeper() *Error {
 	if p.depth++; p.depth > MaxDepth {
 		return p.token.wrong(fmt.Sprintf(`parentheses and "not" may be nested %d deep`, MaxDepth))

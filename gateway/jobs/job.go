@@ -189,7 +189,7 @@ func (j *Job) keepNoList() { j.Listless, j.Bytes = true, ofAJob*pageShare }
 
 const prefix = "jb_"
 
-// Pattern is what the identity of a job looks like.
+// Pattern matches the identities of jobs.
 const Pattern = prefix + `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var pattern = regexp.MustCompile("^" + Pattern + "$")

@@ -28,7 +28,7 @@ type Call struct {
 	Plan    string // to be applied; empty: none
 }
 
-// Answer is what a call came to: a result, or why the item has to wait.
+// Answer is the outcome of a call: a result, or why the item has to wait.
 type Answer struct {
 	Result
 	Hold  jobstate.Reason // nothing was done, and the job is held; empty: it was run
@@ -44,7 +44,7 @@ type Options struct {
 	Call func(ctx context.Context, call Call) Answer
 	// Entry returns the entry of [Log] for a job that has ended. Nil: none.
 	Entry func(job *Job) []byte
-	// Forget removes what is kept of the calls of items, under these keys of theirs. Nil: nothing is.
+	// Forget removes the stored answers to calls of items, by their keys. Nil: there are none.
 	Forget func(ctx context.Context, keys []string) error
 	// Ended is called when a job has ended. It may be nil.
 	Ended func(job *Job)
@@ -61,7 +61,7 @@ type Options struct {
 	Rate      int             // items of a job a second, 0: no limit
 	Keep      time.Duration   // how long jobs are kept
 	MaxStored int64           // bytes that all jobs may take, of which one caller gets a share; 0: no limit
-	Room      *bounds.Room    // what is left on the disk; nil: no limit
+	Room      *bounds.Room    // the room on the disk; nil: no limit
 
 	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
 }
@@ -104,10 +104,9 @@ func Open(ctx context.Context, o Options) (*Manager, error) {
 	return m, m.Load(ctx)
 }
 
-// Load makes the manager serve the jobs as the store has them now. What it knew of them before no
-// longer counts: another gateway may have run them in between. Calls of items that it has begun go
-// on, but their results are not kept. The gateway that calls these items again finds them by their
-// keys.
+// Load makes the manager serve the stored jobs. It drops its earlier state: another gateway may
+// have run the jobs in between. Calls of items that it has begun continue, but their results are
+// not stored. The gateway that calls these items again finds the results by the keys.
 func (m *Manager) Load(ctx context.Context) error {
 	m.mu.Lock()
 	m.loads++
@@ -430,8 +429,8 @@ func (m *Manager) runOf(id string) *run {
 	return m.active[id]
 }
 
-// Get returns a copy of a job as it is now, or [ErrAbsent]. It fails with another error if the
-// job may have been added by another gateway, of which this one cannot hear at the moment.
+// Get returns a copy of a job, or [ErrAbsent]. It fails with another error if another gateway may
+// have added the job, and cannot be asked at the moment.
 func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 	if r := m.runOf(id); r != nil {
 		return r.snapshot(), nil

@@ -50,10 +50,10 @@ func (p *pace) rate(at time.Time) float64 {
 	return float64(sum) / float64(min(paceWindow, second-p.first+1))
 }
 
-// fewest is how many open items a job must have so that the rest of its time is foretold.
+// fewest is how many open items a job needs for an estimate of its remaining time.
 const fewest = 20
 
-// Progress is how far a job has come.
+// Progress is the progress of a job.
 type Progress struct {
 	Job
 	Rate      float64        // items a second
@@ -113,7 +113,7 @@ func (r *run) copyResults(first, last int) []Result {
 	return slices.Clone(r.results[min(first, len(r.results)):min(last, len(r.results))])
 }
 
-// notify tells everyone who watches that something has changed. r.mu is held.
+// notify wakes everyone who watches the job. r.mu is held.
 func (r *run) notify() {
 	for watcher := range r.watchers {
 		select {

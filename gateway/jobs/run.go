@@ -66,7 +66,7 @@ func newRun(m *Manager, job *Job) *run {
 	}
 }
 
-// plan notes what an item waits for.
+// plan notes which items an item waits for.
 func (r *run) plan(i int, spec *Spec) {
 	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
 	for _, before := range spec.Waits {

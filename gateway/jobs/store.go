@@ -27,12 +27,12 @@ const (
 // keys of secrets in lists.
 var SecretKinds = []store.Kind{dataKind}
 
-// batch is how many items are written together with the job.
+// batch is the number of items that are written together with the job.
 const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 
-// stretch is how many items are read together. Their names have the same beginning.
+// stretch is the number of items that are read together. Their names have the same beginning.
 const stretch = 100
 
 // stretchName returns the beginning of the names of a stretch of items.

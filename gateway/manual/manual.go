@@ -162,7 +162,7 @@ func Keys(page Page) []string {
 // Cell is a cell of a table and the heading of its column.
 type Cell struct{ Heading, Text string }
 
-// cellsOf returns the cells of a line of a table; nil if the line is none.
+// cellsOf returns the cells of a line of a table; nil if the line is not part of one.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "|") {

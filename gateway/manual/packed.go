@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// magic begins what gzip has compressed, and no page.
+// magic begins gzip data, but no page.
 var magic = []byte{0x1f, 0x8b}
 
 // Packed returns a page as a release embeds it, compressed. The same page gives the same bytes.

@@ -24,7 +24,7 @@ type Hit struct {
 	Line    string // the first line of the section with one of the words
 }
 
-// section is a part of a page as it is searched.
+// section is a part of a page for the search.
 type section struct {
 	page    Page
 	heading string
@@ -111,8 +111,7 @@ func Search(words []string) []Hit {
 	return hits
 }
 
-// less returns how many times less the words of a page count: some repeat what other pages
-// explain.
+// less returns by how much the words of a page count less: some pages repeat what others explain.
 func less(page Page) int {
 	switch {
 	case page.Name == "reference/error-examples": // each of its headings is a code
@@ -136,7 +135,7 @@ func lineWith(text string, words []string) string {
 	return ""
 }
 
-// cut shortens a line to what fits below a hit.
+// cut shortens a line so that it fits below a hit.
 func cut(line string) string {
 	const most = 200
 	if runes := []rune(line); len(runes) > most {

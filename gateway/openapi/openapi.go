@@ -196,7 +196,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
-			// A page fills examples in, and what it fills in is soon sent.
+			// Pages fill examples in, and people soon send them.
 			media.Extensions = map[string]any{xExample: example}
 			if len(body.Required) == 0 {
 				media.Example = map[string]any{}
@@ -221,8 +221,8 @@ func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 	return p.Path
 }
 
-// parameter completes a parameter. Its example is moved from the schema to where
-// pages look for it to fill in forms; what changes something is not filled in.
+// parameter completes a parameter. It moves the example from the schema to the place where pages
+// look for it to fill in forms, except for parameters that change something.
 func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
 	o.Description, o.Required = about(op, p), p.Required
 	example := value.Example
@@ -465,7 +465,7 @@ const (
 	helpLink        = "Link"
 )
 
-// headersOf returns the headers of failures with a status, of which some say when to try again.
+// headersOf returns the headers of failures with a status. Some of them say when to try again.
 func headersOf(status int, waits bool) []string {
 	names := []string{helpLink}
 	switch status {
@@ -491,7 +491,7 @@ func headersOfSuccess(op *ops.Operation, status string) []string {
 		return append(names, location)
 	}
 	if op.Reply.Shape == schema.Job {
-		return names // what the job changes is in the history, and not the job
+		return names // the history has the job's changes, but not the job
 	}
 	names = append(names, changeID)
 	if status == "200" && op.Protocol == nil {

@@ -104,7 +104,7 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 		s.Type = &openapi3.Types{"array"}
 		s.Items = b.object(f.Of).NewRef()
 	case schema.ValueField:
-		return described(&openapi3.Schema{Nullable: b.V30}, f.Doc) // in 3.1 what has no type may be null
+		return described(&openapi3.Schema{Nullable: b.V30}, f.Doc) // in 3.1 a schema without a type allows null
 	}
 	for _, value := range b.words(f) {
 		s.Enum = append(s.Enum, value)
@@ -196,8 +196,8 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	})
 }
 
-// events returns the answer that is a stream of events. What stands in the data of each
-// cannot be said in the schema of a stream, so that it has a schema by itself.
+// events returns the answer that is a stream of events. The schema of a stream cannot describe the
+// data of each event, so the data has a schema of its own.
 func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	b.record(op)
 	name := op.Reply.Shape.Name
@@ -208,8 +208,8 @@ func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	return r
 }
 
-// local returns the schema of a list that the gateway itself answers with: a page of it,
-// or what was changed.
+// local returns the schema of a list that the gateway itself answers with: a page of it, or
+// changes.
 func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if op.Effect.Writes() {
 		return b.define(name+"Undo", func() *openapi3.Schema {
@@ -225,7 +225,7 @@ func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaR
 	})
 }
 
-// orNull returns the schema of what may also be null.
+// orNull returns a schema that also allows null.
 func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if b.V30 {
 		return (&openapi3.Schema{AllOf: openapi3.SchemaRefs{s}, Nullable: true}).NewRef()
@@ -233,7 +233,7 @@ func (b *builder) orNull(s *openapi3.SchemaRef) *openapi3.SchemaRef {
 	return (&openapi3.Schema{AnyOf: openapi3.SchemaRefs{s, (&openapi3.Schema{Type: &openapi3.Types{"null"}}).NewRef()}}).NewRef()
 }
 
-// plan returns the schema of what a dry run answers besides an empty result.
+// plan returns the schema of the plan in the answer to a dry run.
 func (b *builder) plan() *openapi3.Schema {
 	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
 }

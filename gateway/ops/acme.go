@@ -107,8 +107,8 @@ var oneMode = Rule{
 	},
 }
 
-// presented and presentedRaw are the answers of httpreq: what was sent, because clients
-// compare it.
+// presented and presentedRaw are the answers of httpreq: they repeat the request, because clients
+// compare them.
 type presented struct {
 	FQDN  string `json:"fqdn"`
 	Value string `json:"value"`

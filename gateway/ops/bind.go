@@ -77,8 +77,8 @@ func (b *Bound) Canonical() string {
 	return b.canonical(func(*Param) bool { return false })
 }
 
-// Planned is [Bound.Canonical] of what is to be changed, whether that is shown or made.
-// The fields of the answer are no part of it.
+// Planned is [Bound.Canonical] of the change, whether it is a dry run or not. It does not include
+// the fields of the answer.
 func (b *Bound) Planned() string {
 	return b.canonical(func(p *Param) bool { return !p.Plans() })
 }
@@ -102,10 +102,9 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 	return ps.EncodeRequest("", b.Op.ID, args)
 }
 
-// Bind checks the values of a request and returns all problems. Names in given
-// that the operation does not have are ignored. The problems met while reading the
-// request come first, and the parameters that they name are not reported again. If
-// there are problems, Bound holds what was accepted, for sentences.
+// Bind checks the values of a request and returns all problems. It ignores names in given that the
+// operation does not have. Problems with reading the request come first, and their parameters are
+// not reported again. If there are problems, Bound holds the accepted values, for sentences.
 func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
@@ -241,7 +240,7 @@ func (b *Bound) fill(p *Param, text string) {
 	b.Args[name] = ps.List(b.items[name])
 }
 
-// Emptiness is what an empty text means.
+// Emptiness is the meaning of an empty text.
 type Emptiness uint8
 
 // The meanings of an empty text.
@@ -251,9 +250,9 @@ const (
 	Refused
 )
 
-// EmptyMeans returns what an empty text means for a parameter of the operation.
-// Clients and forms send what was not filled in as an empty text, so that it is
-// absent, unless that is dangerous or an update could not clear its attribute.
+// EmptyMeans returns the meaning of an empty text for a parameter of the operation. Clients and
+// forms send fields that were not filled in as empty text. So it means absent, unless that is
+// dangerous or an update could not clear its attribute.
 func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	switch {
 	case p.Kind.Secret() || p.Narrows:
@@ -265,7 +264,7 @@ func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	}
 }
 
-// nullHint says what to send in place of null, which no kind accepts.
+// nullHint says what to send instead of null, which no kind accepts.
 func (op *Operation) nullHint(raw any, p *Param) string {
 	switch {
 	case raw != nil || p.Required:
@@ -277,16 +276,16 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 	}
 }
 
-// Impact is what a run can do to the directory that counts against the caller's
-// hourly limits.
+// Impact is the damage that a run can do to the directory, which counts against the caller's hourly
+// limits.
 type Impact struct {
 	Kind identity.Impact
 	Many bool // more than one object, up to the limit of a bulk removal
 	Most int  // of many objects; 0: that is not known
 }
 
-// Impacts returns everything that a run counts as. Deletions and password resets
-// follow from the scopes required; what a protocol of others removes is a deletion, too.
+// Impacts returns everything that a run counts as. Deletions and password resets follow from the
+// required scopes; a removal through a foreign protocol is a deletion, too.
 func (b *Bound) Impacts() []Impact {
 	var deletion, reset, change bool
 	deletesMany := false

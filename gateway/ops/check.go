@@ -42,7 +42,7 @@ var contextArgs = map[string]string{
 	"KnownController":  "string[]", // both
 }
 
-// ForecastScript reads what dry runs check.
+// ForecastScript is the script that reads the checks of dry runs.
 const ForecastScript = "Get-GatewayForecast"
 
 // ownScripts serve no operation: the runner and dry runs use them.
@@ -250,7 +250,7 @@ func (c *checker) sample(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// needs checks that what a sample needs is a good call of a row.
+// needs checks that the call in a sample's Needs is a good call of a row.
 func (c *checker) needs(op *Operation, table []*Operation) {
 	if op.Needs.Row == "" {
 		return

@@ -28,8 +28,8 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// endpointChanges are what ExternalDNS wants changed. The members of UpdateOld and
-// UpdateNew belong together by their position.
+// endpointChanges are the changes that ExternalDNS wants. The members of UpdateOld and UpdateNew
+// belong together by their position.
 type endpointChanges struct {
 	Create    []*endpoint `json:"create"`
 	UpdateOld []*endpoint `json:"updateOld"`
@@ -37,7 +37,7 @@ type endpointChanges struct {
 	Delete    []*endpoint `json:"delete"`
 }
 
-// typeTXT is the type in which ExternalDNS records what it owns.
+// typeTXT is the type in which ExternalDNS records its ownership.
 const typeTXT = "TXT"
 
 // ownership begins the text by which ExternalDNS records that it owns a record.
@@ -119,8 +119,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// adjusted returns record sets as they will be once they exist, so that the next loop
-// finds no difference: what the server cannot keep is left out. The notes say what.
+// adjusted returns record sets as they will be once they exist, so that the next loop finds no
+// difference: it drops values that the server cannot store. The notes name them.
 func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	left = []*endpoint{}
 	seen := map[string]bool{}

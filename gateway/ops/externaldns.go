@@ -17,7 +17,7 @@ const (
 	mediaExternalDNS = "application/external.dns.webhook+json;version=1"
 	// externalBody is the limit of ExternalDNS itself.
 	externalBody = 32 << 20
-	// externalRead is how long a read may take: ExternalDNS gives up after 15 s, and ends.
+	// externalRead is the time limit of a read: ExternalDNS gives up after 15 s, and ends.
 	externalRead = 12 * time.Second
 )
 

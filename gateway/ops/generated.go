@@ -35,8 +35,8 @@ func (b *Bound) generate(p *Param) {
 	b.Args[p.arg()] = ps.Secret(b.Generated.value)
 }
 
-// GenerateName is the parameter that says of what a password is made. It comes before the one that is
-// generated.
+// GenerateName is the parameter that selects how a password is generated. It comes before the
+// password parameter.
 const GenerateName = "Generate"
 
 // Of what a password is made.

@@ -19,8 +19,8 @@ const (
 	ShowFields    = "ShowFields" // of rows whose records can be cut down
 )
 
-// historyRows are about what the gateway has changed. The change that an undo makes is a change of
-// another row, with its scopes and limits.
+// historyRows are about the gateway's changes. The change that an undo makes is a change of another
+// row, with its scopes and limits.
 var historyRows = []*Operation{
 	{
 		ID: "change.list", Summary: "Lists what was changed, the newest first.",
@@ -99,7 +99,7 @@ var (
 	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
 )
 
-// waitsForward refuses what only a list of the past can have.
+// waitsForward refuses parameters that make sense only for a list of the past.
 var waitsForward = Rule{
 	Doc: "Wait looks forward: it takes no Until",
 	Apply: func(b *Bound) []schema.FieldError {

@@ -164,7 +164,7 @@ var childGroup = Param{
 
 const membersName = "Members"
 
-// membersRows change several members of a group at once: all of what a call asks for, or nothing.
+// membersRows change several members of a group at once: all members in a call, or none.
 var membersRows = []*Operation{
 	{
 		ID: "membership.addMembers", Summary: "Adds members of any class to a group.",
@@ -244,8 +244,8 @@ func namedMembers(kind schema.Kind, about string) Param {
 // members, before the GUID of the member.
 const MemberChange = "member:"
 
-// undoMembers takes back a change of several members: what was added is removed, and the other
-// way round.
+// undoMembers takes back a change of several members: it removes the added ones, and adds the
+// removed ones.
 func undoMembers(d Done) []Undoing {
 	var calls []Undoing
 	for _, one := range []struct{ row, after string }{

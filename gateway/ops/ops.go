@@ -56,11 +56,11 @@ type Operation struct {
 	// operation succeeds in the domain of the sandbox. It must not be changed. Nil: none, which only
 	// rows without a script and those that speak protocols of others have.
 	Sample Given
-	// Needs is a call of another row that makes, or removes, what the sample is about. Zero: the domain of
-	// the sandbox has it as it is.
+	// Needs is a call of another row that creates, or removes, the object of the sample. Zero: the
+	// domain of the sandbox has the right state.
 	Needs Step
 
-	// Local reports that the gateway itself answers, from what it keeps: there is no script.
+	// Local reports that the gateway itself answers, from its own data: there is no script.
 	Local bool
 	// Here reports that any gateway of a cluster answers from its own copy or about itself,
 	// although it is Local. See [Operation.Where].
@@ -72,12 +72,12 @@ type Operation struct {
 	Answers []string
 	// Images are the media types of an image that is the answer to callers that prefer it to an envelope.
 	Images []string
-	// Makes reports that an update makes the object where there is none, which is 201.
+	// Makes reports that an update creates a missing object, which is 201.
 	Makes bool
-	// Accepted reports that the work goes on after a success, which is 202.
+	// Accepted reports that the work continues after a success, which is 202.
 	Accepted bool
 
-	Undo  Undo  // how what a change did is taken back; zero for reads
+	Undo  Undo  // how a change is taken back; zero for reads
 	Guard Guard // which guards of a change are honoured; zero for reads
 
 	// Protocol is the foreign protocol that the row speaks; nil: our own.
@@ -120,7 +120,7 @@ type Step struct {
 // Creates reports whether a success may be that an object was made.
 func (op *Operation) Creates() bool { return op.Effect.Creates() || op.Makes }
 
-// Effect is what an operation does to its target.
+// Effect is the effect of an operation on its target.
 type Effect uint8
 
 // The effects. Move and Rename are changes in which an empty text clears nothing.
@@ -158,7 +158,7 @@ type Param struct {
 	Required bool
 	Default  string         // value if absent; empty: the argument is omitted
 	Classic  string         // value if absent in the classic dialect; empty: Default
-	Implied  string         // what an absent value amounts to where it is not an argument; for the API document
+	Implied  string         // the effect of an absent value that is no argument; for the API document
 	Narrows  bool           // without it more would be changed, so that an empty text is refused
 	Clears   bool           // required, but an empty text clears
 	Moves    bool           // given in an update, it moves the object, which counts as a change
@@ -211,7 +211,7 @@ func (p *Param) Sample() string {
 // Identifies reports whether the parameter identifies the target in the audit.
 func (p *Param) Identifies() bool { return p.Path != "" || p.Required || p.Audited }
 
-// Reply is what an operation answers with.
+// Reply is the kind of an operation's answer.
 type Reply struct {
 	Shape *schema.Shape
 	Mark  Mark
@@ -255,11 +255,11 @@ var table = tagged(undoable(slices.Concat(
 	acmeRows, externalDNSRows, planRows, historyRows, jobRows, clusterRows,
 )))
 
-// LastEventHeader is the header with which clients go on with a stream of events.
+// LastEventHeader is the header with which clients resume a stream of events.
 const LastEventHeader = "Last-Event-ID"
 
-// KeyHeader is the header with which operations that change something run once, and
-// KeyPattern what may stand in it.
+// KeyHeader is the header with which changing operations run once, and KeyPattern matches its
+// values.
 const (
 	KeyHeader = "Idempotency-Key"
 	// ChangeHeader is the header of an answer that identifies the change that was made.

@@ -9,9 +9,9 @@ import (
 	"adgateway/ps"
 )
 
-// Protocol is what a row declares that speaks a protocol of others in place of our
-// envelope: media types, credential, answers and refusals. Members of a body that the
-// row does not know are ignored, because such protocols grow.
+// Protocol is the declaration of a row that speaks a foreign protocol instead of our envelope:
+// media types, credential, answers and refusals. Unknown members of a body are ignored, because
+// such protocols grow.
 type Protocol struct {
 	Name      string // label of the metrics: "httpreq"
 	Media     string // of bodies and answers, spelled as clients compare it
@@ -25,8 +25,8 @@ type Protocol struct {
 	// Read takes a body that is a document. Nil: the body is a JSON object with the
 	// row's parameters, or there is none.
 	Read func(b *Bound, body []byte) *schema.FieldError
-	// Complete derives what the script is called with, and refuses what lies outside
-	// the bounds of the protocol, the settings or the caller. Nil: nothing is derived.
+	// Complete derives the script's arguments, and refuses values outside the bounds of the
+	// protocol, the settings or the caller. Nil: nothing is derived.
 	Complete func(b *Bound, c Context) *schema.FieldError
 	// Supplies are the types of the script's parameters that Complete sets.
 	Supplies map[string]string
@@ -39,8 +39,8 @@ type Protocol struct {
 
 	// PerSet reports that the audit has a line for each record set that is changed.
 	PerSet bool
-	// Whole reports that a warning of the script is a failure: the client would take what
-	// is missing for removed.
+	// Whole reports that a warning of the script is a failure: the client would take missing
+	// records for removed ones.
 	Whole bool
 	// Repeats reports that a change which was cut off, and proved not to have been made,
 	// is tried once more.
@@ -49,7 +49,7 @@ type Protocol struct {
 	Input, Output any // examples of bodies, from which the API document derives their schemas
 }
 
-// Context is what a row of a protocol knows besides the request.
+// Context is the data that a row of a protocol has besides the request.
 type Context struct {
 	Caller   *identity.Principal
 	Settings ProtocolSettings
@@ -70,11 +70,11 @@ type AcmeAccount struct {
 	Name       string // of the record, in full
 }
 
-// document is the body of a request, and what Complete derived from it.
+// document is the body of a request, with the values that Complete derived from it.
 type document struct {
-	body  any      // what Read took from it
+	body  any      // the result of Read
 	names []string // whose records are changed, in full
-	notes []string // what was left out, for the log
+	notes []string // omissions, for the log
 	idle  bool     // there is nothing to do
 
 	removals int // sets that may be gone afterwards
@@ -83,13 +83,13 @@ type document struct {
 // Idle reports that the body asks for nothing, so that no script runs.
 func (b *Bound) Idle() bool { return b.document.idle }
 
-// Notes returns what was left out of an answer, for the log.
+// Notes returns the omissions of an answer, for the log.
 func (b *Bound) Notes() []string { return b.document.notes }
 
 // supply sets an argument of the script.
 func (b *Bound) supply(name string, value ps.Value) { b.Args[name] = value }
 
-// protocol checks what only rows of protocols declare.
+// protocol checks the fields that only rows of protocols declare.
 func (c *checker) protocol(op *Operation, fault func(string, ...any)) {
 	p := op.Protocol
 	switch {

@@ -6,8 +6,8 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// ReadScope returns the scope that is required to read what the row is about. A read requires its
-// own scope; a change is about what its resource can be read by. It is empty if any caller may.
+// ReadScope returns the scope that is required to read the objects of a row. For a read that is its
+// own scope; for a change it is the scope that reads its resource. It is empty if any caller may.
 func (op *Operation) ReadScope() identity.Scope {
 	resource, _, found := strings.Cut(string(op.Scope), ":")
 	if !op.Effect.Writes() || !found {

@@ -149,7 +149,7 @@ var valuesFit = Rule{
 	Apply: func(b *Bound) []schema.FieldError {
 		t, zone := schema.RecordTypeNamed(b.Text("Type")), b.Text(zoneParam)
 		values := schema.Texts(b.Text("Data")).List()
-		if t == nil || t.Resource == "" { // the script compares them with what is there
+		if t == nil || t.Resource == "" { // the script compares them with the existing records
 			b.Args["Data"] = ps.List(values)
 			of := b.Text("Type")
 			b.Args[ownerDoubtArg] = ps.Text("records of the type " + of + " are not written here: " +

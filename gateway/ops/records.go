@@ -114,7 +114,7 @@ var hostRows = []*Operation{
 	},
 }
 
-// controllerRow removes what a controller has left.
+// controllerRow removes the remains of a controller.
 var controllerRow = &Operation{
 	ID:      "record.deleteController",
 	Summary: "Removes what a domain controller that is gone has left in DNS, in one change.",
@@ -203,7 +203,7 @@ func audited(p Param) Param {
 	return p
 }
 
-// stampedBefore chooses what dynamic update has not renewed for long.
+// stampedBefore selects records that dynamic update has not renewed for long.
 var stampedBefore = Param{
 	Name: "StampedBefore", Kind: schema.Moment, Example: "2026-10-01T00:00:00Z",
 	Doc: "Only records whose time stamp is older. Static records have none, and are left out.",
@@ -224,7 +224,7 @@ var hostIsFull = Rule{
 // recordType builds the operations of one type.
 type recordType struct{ *schema.RecordType }
 
-// row completes what the operations of a type have in common.
+// row adds the common parts of a type's operations.
 func (r recordType) row(id string, op Operation) *Operation {
 	op.ID, op.Lane = r.Resource+"."+id, ps.DNS
 	if op.Path == "" {
@@ -273,7 +273,7 @@ func (r recordType) article() string {
 
 func (r recordType) get() *Operation {
 	codes := []schema.Code{schema.NotFound, schema.Conflict}
-	if len(r.Fields) > 1 || r.Address { // not all of what identifies one is required
+	if len(r.Fields) > 1 || r.Address { // some identifying parameters are optional
 		codes = append(codes, schema.Ambiguous)
 	}
 	return r.row("get", Operation{

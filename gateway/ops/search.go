@@ -38,7 +38,7 @@ var paged = []Param{
 	{Name: CountName, Kind: schema.Bool, Default: "false", Doc: "Says how many there are in all, which costs a whole search."},
 }
 
-// afterLimit is about a page of which the size is not known.
+// afterLimit is about a page whose size is not known.
 var afterLimit = Rule{
 	Doc: "After needs Limit",
 	Apply: func(b *Bound) []schema.FieldError {

@@ -73,7 +73,7 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps
 	})
 }
 
-// Without returns the sentences about what was not given, each after a blank.
+// Without returns the sentences about absent parameters, each after a blank.
 func (b *Bound) Without() string {
 	var sentences strings.Builder
 	for i := range b.Op.Params {

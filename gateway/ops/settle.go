@@ -14,7 +14,7 @@ import (
 // (the Settle constants), or from the arguments of the row's own script.
 type Settle struct {
 	Script  string  // reads the state and the records of the announced objects
-	CleanUp string  // removes what an unfinished create leaves behind; empty: the create is one step
+	CleanUp string  // removes the remains of an unfinished create; empty: the create is one step
 	Fixed   ps.Args // constant arguments
 }
 
@@ -60,8 +60,7 @@ func (s Settle) cleanedUp() Settle {
 	return s
 }
 
-// Args returns the arguments that the script declares, from what the intent offers
-// and from the bound request.
+// Args returns the arguments that the script declares, from the intent and the bound request.
 func (s *Settle) Args(script ps.Script, offered ps.Args, b *Bound) ps.Args {
 	args := ps.Args{}
 	for _, declared := range script.Params {
@@ -124,8 +123,8 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// settleType returns the type of what feeds an argument of a script that settles;
-// empty if nothing does.
+// settleType returns the type of the source of a settling script's argument; empty if there is
+// none.
 func (c *checker) settleType(op *Operation, name string) string {
 	if value, fixed := op.Settle.Fixed[name]; fixed {
 		return value.Type()
@@ -139,8 +138,8 @@ func (c *checker) settleType(op *Operation, name string) string {
 	return op.fed(name)
 }
 
-// fed returns the type of what a row always feeds to an argument of its own script;
-// empty if nothing does.
+// fed returns the type of the value that a row always passes to an argument of its own script;
+// empty if there is none.
 func (op *Operation) fed(name string) string {
 	if value, fixed := op.Fixed[name]; fixed {
 		return value.Type()

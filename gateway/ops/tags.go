@@ -9,7 +9,7 @@ import (
 // WithETag is the parameter that asks for entity tags where they are not sent anyway.
 const WithETag = "WithETag"
 
-// The headers with which a call depends on the state of what it is about.
+// The headers with which a call depends on the state of its object.
 const (
 	IfMatch     = "If-Match"
 	IfNoneMatch = "If-None-Match"
@@ -27,7 +27,7 @@ type Guard struct {
 	// Pair reports that the state is a membership, which the announcement tells.
 	Pair bool
 
-	New   bool   // If-None-Match: * keeps the row from touching what is there already
+	New   bool   // If-None-Match: * keeps the row from changing an existing object
 	Never string // why there is no If-Match, for people; empty: there is
 }
 

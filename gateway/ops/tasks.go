@@ -261,7 +261,7 @@ var forced = Param{
 	Doc: "Lift protection from accidental deletion first.",
 }
 
-// wholeTree is the parameter of a removal that takes along what lies below the object.
+// wholeTree is the parameter of a removal that includes the objects below.
 func wholeTree(scope identity.Scope) Param {
 	return Param{
 		Name: "Recursive", Kind: schema.Bool, Default: "false", Audited: true, Scope: scope,
@@ -315,7 +315,7 @@ var lockoutRows = []*Operation{
 	},
 }
 
-// lockoutLimit is how long the log of a domain controller may be searched.
+// lockoutLimit is the time limit for searching the log of a domain controller.
 const lockoutLimit = 10 * time.Second
 
 // lockedOutFrom adds to the state of an account that is locked out where that was done.

@@ -12,17 +12,17 @@ import (
 	"adgateway/ps"
 )
 
-// Undo declares how what a row did is taken back: by calls of other rows, with what was
-// announced before the change.
+// Undo declares how a row's change is taken back: by calls of other rows, with the announced
+// previous state.
 type Undo struct {
 	Rows  []string          // ids of the rows that take it back; none: Never says why
 	Never string            // completes "cannot be undone: "; empty: Rows has some
 	Bin   bool              // by the Recycle Bin
-	Loss  func(Done) string // what does not come back; empty or nil: nothing is lost
+	Loss  func(Done) string // what stays lost; empty or nil: nothing
 
 	// Covers reports whether an announced change can be taken back; nil: all can.
 	Covers func(d Done, c ps.IntendedChange) bool
-	// Calls returns the calls that take back what was announced, in order.
+	// Calls returns the calls that take back an announced change, in order.
 	Calls func(d Done) []Undoing
 }
 
@@ -31,7 +31,7 @@ type Done struct {
 	Op     *Operation
 	Texts  map[string]string // its accepted parameters, without secrets
 	Secret bool              // a secret was among them
-	Intent *ps.Intent        // with the identities of what was created; only the changes to be undone
+	Intent *ps.Intent        // with the identities of created objects; only the changes to be undone
 }
 
 // Undoing is one call that takes back a change, or a part of it.
@@ -41,8 +41,8 @@ type Undoing struct {
 	// Undone are the changes that the call must announce the other way round, in the
 	// form of the announcement of the change.
 	Undone []ps.Intended
-	// Blind reports that there is nothing to compare with: what the call creates has been
-	// removed with something else.
+	// Blind reports that there is nothing to compare with: the object that the call creates was
+	// removed with another one.
 	Blind bool
 }
 
@@ -69,7 +69,7 @@ func undoable(table []*Operation) []*Operation {
 	return table
 }
 
-// undoOf returns the undo of a row that follows from what it is about.
+// undoOf returns the undo of a row that follows from its resource.
 func undoOf(op *Operation) Undo {
 	resource, verb, _ := strings.Cut(op.ID, ".")
 	for _, t := range schema.RecordTypes {
@@ -144,7 +144,7 @@ func called(row string, given func(Done) Given) Undo {
 	return Undo{Rows: []string{row}, Calls: func(d Done) []Undoing { return d.all(row, given(d)) }}
 }
 
-// removed is the undo of a create: the removal of what has the same GUID.
+// removed is the undo of a create: the removal of the object with the same GUID.
 func removed(row, param string) Undo {
 	return called(row, func(d Done) Given { return Given{param: d.object().GUID} })
 }
@@ -324,8 +324,8 @@ const (
 	binDisabled  = "Disabled"
 )
 
-// fromBin is the undo of a removal: each object that was removed with a record of its own
-// comes back from the Recycle Bin, with what lay below it.
+// fromBin is the undo of a removal: each object that was removed with a record of its own comes
+// back from the Recycle Bin, with the objects below it.
 var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undoing {
 	var calls []Undoing
 	for _, object := range d.Intent.Objects {

@@ -13,15 +13,15 @@ import (
 	"adgateway/ps"
 )
 
-// Image is what is known of an object that is removed, or whose values are replaced, in
-// addition to the record that is shown: all that is needed to bring it back.
+// Image is the part of a removed or replaced object's state that its shown record lacks: everything
+// needed to bring it back.
 type Image struct {
 	Attributes map[string]string `json:"attributes,omitempty"` // by the names of announced changes
 	Members    []ImageMember     `json:"members,omitempty"`
 	MemberOf   []ImageMember     `json:"memberOf,omitempty"`
 	Records    []ImageRecord     `json:"records,omitempty"` // of a name, or of a zone
 	Incomplete bool              `json:"incomplete,omitempty"`
-	// Restorable reports whether the Recycle Bin keeps what is removed, as PowerShell's text of
+	// Restorable reports whether the Recycle Bin keeps the removed object, as PowerShell's text of
 	// a boolean; empty if that is not known.
 	Restorable string `json:"restorable,omitempty"`
 }
@@ -149,7 +149,7 @@ func undoRecordChange(t *schema.RecordType, d Done) []Undoing {
 	return calls
 }
 
-// undoSet makes a set what it was before, which may be nothing.
+// undoSet restores the previous state of a set, which may not have existed.
 func undoSet(d Done) []Undoing {
 	given := Given{zoneParam: d.Texts[zoneParam], ownerParam: d.Texts[ownerParam], "Type": d.Texts["Type"]}
 	var data []string
@@ -242,7 +242,7 @@ func zoneBack(row string) Undo {
 	}
 }
 
-// zoneLoss returns what of a zone does not come back.
+// zoneLoss returns the parts of a zone that stay lost.
 func zoneLoss(image Image, row string) string {
 	var lost []string
 	if row == "reverseZone.create" {

@@ -443,7 +443,7 @@ func attributeInputs(table []*attributes.Attribute) []Param {
 	return inputs
 }
 
-// newUserInputs are userInputs with what an absent one amounts to in a new user.
+// newUserInputs are userInputs with the effects of absent values in a new user.
 var newUserInputs = func() []Param {
 	inputs := slices.Clone(userInputs)
 	for i := range inputs {

@@ -188,7 +188,7 @@ var (
 	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
 )
 
-// secureInDirectory rejects what no server can do, before anything is looked up.
+// secureInDirectory rejects combinations that no server supports, before anything is looked up.
 var secureInDirectory = Rule{
 	Doc: "secure updates need a zone in the directory",
 	Apply: func(b *Bound) []schema.FieldError {

@@ -15,8 +15,8 @@ var Challenge Kind = patternKind{
 	must: "must be a digest in base64url: 43 letters, digits, hyphens and underscores", example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
 }
 
-// ChallengeToken and KeyAuthorization are what an authority and its client agree on;
-// the digest of the latter is the text of the record.
+// ChallengeToken and KeyAuthorization are agreed between an authority and its client; the digest of
+// the latter is the text of the record.
 var (
 	ChallengeToken Kind = patternKind{
 		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`), limit: 512,

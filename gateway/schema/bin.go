@@ -28,7 +28,7 @@ var deletedFields = []Field{
 	{Name: "changeId", Null: true, Doc: "the change in the history that has removed it; null if this gateway does not know it"},
 }
 
-// DeletedObject is a deleted object; DeletedDetails has what belongs to it, too.
+// DeletedObject is a deleted object; DeletedDetails also has the objects that belong to it.
 var (
 	DeletedObject  = &Shape{Name: "DeletedObject", Fields: deletedFields}
 	DeletedDetails = &Shape{Name: "DeletedDetails", Fields: append(deletedFields[:len(deletedFields):len(deletedFields)],
@@ -39,7 +39,7 @@ var (
 	)}
 )
 
-// RestoredObject is an object that was restored, as it is now: the record of its class. The fields
+// RestoredObject is a restored object in its current state: the record of its class. The fields
 // describe an object of another class, which came back with its parent.
 var RestoredObject = &Shape{
 	Name: "RestoredObject", VariantOf: "restoredAs",

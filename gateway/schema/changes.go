@@ -14,7 +14,7 @@ var ChangeID Kind = patternKind{
 	must: "must be the id of a change, as X-Change-Id shows it", example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ChangeCursor is where the list of changes goes on: the member next of the answer before.
+// ChangeCursor is where the list of changes continues: the member next of the previous answer.
 var ChangeCursor Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
 	must: "must be the value of next in the answer before",
@@ -113,7 +113,7 @@ const (
 	NotReadable = "not_readable"
 )
 
-// Undoable is how much of a change can be undone.
+// Undoable says which part of a change can be undone.
 type Undoable string
 
 // The extents of undoing. Restore is by the Recycle Bin.

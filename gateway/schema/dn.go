@@ -17,7 +17,7 @@ func ParsePath(text string) (Path, bool) {
 	}
 	var path Path
 	var part strings.Builder
-	end := 0      // of what is kept: trailing blanks are not
+	end := 0      // of stored text: trailing blanks are not stored
 	fresh := true // before a type or a value, where blanks do not count
 	flush := func() {
 		path = append(path, part.String()[:end])
@@ -116,7 +116,7 @@ func NamesPaths(kind Kind, text string) (paths []Path) {
 	return paths
 }
 
-// EscapeRDN returns a name as it is written in a distinguished name (RFC 4514 2.4).
+// EscapeRDN returns a name in the form of a distinguished name (RFC 4514 2.4).
 func EscapeRDN(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {

@@ -9,10 +9,10 @@ import (
 // mostSaid is the length of the longest value that a reason repeats.
 const mostSaid = 100
 
-// Kept returns the kind of a value that an update may also leave as it is: one that the other kind would
-// refuse is passed on with the reason, and the script refuses it unless it is the stored one. The script
-// gets the reason, or an empty text, as a second argument with the suffix Odd. A third, with the suffix Back,
-// says that the undo of a change gives the value back.
+// Kept returns the kind of a value that an update may also leave unchanged. It passes on a value
+// that the other kind refuses, together with the reason, and the script refuses the value unless it
+// is the stored one. The script gets the reason, or an empty text, as a second argument with the
+// suffix Odd. A third, with the suffix Back, says that the undo of a change gives the value back.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
 
 // Strict returns the kind that [Kept] was given; another one is returned as it is.

@@ -62,7 +62,7 @@ type Decoded struct {
 // Composite stands for a JSON object or array where a single value belongs.
 type Composite struct{}
 
-// List stands for a JSON array of texts. Only lists take it.
+// List stands for a JSON array of texts. Only lists accept it.
 type List string
 
 const listSeparator = ","
@@ -82,7 +82,7 @@ type Doc struct {
 	Example   string
 }
 
-// base implements what most kinds with one part have in common.
+// base implements the common methods of most kinds with one part.
 type base struct{ typ string }
 
 func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
@@ -204,12 +204,12 @@ type guidKind struct {
 	orSID bool
 }
 
-// sidPattern is what accounts and groups have: a revision, an authority and numbers.
+// sidPattern matches the SIDs of accounts and groups: a revision, an authority and numbers.
 const sidPattern = `[Ss]-1-[0-9]{1,15}(?:-[0-9]{1,10}){1,15}`
 
 var sidText = regexp.MustCompile(`^` + sidPattern + `$`)
 
-// guidPattern is what [isGUID] accepts, for the API's document.
+// guidPattern matches the values that [isGUID] accepts, for the API document.
 const guidPattern = `^(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|\{[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\})$`
 
 // isGUID reports whether a text is a GUID, with or without braces. It reads one for each

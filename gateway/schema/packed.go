@@ -12,7 +12,7 @@ import (
 // Style says how records are written.
 type Style struct {
 	Classic bool             // dialect
-	Warn    func(ps.Warning) // receives what could not be shown; nil discards it
+	Warn    func(ps.Warning) // receives values that could not be shown; nil discards them
 	Tags    bool             // each record ends with its entity tag
 	Tagged  func(tag string) // receives the entity tag of each record; nil: none is made
 }

@@ -15,8 +15,8 @@ import (
 // [Decoded] describes that.
 var Photo Kind = photoKind{base{"string[]"}}
 
-// StoredPhoto is a photo in base64 as a directory had it. [Photo] keeps its bytes, because an undo brings
-// back what was there.
+// StoredPhoto is a photo in base64 from a directory. [Photo] keeps its bytes, because an undo must
+// restore the original.
 type StoredPhoto string
 
 type photoKind struct{ base }

@@ -33,7 +33,7 @@ const (
 	NotChecked  = "not_checked"
 )
 
-// Plan is what a dry run shows.
+// Plan is the plan that a dry run shows.
 var Plan = &Shape{Name: "Plan", Fields: []Field{
 	{Name: "id", Null: true, Doc: "for PlanId; null if the gateway keeps no plans"},
 	{Name: "operation"},

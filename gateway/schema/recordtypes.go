@@ -20,7 +20,7 @@ const (
 	HexForm     RecordForm = "hex"     // octets in hexadecimal, in lower case
 )
 
-// RecordWire says how a field stands in the data of a type that Windows has no class for.
+// RecordWire is the wire format of a field in a type for which Windows has no class.
 type RecordWire string
 
 // The ways. Scripts know them by these words.
@@ -265,7 +265,7 @@ var RecordTypes = []*RecordType{
 	}},
 }
 
-// byCmdlet is the way out where a cmdlet writes what is not offered here.
+// byCmdlet is the alternative where a cmdlet supports more.
 const byCmdlet = "use Add-DnsServerResourceRecord on the server"
 
 const (

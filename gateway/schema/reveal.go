@@ -216,7 +216,7 @@ func unsealed(
 	return append(to, '}'), nil
 }
 
-// open returns the value that a sealed one stands for.
+// open returns the value behind a sealed one.
 func open(value json.RawMessage, secrets []ps.Value) (json.RawMessage, bool) {
 	var sealed string
 	if json.Unmarshal(value, &sealed) != nil || sealed == "" {

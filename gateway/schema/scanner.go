@@ -18,7 +18,7 @@ type scanner struct {
 	bad   bool // a fault was met
 }
 
-// maxDepth is how deep encoding/json lets arrays and objects be nested.
+// maxDepth is the nesting limit of encoding/json for arrays and objects.
 const maxDepth = 10_000
 
 func (w *scanner) fail() { w.bad, w.at = true, len(w.data) }
@@ -184,7 +184,7 @@ func (w *scanner) plain() {
 	}
 }
 
-// escape steps over a backslash and what belongs to it.
+// escape skips a backslash and the characters that belong to it.
 func (w *scanner) escape() {
 	if w.at++; w.at >= len(w.data) {
 		w.fail()

@@ -67,7 +67,7 @@ type Field struct {
 	// Classic is when the classic dialect shows the field; it is null otherwise. Nil:
 	// always.
 	Classic *Condition
-	// Words are what the classic dialect shows in the field. Nil: its own value.
+	// Words are the texts of the field in the classic dialect. Nil: its own value.
 	Words *Words
 }
 
@@ -336,8 +336,8 @@ func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]
 	return append(to, '}'), nil
 }
 
-// Known returns a record of which only some values are known, by the names of their fields. The
-// others are null, as are those that do not fit their field.
+// Known returns a record with only some known values, by the names of their fields. The others are
+// null, as are values that do not fit their field.
 func (s *Selection) Known(values map[string]json.RawMessage) []byte {
 	to := []byte{'{'}
 	for i, field := range s.fields[:len(s.fields)-s.hidden] {

@@ -16,7 +16,7 @@ type Tagging struct {
 	Kind   string   // and version: "u1"
 	Only   []string // fields; none: all but Except
 	Except []string // that change by themselves, or belong to something else
-	Set    []string // of which only counts whether there is a value
+	Set    []string // only the presence of a value counts
 	Beside []string // members that scripts emit besides the fields, and that are not shown
 	// Further reports that the tags cover the further attributes, too: the member further, which
 	// scripts emit where a selection asks for the tag.

@@ -100,7 +100,7 @@ type patternKind struct {
 	example string
 	clears  bool
 	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
-	meant   []misuse       // what is likely meant by texts that are refused, first of all
+	meant   []misuse       // the likely intention behind refused texts, checked first
 	plain   bool           // nothing in it is hidden, and its blanks are spaces: a name that is given
 }
 
@@ -169,8 +169,8 @@ var (
 	}
 )
 
-// Stored is a text that the directory had before a change, and that the undo of the change gives back. Kinds
-// of text take it as it is: whether anybody may give it does not matter.
+// Stored is a text that the directory had before a change, and that the undo of the change
+// restores. Kinds of text accept it without the check whether anybody may set it.
 type Stored string
 
 // Back returns a text as the undo of a change gives it to a parameter of a kind.

@@ -87,10 +87,10 @@ func Request(names []string, template string) (request, key []byte, err error) {
 // ErrOtherKey means that a key belongs to none of the certificates.
 var ErrOtherKey = errors.New("the key belongs to none of the certificates: they answer another request")
 
-// Import returns what an authority has sent as a server needs it, in PEM format: the
-// certificate of the key first, then those that lead to the root, in order. Certificates
-// are in PEM or DER format, or in PKCS #7 (.p7b) in either; the key is in PEM format. The
-// certificate must be usable now, and for at least one of the names, if there are any.
+// Import converts the answer of an authority to the form that a server needs, in PEM format: the
+// certificate of the key first, then the chain to the root, in order. Certificates are in PEM or
+// DER format, or in PKCS #7 (.p7b) in either; the key is in PEM format. The certificate must be
+// usable now, and for at least one of the names, if there are any.
 func Import(certificates [][]byte, key []byte, names []string, now time.Time) (chain []byte, leaf *x509.Certificate, err error) {
 	var all []*x509.Certificate
 	for _, content := range certificates {

@@ -28,7 +28,7 @@ type source interface {
 	fmt.Stringer // the place, for messages
 	// read returns the bytes that the certificate is built from.
 	read(now time.Time) ([][]byte, error)
-	// certificate builds the certificate from what was read, with Leaf set.
+	// certificate builds the certificate from its sources, with Leaf set.
 	certificate(parts [][]byte) (*tls.Certificate, error)
 }
 

@@ -116,7 +116,7 @@ func (f fromStore) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return chained(key, leaf, intermediates), nil
 }
 
-// better prefers what can be served now, then what expires later.
+// better prefers a certificate that can be served now, then the one that expires later.
 func better(a, b *x509.Certificate, now time.Time) bool {
 	usable := func(c *x509.Certificate) bool {
 		return forServers(c) && !now.Before(c.NotBefore) && !now.After(c.NotAfter)

@@ -61,7 +61,7 @@ func (s Settings) sources() []string {
 	return given
 }
 
-// Notice is what a message is about.
+// Notice is the kind of a message.
 type Notice uint8
 
 // The notices. All but Taken are warnings.
@@ -182,7 +182,7 @@ func (k *Keeper) read() ([][]byte, error) {
 	return parts, err
 }
 
-// fingerprint returns a digest of what was read, or of the error.
+// fingerprint returns a digest of the sources, or of the error.
 func fingerprint(parts [][]byte, err error) [sha256.Size]byte {
 	if err != nil {
 		parts = [][]byte{[]byte(err.Error())}

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// AliasTarget returns the command that an alias of PowerShell stands for. In
-// PowerShell an alias takes precedence over a function of its name.
+// AliasTarget returns the command behind an alias of PowerShell. In PowerShell an alias takes
+// precedence over a function of its name.
 func AliasTarget(name string) (target string, ok bool) {
 	target, ok = aliases()[strings.ToLower(name)]
 	return target, ok

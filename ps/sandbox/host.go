@@ -83,7 +83,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		h.complain(parseErrorText(parse, line))
 	case errors.As(err, &thrown):
 		h.complain(recordText(thrown.Record, thrown.Thrown))
-		if thrown.Refused { // what follows may count on what was refused
+		if thrown.Refused { // later lines may rely on the refused line
 			return 1, false, true
 		}
 	case errors.As(err, &exit):

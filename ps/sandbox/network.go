@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// Network is what lies between the callers of a world and its controllers. The zero
-// value hinders nobody. It is safe for concurrent use.
+// Network is the network between the callers of a world and its controllers. The zero value delays
+// nobody. It is safe for concurrent use.
 type Network struct {
 	mu   sync.Mutex
 	slow map[string]time.Duration // by host name, folded
@@ -33,8 +33,8 @@ func (n *Network) Slow(host string, by time.Duration) {
 	n.slow[strings.ToLower(host)] = by
 }
 
-// Cut makes a controller unreachable for a gateway, or reachable again. Commands that
-// have reached it go on.
+// Cut makes a controller unreachable for a gateway, or reachable again. Commands that have reached
+// it continue.
 func (n *Network) Cut(gateway, host string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -150,7 +150,7 @@ func readAccount(ctx context.Context, dc *directory.DC, dn string) (*Account, er
 	return &Account{SID: found[0].SID.String(), Name: found[0].String("sAMAccountName"), Groups: found[0].Strings("tokenGroups")}, nil
 }
 
-// logonError returns what a person may know of why a logon was refused.
+// logonError returns the part of the reason for a refused logon that a person may know.
 func logonError(err error) error {
 	var refused *directory.Error
 	switch {

@@ -55,7 +55,7 @@ type Options struct {
 
 	// Progress receives load messages. Nil discards them.
 	Progress func(text string)
-	// Warn receives what is odd in the files, one fault at a time. Nil: Progress.
+	// Warn receives oddities in the files, one at a time. Nil: Progress.
 	Warn func(text string)
 	// OnDNSChange is the OnChange of the world's [zones.Config]. Nil discards the
 	// changes.
@@ -71,7 +71,7 @@ type World struct {
 	// Events is the log of lockouts.
 	Events wincmd.Log
 
-	// Network is what lies between the callers and the controllers.
+	// Network is the network between the callers and the controllers.
 	Network Network
 
 	modules []*engine.Module // modules on the stores

@@ -70,7 +70,7 @@ type Candidate struct {
 	IsDNS    *bool  `json:"isDns,omitempty"`
 }
 
-// Status is what /readyz shows of one kind of server.
+// Status is the state of one kind of server in /readyz.
 type Status struct {
 	Pinned     string    `json:"pinned"`     // empty if none answers
 	Preferred  string    `json:"preferred"`  // first of the candidates

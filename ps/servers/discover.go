@@ -203,7 +203,7 @@ func (s *Servers) setPause(d time.Duration) { s.mu.Lock(); defer s.mu.Unlock(); 
 
 func (s *Servers) nextPause() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.pause }
 
-// ask runs the discovery script and returns what it found, with its warnings.
+// ask runs the discovery script and returns its results and warnings.
 func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warning, error) {
 	script, known := s.cfg.Script(discoverScript)
 	if !known {

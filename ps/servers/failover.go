@@ -15,7 +15,7 @@ const (
 	noEndpointType     = "System.ServiceModel.EndpointNotFoundException"
 )
 
-// cause is what an error of a script says about its server.
+// cause is the meaning of a script's error for its server.
 type cause int
 
 const (

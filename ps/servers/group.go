@@ -23,7 +23,7 @@ type group struct {
 	moving chan struct{} // semaphore: full while a server is being pinned
 
 	mu         sync.Mutex
-	common     common // what it shares with other gateways
+	common     common // the part that gateways share
 	candidates []string
 	discovered bool     // a discovery succeeded, even if it found no candidates
 	others     []string // never pinned: read-only domain controllers
@@ -250,7 +250,7 @@ func (g *group) establish(ctx context.Context) string {
 // better pins the first candidate that is preferred to the pinned server and
 // answers, and unpins a server that is no longer a candidate. Only keep calls it.
 func (g *group) better(ctx context.Context) {
-	if g.cfg.Shared != nil || !g.lock(ctx) { // what gateways share stays
+	if g.cfg.Shared != nil || !g.lock(ctx) { // the shared choice stays
 		return
 	}
 	defer g.unlock()

@@ -206,7 +206,7 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 		}
 	}
 	if wants(argKnown) {
-		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery; without one none is known
+		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery, without which no server is known
 		u.lists[argKnown] = ps.List(s.directory.known())
 	}
 	return u, nil

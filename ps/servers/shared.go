@@ -33,7 +33,7 @@ const (
 	setAside   = 15 * time.Second // for which it does
 )
 
-// common is what a group knows of the choice that it shares.
+// common is the shared choice as a group knows it.
 type common struct {
 	epoch    uint64    // of the pin; 0: it is this gateway's own choice
 	unusable string    // why the pinned server cannot be used from here; empty: it can
@@ -42,8 +42,8 @@ type common struct {
 	until    time.Time // it counts as unusable because of that
 }
 
-// follow takes over the server that the gateways have pinned. It reports whether there is
-// one, or none is needed.
+// follow adopts the server that the gateways have pinned. It reports whether there is one, or none
+// is needed.
 func (g *group) follow(ctx context.Context) bool {
 	if g.cfg.Shared == nil {
 		return true
@@ -79,8 +79,7 @@ func (g *group) agree(ctx context.Context, host string) {
 	}
 }
 
-// look follows the gateways' choice, and tells them whether the server can be used from
-// here.
+// look follows the gateways' choice, and reports to them whether this gateway can use the server.
 func (g *group) look(ctx context.Context) {
 	agreed := g.follow(ctx)
 	host, silent := g.current()
@@ -112,8 +111,8 @@ func (g *group) epoch() uint64 {
 	return g.common.epoch
 }
 
-// examine probes the pinned server, and tells the other gateways. It reports whether it can
-// be used from here.
+// examine probes the pinned server, and reports the result to the other gateways. It returns
+// whether this gateway can use the server.
 func (g *group) examine(ctx context.Context, host string) bool {
 	answers := g.probe(ctx, host)
 	if ctx.Err() != nil {

@@ -34,7 +34,7 @@ const (
 	DefaultMaxList      = 4 << 30
 )
 
-// Boot is what a session loads before it accepts requests.
+// Boot is loaded by a session before it accepts requests.
 type Boot struct {
 	Prelude ps.Source   // runs first, at the top level of the session
 	Scripts []ps.Source // each becomes a function with its name

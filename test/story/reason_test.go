@@ -47,7 +47,9 @@ func TestChangesSayWhy(t *testing.T) {
 	require.Equal(t, http.StatusOK, made.Status, "%s", made.Body)
 	change := made.Header.Get("X-Change-Id")
 	assert.Equal(t, why, s.Get("/api/Changes/" + change).Envelope.Result[0]["reason"])
-	var body struct{ Data struct{ ChangeID, Reason string } }
+	var body struct {
+		Data struct{ ChangeID, Reason string }
+	}
 	require.NoError(t, json.Unmarshal([]byte(chat.next().body), &body))
 	assert.Equal(t, []string{change, why}, []string{body.Data.ChangeID, body.Data.Reason})
 	text, err := os.ReadFile(log)

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// about returns the page about_AdGateway: what the functions have in common, the language of filters,
-// and what replaces the names of the version before.
+// about returns the page about_AdGateway: the common behaviour of the functions, the language of
+// filters, and the replacements for former names.
 func about(renamed []*Function) string {
 	var b strings.Builder
 	b.WriteString(aboutText)

@@ -1,7 +1,7 @@
 package clients
 
 import (
-	_ "embed" // what is written by hand
+	_ "embed" // hand-written parts
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -218,7 +218,7 @@ func (m *module) optionOf(p *ops.Param, name string) *option {
 	return o
 }
 
-// build collects the options of a module, and what it hands to the code of all modules.
+// build collects the options of a module, and the values that it passes to the shared code.
 func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 	m := &module{state: s, rows: rows, options: map[string]*option{}}
 	var failed error

@@ -164,7 +164,7 @@ var fieldTypes = map[schema.FieldType]string{
 	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.DecimalField: "float", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
 }
 
-// returned documents what the module returns.
+// returned documents the return values of the module.
 func (m *module) returned() string {
 	var b strings.Builder
 	b.WriteString(`output:

@@ -109,8 +109,8 @@ func (f *Function) distinguish() {
 	}
 }
 
-// defaultSet returns the set of a call that tells no other: the one with the fewest
-// required parameters.
+// defaultSet returns the set of a call that implies no other: the one with the fewest required
+// parameters.
 func (f *Function) defaultSet() *Set {
 	return slices.MinFunc(pointers(f.Sets), func(a, b *Set) int {
 		return cmp.Compare(len(required(a.Op))+len(a.Switch), len(required(b.Op))+len(b.Switch))
@@ -179,7 +179,7 @@ var nouns = map[string]string{
 // prefix begins the noun of every function.
 const prefix = "Adg"
 
-// verbs are the approved verbs for the first word of what an operation does.
+// verbs are the approved verbs for the first word of an operation.
 var verbs = map[string]string{
 	"get": "Get", "list": "Get", "show": "Get", "find": "Find", "create": "New", "change": "Set", "update": "Set", "put": "Set", "set": "Set",
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",

@@ -157,7 +157,8 @@ func category(code schema.Code) string {
 	}
 }
 
-// rows returns the table of the operations: what a call sends, and what its records are.
+// rows returns the table of the operations: the values that a call sends, and the type of its
+// records.
 func rows(table []*ops.Operation) string {
 	var b strings.Builder
 	b.WriteString("\n" + filterTables)

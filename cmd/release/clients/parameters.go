@@ -14,10 +14,10 @@ type parameter struct {
 	name, typ, doc string
 	sets           []inSet // nil: in all sets, not required
 	aliases        []string
-	byValue        bool // takes what comes down the pipeline
+	byValue        bool // takes input from the pipeline
 	byName         bool // takes the property or column of its name
 	words          []string
-	completes      string // what the gateway completes: "user", "group", "ou", "zone"; empty: nothing
+	completes      string // kind of name that the gateway completes: "user", "group", "ou", "zone"; empty: none
 }
 
 // inSet is a parameter in one parameter set.
@@ -55,7 +55,7 @@ var members = map[string][]string{
 	"IfMatch": {"etag"},
 }
 
-// completers are what the gateway completes for a parameter.
+// completers are the kinds of names that the gateway completes, by parameter.
 var completers = map[string]string{
 	"Username": "user", "GroupName": "group", "ParentGroupName": "group", "ChildGroupName": "group", "OUPath": "ou", "OUDestinationPath": "ou",
 	"ZoneName": "zone", "ShowFields": "field",

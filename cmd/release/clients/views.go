@@ -29,8 +29,8 @@ var views = []view{
 	{"JobItem", []string{"line", "operation", "state", "code", "message"}},
 }
 
-// formats returns the format file: a table for each type of records. A plan is shown as the table of
-// what it would change.
+// formats returns the format file: a table for each type of records. A plan is shown as a table of
+// its changes.
 func formats() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Configuration>\n  <ViewDefinitions>\n")
@@ -54,7 +54,7 @@ func formats() string {
 	return b.String()
 }
 
-// planView shows a plan: its id, and what it would change, a line for each field.
+// planView shows a plan: its id, and its changes, a line for each field.
 const planView = `    <View>
       <Name>AdGateway.Plan</Name>
       <ViewSelectedBy><TypeName>AdGateway.Plan</TypeName></ViewSelectedBy>
@@ -74,7 +74,7 @@ const planView = `    <View>
     </View>
 `
 
-// completion registers what completes parameters: one call for each name of a parameter.
+// completion registers the completers of parameters: one call for each name of a parameter.
 func completion(functions []*Function) (string, error) {
 	commands := map[string][]string{}
 	for _, f := range functions {
@@ -104,7 +104,7 @@ func completion(functions []*Function) (string, error) {
 	return b.String(), nil
 }
 
-// completes returns the tables of what completes the parameters of a function.
+// completes returns the tables for completing the parameters of a function.
 func completes(parameters []*parameter) (enumerations, kinds string) {
 	var all, from []string
 	for _, p := range parameters {

@@ -33,9 +33,8 @@ func Sources(s cluster.Status) (all []Source) {
 	return all
 }
 
-// Replaced is what the name of a store that a copy has replaced ends with. It is kept beside
-// the copy until another one comes: nothing else has what it had, if it was the log that was
-// taken back.
+// Replaced is the suffix of a store that a copy has replaced. It stays beside the copy until the
+// next one: if the log was rolled back, only this file has the lost changes.
 const Replaced = ".replaced"
 
 // Client gets copies. All fields but Dial are needed.
@@ -47,10 +46,10 @@ type Client struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: a [net.Dialer]
 }
 
-// Copy puts the file of another gateway in the place of the store of this one, and returns it open.
-// The store is closed when a copy was received. check returns why a file at a place does not help.
-// If Copy fails, with the reasons of all sources, it returns the previous store, open, or nil if
-// that can no longer be opened. One call at a time.
+// Copy puts the file of another gateway in the place of this gateway's store, and returns it open.
+// It closes the store once a copy was received. check returns why a file at a position does not
+// help. If Copy fails, with the reasons of all sources, it returns the previous store, open, or nil
+// if that can no longer be opened. It must not be called concurrently.
 func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	sources := c.Sources()
 	failures := make([]error, 0, len(sources)+1)
@@ -112,7 +111,7 @@ func (w *whole) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keepBeside gives a store another name besides its own.
+// keepBeside gives a store a second name.
 func keepBeside(path string) error {
 	if err := os.Remove(path + Replaced); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -1,10 +1,7 @@
 // Package copies gives a gateway whose file cannot follow the log of the cluster the file of
-// another one.
-//
-// A copy travels on the listener for hops, whose other end has proved that it is a gateway of
-// the cluster. The place that it has at least reached comes first, so that a file that does not
-// help is not sent. A copy that is not whole, or was altered, is refused, and what was there
-// stays.
+// another one. A copy travels on the listener for hops, whose other end has proved that it is a
+// gateway of the cluster. The copy's minimum position comes first, so that a file that does not
+// help is not sent. An incomplete or altered copy is refused, and the previous file stays.
 package copies
 
 import (
@@ -23,7 +20,7 @@ import (
 // Path is where a gateway serves its copy.
 const Path = "/cluster/copy"
 
-// pointHeader says the place that a copy has at least reached.
+// pointHeader has the minimum position of a copy.
 const pointHeader = "X-Adgateway-Point"
 
 const (
@@ -34,8 +31,8 @@ const (
 	sendFor = 30 * time.Second
 )
 
-// Handler serves copies of the store of this gateway, one at a time. It asks nobody who they
-// are: it is for the Beside of a hop.Receiver.
+// Handler serves copies of the store of this gateway, one at a time. It does not authenticate: it
+// is for the Beside of a hop.Receiver.
 type Handler struct {
 	File func() *store.File // the store as it is now
 

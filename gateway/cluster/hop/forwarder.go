@@ -19,29 +19,29 @@ type Options struct {
 	Gateway string // the name of this gateway
 	Leader  Leader
 
-	// TLS returns the settings of a connection to a gateway: they show the certificate of this
-	// one, and let only that gateway answer.
+	// TLS returns the settings of a connection to a gateway: they present the certificate of this
+	// one, and accept only that gateway.
 	TLS func(gateway string) *tls.Config
 
 	// Waiting is how many calls may wait for a leader at a time.
 	Waiting int
 
-	// Observe is called with the outcome of each try that is repeated, and then with the outcome of
-	// the call. The gateway is the one that was asked; empty: none.
+	// Observe is called with the outcome of each attempt that is repeated, and then with the
+	// outcome of the call. The gateway is the one that was asked; empty: none.
 	Observe func(r *http.Request, outcome Outcome, gateway string)
 
-	// NotBegun is told, before another gateway is asked, which one has begun nothing, and which
-	// one leads as far as that knows; empty: it does not know.
+	// NotBegun is called before another gateway is asked. It gets the gateway that has begun
+	// nothing, and the leader according to that gateway; empty: not known.
 	NotBegun func(gateway, leader string)
 }
 
-// Outcome is how a call, or a try, ended, as metrics and logs name it.
+// Outcome is the outcome of a call, or an attempt, in metrics and logs.
 type Outcome string
 
 // The outcomes.
 const (
 	Forwarded Outcome = "forwarded"  // the leader answered
-	Retried   Outcome = "retried"    // one try failed before anything began, and there is another one
+	Retried   Outcome = "retried"    // one attempt failed before anything began, and another follows
 	NotLeader Outcome = "not_leader" // nothing was begun
 	Unknown   Outcome = "unknown"    // the call was sent, and nobody knows how it ended
 )
@@ -126,13 +126,14 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 		RefuseFollower(w, leader)
 		return false, nil
 	}
-	// Otherwise the server of the client takes the body away when the answer begins. It may be
-	// on its way to the leader still, which would break off the answer. HTTP/2 needs no leave.
+	// Otherwise the client's server discards the rest of the body when the answer begins. The body
+	// may still be on its way to the leader, and the answer would break off. HTTP/2 needs no
+	// permission.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	p := &passage{forwarder: f, request: r, origin: origin, limit: limit + answerMargin}
 	in := r.WithContext(r.Context())
 	in.Header = r.Header.Clone()
-	in.Header.Del("Connection") // else the proxy drops what it lists, a condition perhaps
+	in.Header.Del("Connection") // otherwise the proxy drops the headers that it lists, perhaps a condition
 	proxy := httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorLog: log.New(io.Discard, "", 0),
 		ModifyResponse: func(res *http.Response) error {
@@ -151,7 +152,7 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 	return here, failed
 }
 
-// failure tells why a call has no answer of the leader.
+// failure returns why a call has no answer of the leader.
 func (f *Forwarder) failure(p *passage, err error) *Failure {
 	failure := &Failure{Outcome: Unknown, Err: err}
 	switch {
@@ -189,12 +190,12 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 		out.Header.Set("Expect", "100-continue")
 	}
 	if out.ContentLength < 0 {
-		out.TransferEncoding = []string{"chunked"} // else the transport may read a byte before it connects
+		out.TransferEncoding = []string{"chunked"} // otherwise the transport may read a byte before it connects
 	}
 }
 
-// final leaves out the 100 Continue of the leader. The server of the client sends its own one, as
-// soon as the body is read, to clients that have asked.
+// final drops the 100 Continue of the leader. The client's server sends one of its own to clients
+// that have asked, as soon as the body is read.
 type final struct{ http.ResponseWriter }
 
 func (w final) WriteHeader(status int) {
@@ -206,7 +207,7 @@ func (w final) WriteHeader(status int) {
 // Unwrap is for [http.ResponseController].
 func (w final) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// to returns the transport to a gateway. Connections to the one before are closed when their
+// to returns the transport to a gateway. Connections to the previous one are closed when their
 // calls have ended.
 func (f *Forwarder) to(p peer) *http.Transport {
 	f.mutex.Lock()

@@ -27,8 +27,8 @@ type Leader interface {
 	// hops, and its term. It returns false if none is known.
 	Leader() (name, address string, term uint64, ok bool)
 
-	// Changed returns a channel that is closed when Leader may return something else than at the
-	// time of the call. It may be closed for other reasons: a waiter compares.
+	// Changed returns a channel that is closed when the result of Leader may have changed. It may
+	// be closed for other reasons: a waiter compares.
 	Changed() <-chan struct{}
 }
 
@@ -83,8 +83,8 @@ const (
 	termHeader    = prefix + "Term"
 )
 
-// keyHeaders travel with the prefix before their names. By their own names, [http.Transport]
-// would take a request without a body for one that may be sent twice.
+// keyHeaders get the prefix while they travel. Under their own names, [http.Transport] might send a
+// request without a body twice.
 var keyHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
 // Clean removes the headers of the hop. Every listener except the hop's own must call it before

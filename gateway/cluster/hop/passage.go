@@ -23,13 +23,13 @@ type passage struct {
 	origin    Origin
 	limit     time.Duration // until the answer begins
 
-	// again returns the whole body, for each try; nil: there is one body, for one try.
+	// again returns the whole body, for each attempt; nil: there is one body, for one attempt.
 	again func() (io.ReadCloser, error)
 
 	asked peer // by the last try; zero: there was none
 }
 
-// The errors of [Forwarder.Do] for a call of which nothing was begun.
+// The errors of [Forwarder.Do] for a call that has not begun.
 var (
 	ErrHere     = errors.New("this gateway leads")
 	ErrNoLeader = errors.New("no gateway leads that can be reached")
@@ -41,10 +41,10 @@ var (
 	errLeft    = errors.New("the body belongs to another try")
 )
 
-// notBegun is the failure of a try of which no gateway has begun anything.
+// notBegun is the failure of an attempt that no gateway has begun to process.
 type notBegun struct {
 	cause error
-	final bool // there can be no other try: a part of the body is gone
+	final bool // there can be no other attempt: a part of the body is gone
 }
 
 func (e *notBegun) Error() string { return e.cause.Error() }
@@ -91,7 +91,7 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 }
 
-// waiting is the place of a call among those that wait for a leader, and how long it may.
+// waiting is the place of a call in the queue for a leader, and how long it may wait.
 type waiting struct {
 	places  chan struct{}
 	timeout <-chan time.Time // nil: it did not have to wait yet
@@ -102,8 +102,8 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until another leader is known than before or the pause has passed. A busy cluster has
-// news all the time, which are no reason to ask the same gateway at once again.
+// next waits until another leader than before is known or the pause has passed. In a busy cluster
+// there is news all the time, which is no reason to ask the same gateway again at once.
 func (w *waiting) next(
 	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,
 ) error {
@@ -197,7 +197,7 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 var refusals = []uint64{42, 43, 44, 45, 46, 48, 49, 116}
 
 // rejected reports whether the other gateway has refused the certificate of this one. In TLS 1.3
-// the request is on its way by then, and is never read.
+// the request has been sent by then, but is never read.
 func rejected(err error) bool {
 	var remote *net.OpError
 	if !errors.As(err, &remote) || remote.Op != "remote error" {
@@ -207,8 +207,8 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after a later term has begun than the term of the leader to
-// which it was sent. It returns when the context ends.
+// follow cuts a call off some time after the term of its leader was followed by a later one. It
+// returns when the context ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {
 		changed := f.options.Leader.Changed()
@@ -250,7 +250,7 @@ func (l *loan) Read(into []byte) (int, error) {
 // Close does nothing: the body is its lender's.
 func (l *loan) Close() error { return nil }
 
-// end takes the body back, and reports whether something may have been read.
+// end revokes the body, and reports whether any of it may have been read.
 func (l *loan) end() (used bool) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -258,15 +258,15 @@ func (l *loan) end() (used bool) {
 	return l.used
 }
 
-// ending is the body of an answer. With it ends what watches over the call.
+// ending is the body of an answer. Closing it ends the supervision of the call.
 type ending struct {
 	io.ReadCloser
 	ctx context.Context // of the try
 	cut context.CancelCauseFunc
 }
 
-// Read never returns io.EOF for a call that was cut off: the leader may notice that, and end
-// its answer in due form, before the connection is closed.
+// Read never returns io.EOF for a call that was cut off: the leader may notice that, and end its
+// answer properly, before the connection is closed.
 func (e *ending) Read(into []byte) (int, error) {
 	n, err := e.ReadCloser.Read(into)
 	if cause := context.Cause(e.ctx); err == io.EOF && cause != nil {

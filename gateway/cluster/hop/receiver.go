@@ -21,8 +21,8 @@ type Receiver struct {
 
 	Next http.Handler
 
-	// Beside are, by path, what every gateway answers other gateways itself, whether or not it
-	// leads; nil: nothing.
+	// Beside are handlers, by path, with which every gateway answers other gateways, whether or not
+	// it leads; nil: none.
 	Beside map[string]http.Handler
 }
 
@@ -84,8 +84,8 @@ func refuse(w http.ResponseWriter, status int, reason string) {
 	w.WriteHeader(status)
 }
 
-// RefuseFollower answers that this gateway does not lead and has begun nothing, and who leads
-// as far as it knows.
+// RefuseFollower answers that this gateway does not lead and has begun nothing, and names the
+// leader if it knows it.
 func RefuseFollower(w http.ResponseWriter, leader Leader) {
 	if name, _, term, ok := leader.Leader(); ok {
 		w.Header().Set(leaderHeader, name)
@@ -94,7 +94,7 @@ func RefuseFollower(w http.ResponseWriter, leader Leader) {
 	refuse(w, http.StatusMisdirectedRequest, "the gateway does not lead")
 }
 
-// refusedError is what an answer of refuse stands for.
+// refusedError is the error for an answer of refuse.
 type refusedError struct {
 	reason       string
 	leader, term string // as far as the gateway knows that has refused
@@ -107,7 +107,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("%s: %s leads in term %s", e.reason, e.leader, e.term)
 }
 
-// refusal returns the error that an answer of refuse stands for; nil: it is another one.
+// refusal returns the error for an answer of refuse; nil: it is another answer.
 func refusal(res *http.Response) error {
 	reason := res.Header.Get(refusedHeader)
 	if reason == "" {
@@ -116,7 +116,7 @@ func refusal(res *http.Response) error {
 	return &refusedError{reason, res.Header.Get(leaderHeader), res.Header.Get(termHeader)}
 }
 
-// onlyHTTP1 is what a hop speaks: HTTP/2 repeats requests after GOAWAY, and its streams share
+// onlyHTTP1 is the protocol of a hop: HTTP/2 repeats requests after GOAWAY, and its streams share
 // one window.
 func onlyHTTP1() *http.Protocols {
 	protocols := new(http.Protocols)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// The limits of the listener. A body has none: the gateway that forwards it knows how fast a
-// client must be. Its idle connections are closed before this side closes them.
+// The limits of the listener. A body has none: the gateway that forwards it limits its client. That
+// gateway closes its idle connections before this side does.
 const (
 	headerTimeout = 10 * time.Second
 	headerLimit   = 256 << 10 // the header of the client and the chains of its certificate
@@ -26,12 +26,12 @@ type Server struct {
 	leaving atomic.Bool
 	mutex   sync.Mutex
 	open    map[net.Conn]struct{}
-	none    chan struct{} // closed when the last connection is; nil: nobody waits for that
+	none    chan struct{} // closed when the last connection is closed; nil: nobody waits for that
 }
 
-// NewServer returns a server for the listener of the hop. The settings show the certificate of this
-// gateway, and demand and verify the certificates of the others. The receiver only asks for their
-// names.
+// NewServer returns a server for the listener of the hop. The settings present the certificate of
+// this gateway, and demand and verify the certificates of the others. The receiver asks only for
+// their names.
 func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
 	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
 		return nil, errors.New("hop: nothing verifies the certificates of others")

@@ -24,7 +24,7 @@ type seenFormat struct {
 	cluster.Seen
 }
 
-// Formats keeps in a store which formats the gateways read. It is safe for concurrent use.
+// Formats stores the formats that the gateways read. It is safe for concurrent use.
 type Formats struct {
 	store *store.Sealed
 
@@ -32,15 +32,16 @@ type Formats struct {
 	last map[string]cluster.Seen // as last read
 }
 
-// NewFormats returns the formats that a store keeps. The store is the copy of this gateway, because
-// the leader keeps what it sees and must not wait for another gateway.
+// NewFormats returns the formats in a store. The store is the copy of this gateway, because the
+// leader stores what it sees and must not wait for another gateway.
 func NewFormats(db *store.Sealed) *Formats {
 	return &Formats{store: db, last: map[string]cluster.Seen{}}
 }
 
 var _ cluster.Formats = (*Formats)(nil)
 
-// Seen implements [cluster.Formats]. While the store cannot be read, it is as it was before.
+// Seen implements [cluster.Formats]. While the store cannot be read, it returns the previous
+// result.
 func (f *Formats) Seen() map[string]cluster.Seen {
 	found := map[string]cluster.Seen{}
 	err := f.store.Range(context.Background(), formats, "", func(e store.Entry) bool {
@@ -58,8 +59,8 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 	return f.last
 }
 
-// See implements [cluster.Formats]. It keeps nothing, and does not fail, while the store does not
-// take changes yet: it is called again soon.
+// See implements [cluster.Formats]. It stores nothing, and does not fail, while the store does not
+// accept changes yet: it is called again soon.
 func (f *Formats) See(ctx context.Context, gateway string, s cluster.Seen) error {
 	key := hex.EncodeToString(f.store.Sum([]byte("format of a gateway"), []byte(gateway)))
 	err := f.store.Update(ctx, func(tx *store.Tx) error {

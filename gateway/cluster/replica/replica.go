@@ -1,9 +1,7 @@
-// Package replica joins what one gateway of a cluster has: its file, which is a copy of the
-// store; the log, which all copies apply; and its part in deciding who writes it.
-//
-// The file decides changes while its gateway leads, and has the log store each batch before
-// it applies it. Otherwise it applies what the leader has written, and refuses changes with
-// [store.ErrFollows].
+// Package replica connects the parts of one gateway of a cluster: its file, which is a copy of the
+// store; the log, which all copies apply; and its membership, which decides who writes the log. The
+// file decides changes while its gateway leads, and has the log store each batch before it applies
+// it. Otherwise it applies the leader's batches, and refuses changes with [store.ErrFollows].
 package replica
 
 import (
@@ -19,7 +17,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options configure a replica. All are needed but Copy and SetFormat.
+// Options configure a replica. All except Copy and SetFormat are required.
 type Options struct {
 	File    *store.File
 	Stream  journal.Stream
@@ -27,14 +25,14 @@ type Options struct {
 	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
 	Clock   cluster.Clock   // by which the values of the file expire
 
-	// SetFormat gets the format in which values are to be written, which is the newest that all
-	// gateways read. New calls it, before this gateway leads, and every change of the format does.
+	// SetFormat sets the format in which values are written, which is the newest that all gateways
+	// read. It is called by New, before this gateway leads, and after every change of the format.
 	// It is [store.Sealed.SetFormat].
 	SetFormat func(format int)
 
 	// Copy puts the file of another gateway in the place of this one's, which the log no longer
-	// reaches back to, and returns it open. check returns why a file at a place does not help. If
-	// Copy fails it returns what is open in the place then; nil: the old one. A nil Copy copies
+	// reaches back to, and returns it open. check returns why a file at a position does not help.
+	// If Copy fails it returns the file that is open then; nil: the old one. A nil Copy copies
 	// nothing, and the replica stays as it is.
 	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error)
 }
@@ -52,8 +50,7 @@ type Replica struct {
 	format int           // that SetFormat was told last; 0: none
 }
 
-// New returns a replica that takes part in its cluster when it runs. Its file follows until
-// then.
+// New returns a replica that takes part in its cluster when it runs. Until then its file follows.
 func New(o Options) *Replica {
 	r := &Replica{o: o, file: o.File, turned: make(chan struct{})}
 	if r.o.SetFormat == nil {
@@ -69,15 +66,15 @@ func New(o Options) *Replica {
 	return r
 }
 
-// open returns the log from the place on that the file has applied.
+// open returns the log from the position that the file has applied.
 func (r *Replica) open() *journal.Log {
 	return journal.New(r.o.Stream, r.member.Applier(), r.o.Journal)
 }
 
-// Member returns the part of the gateway in the cluster.
+// Member returns the gateway's membership in the cluster.
 func (r *Replica) Member() *cluster.Member { return r.member }
 
-// File returns the copy of the store, which is another one after it had to be replaced.
+// File returns the copy of the store. It changes when the copy is replaced.
 func (r *Replica) File() *store.File {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,10 +104,10 @@ func (r *Replica) Run(ctx context.Context, attempts cluster.Attempts) {
 	r.File().Follow()
 }
 
-// formatEvery is how often it is looked which format all gateways read.
+// formatEvery is how often the common format of all gateways is checked.
 const formatEvery = time.Second
 
-// agree tells which format all gateways read if that has changed.
+// agree calls SetFormat when the common format of all gateways has changed.
 func (r *Replica) agree() {
 	format := r.member.Format()
 	r.mu.Lock()
@@ -121,8 +118,8 @@ func (r *Replica) agree() {
 	}
 }
 
-// takenOver are the open changes of a store whose gateway has become the leader. They are read
-// when the file decides changes: the member accepts some as soon as they are.
+// takenOver are the open changes of a store whose gateway has become the leader. They are read once
+// the file decides changes, and the member accepts changes after that.
 type takenOver struct {
 	cluster.Attempts
 	r *Replica
@@ -153,7 +150,7 @@ func (r *Replica) awaitLead(ctx context.Context) error {
 	}
 }
 
-// turn keeps the term in which the file decides changes.
+// turn sets the term in which the file decides changes.
 func (r *Replica) turn(term uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -190,8 +187,8 @@ func (r *Replica) watch(ctx context.Context) {
 	}
 }
 
-// touch appends an empty entry by way of the file, so a file that has stopped writing does not look
-// alive. It does nothing until the file decides changes.
+// touch appends an empty entry through the file, so that a file that has stopped writing does not
+// look alive. It does nothing until the file decides changes.
 func (r *Replica) touch(ctx context.Context) error {
 	if file := r.File(); file.Leads() {
 		return file.Touch(ctx)
@@ -210,8 +207,8 @@ func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (store
 	return point, err
 }
 
-// writerEnds is how long an entry waits until a file that has stopped leading has given up its last
-// batch. The entry is read again otherwise.
+// writerEnds is how long an entry waits for a file that has stopped leading to give up its last
+// batch. After that the entry is read again.
 const writerEnds = 100 * time.Millisecond
 
 // applier applies the entries of the log to the file.
@@ -219,8 +216,8 @@ type applier struct{ r *Replica }
 
 func (a applier) Point() (store.Point, error) { return a.r.File().Point() }
 
-// Apply leaves out what changes nothing: the place is kept with the next batch. The entry that
-// the file is waiting for is applied by the file itself.
+// Apply skips entries that change nothing: their position is stored with the next batch. The file
+// itself applies the entry that it is waiting for.
 func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	file := a.r.File()
 	switch {
@@ -241,8 +238,8 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) er
 	return err
 }
 
-// repair reads the log again from the place that the file has applied. If the log no longer has
-// that place, or has another entry there, the file of another gateway takes its place.
+// repair reads the log again from the position that the file has applied. If the log no longer has
+// that position, or has another entry there, the file of another gateway replaces it.
 func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) {
 	r.File().Follow()
 	log := r.open()

@@ -88,7 +88,7 @@ func Of(status cluster.Status, self Self) State {
 	return state
 }
 
-// Sentence says in a sentence whether the cluster is well.
+// Sentence says whether the cluster is well.
 func (s *State) Sentence() string {
 	if s.Degraded {
 		return "Something of the cluster '" + s.Name + "' needs attention."

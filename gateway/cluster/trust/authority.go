@@ -40,7 +40,7 @@ import (
 )
 
 const (
-	backdated    = 2  // years before an authority is made that it is valid from
+	backdated    = 2  // years that an authority is valid before it is made
 	valid        = 20 // years in all
 	organization = "adgateway cluster"
 	zone         = "adgateway.internal" // .internal is reserved for names that no DNS server has
@@ -48,7 +48,7 @@ const (
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// checkName returns why a name cannot name a cluster or a gateway.
+// checkName returns why a cluster or a gateway cannot have a name.
 func checkName(what, name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name, what)
@@ -63,8 +63,8 @@ type Authority struct {
 	key     *ecdsa.PrivateKey
 }
 
-// New makes the authority of a new cluster. It can sign names of that cluster only, so that
-// nothing else is at risk where its certificate is trusted.
+// New makes the authority of a new cluster. It can sign names of that cluster only, so that trust
+// in its certificate risks nothing else.
 func New(cluster string, now time.Time) (*Authority, error) {
 	if err := checkName("cluster", cluster); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func checkedAt(authority *x509.Certificate) time.Time {
 }
 
 // check returns nil if the authority has signed a certificate for one of its gateways, and
-// a sentence about whose certificate it is if not. No clock is asked.
+// otherwise a sentence about its owner. It uses no clock.
 func check(cluster string, authority, c *x509.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(authority)

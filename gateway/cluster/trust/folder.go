@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The files of a gateway. That of its certificate is written last: with it all are there.
+// The files of a gateway. The certificate is written last: once it exists, all do.
 const (
 	keyFile         = "gateway.key"
 	certificateFile = "gateway.pem"
@@ -37,8 +37,8 @@ type Folder struct {
 // MembersFile returns the path of the copy of the list.
 func (f Folder) MembersFile() string { return filepath.Join(f.Path, membersFile) }
 
-// Files returns the paths of the files by which the gateway is one of its cluster; none if it has not
-// joined. What the folder says of the log is not among them.
+// Files returns the paths of the files that make the gateway a member of its cluster; none if it
+// has not joined. They do not include the state of the log.
 func (f Folder) Files() (all []string, err error) {
 	for _, name := range []string{certificateFile, keyFile, authorityFile, membersFile, secretFile} {
 		path := filepath.Join(f.Path, name)
@@ -136,8 +136,8 @@ func (f Folder) write(name string, text []byte) error {
 	return atomicfile.Write(filepath.Join(f.Path, name), text, f.Restrict)
 }
 
-// free returns why the folder cannot get the files of a cluster with an authority and a
-// secret, or nil.
+// free returns why the folder cannot get the files of a cluster with an authority and a secret, or
+// nil.
 func (f Folder) free(authority string, secret []byte) error {
 	const remedy = "use another folder, or move its files away if this gateway has left that cluster"
 	switch found, err := f.authority(); {
@@ -156,7 +156,7 @@ func (f Folder) free(authority string, secret []byte) error {
 	return err
 }
 
-// Secret reads what the key file of the cluster has; nil if there is none.
+// Secret reads the key file of the cluster; nil if there is none.
 func (f Folder) Secret() ([]byte, error) {
 	text, err := os.ReadFile(f.SecretFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +172,7 @@ func (f Folder) Secret() ([]byte, error) {
 	return secret, nil
 }
 
-// MakeSecret makes the key file of a new cluster, unless it is there.
+// MakeSecret makes the key file of a new cluster, unless it exists.
 func (f Folder) MakeSecret() error {
 	found, err := f.Secret()
 	if err != nil || found != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Identity is what a gateway of a cluster proves its name with. It is safe for concurrent use.
+// Identity is a gateway's proof of its name in a cluster. It is safe for concurrent use.
 type Identity struct {
 	Cluster   string
 	Gateway   string
@@ -31,14 +31,14 @@ func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity,
 // Authority returns the certificate of the cluster's authority.
 func (id *Identity) Authority() *x509.Certificate { return id.authority }
 
-// Server returns how a gateway listens for others of its cluster: they show a certificate
-// and are on the list when they connect. A connection outlasts the removal from the list, so
-// that [Listed] is to be asked again at each request. The node of a gateway's host listens, and
-// connects to other nodes, with it, too.
+// Server returns the configuration with which a gateway listens for others of its cluster: they
+// present a certificate, and are on the list when they connect. A connection outlasts the removal
+// from the list, so [Listed] must be called for each request. The node of a gateway's host also
+// uses it to listen, and to connect to other nodes.
 func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
 
-// Client returns how a gateway connects to another one, which must show its name. An empty
-// peer is any gateway on the list. The name in the address does not count.
+// Client returns the configuration with which a gateway connects to another one, which must prove
+// its name. An empty peer is any gateway on the list. The name in the address does not count.
 func (id *Identity) Client(list func() Members, peer string) *tls.Config {
 	return id.config(list, peer)
 }
@@ -75,8 +75,8 @@ func (id *Identity) verify(s tls.ConnectionState, list Members, peer string) err
 
 var errNoCertificate = errors.New("the other side showed no certificate: only gateways of the cluster may connect")
 
-// Listed returns the gateway at the other end of a connection that was made by [Identity.Server]
-// or [Identity.Client], if it still is on the list with the key that it shows.
+// Listed returns the gateway at the other end of a connection that was made by [Identity.Server] or
+// [Identity.Client], if it is still on the list with the key that it presents.
 func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	if len(s.PeerCertificates) == 0 {
 		return "", errNoCertificate
@@ -97,8 +97,8 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	return gateway, nil
 }
 
-// JoinProtocol is the protocol of the connections on which gateways join, which servers
-// tell from all others during the handshake (ALPN).
+// JoinProtocol is the protocol of connections on which gateways join. Servers recognise it during
+// the handshake (ALPN).
 const JoinProtocol = "adgateway-join/1"
 
 // AllowJoins makes a configuration of [Identity.Server] take connections of gateways that

@@ -100,8 +100,8 @@ func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, 
 	return f.finish(authority, given.Certificate, given.Members, given.Secret)
 }
 
-// ask sends a request to a gateway of the cluster, and returns what it answers. Nothing is
-// sent before it has shown the authority of the invitation.
+// ask sends a request to a gateway of the cluster, and returns the answer. It sends nothing before
+// the gateway has presented the authority of the invitation.
 func ask(ctx context.Context, i Invitation, text []byte) (authority *x509.Certificate, given answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
@@ -144,8 +144,8 @@ func ask(ctx context.Context, i Invitation, text []byte) (authority *x509.Certif
 	return authority, given, err
 }
 
-// pinned returns the authority of an invitation, which the other side must show together
-// with a certificate that it has signed.
+// pinned returns the authority of an invitation. The other side must present it together with a
+// certificate that it has signed.
 func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 	for _, c := range s.PeerCertificates[1:] {
 		if Digest(c) != i.Authority {
@@ -160,7 +160,7 @@ func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 		"if they are right, something between the hosts takes its place, and the secret was not sent to it")
 }
 
-// accepts returns why an answer is not that to an invitation of the gateway with a key.
+// accepts returns why an answer does not belong to the invitation and the key, or nil.
 func accepts(i Invitation, authority *x509.Certificate, given answer, key *ecdsa.PrivateKey) error {
 	if given.Secret != nil && len(given.Secret) != store.KeyLength {
 		return fmt.Errorf("its secret has %d bytes", len(given.Secret))

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// followEvery is how often it is looked whether the list has changed.
+// followEvery is how often the list is checked for changes.
 const followEvery = time.Second
 
 // List is the list of a cluster as a process knows it. It is safe for concurrent use.
@@ -31,16 +31,16 @@ func (f Folder) List() (*List, error) {
 // Members returns the list.
 func (l *List) Members() Members { return *l.now.Load() }
 
-// FollowFile takes over what another process writes to the copy, until ctx ends. changed is
-// called with each list that is another one, and problem with why one cannot be read; the one
-// before stays then.
+// FollowFile adopts the lists that another process writes to the copy, until ctx ends. It calls
+// changed with each list that differs, and problem with the reason if one cannot be read; the
+// previous list stays then.
 func (l *List) FollowFile(ctx context.Context, changed func(Members), problem func(error)) {
 	l.follow(ctx, func() (Members, error) { return LoadMembers(l.folder.MembersFile()) }, changed, problem)
 }
 
-// FollowStore takes over the list of the store, and writes it to the copy, until ctx ends. For
-// changed and problem see [List.FollowFile]. A store that has no list yet, since it is still to be
-// copied, changes nothing.
+// FollowStore adopts the lists in the store, and writes them to the copy, until ctx ends. For
+// changed and problem see [List.FollowFile]. A store without a list, which is still to be copied,
+// changes nothing.
 func (l *List) FollowStore(ctx context.Context, r *Register, changed func(Members), problem func(error)) {
 	read := func() (Members, error) {
 		m, err := r.Members(ctx)
@@ -55,7 +55,7 @@ func (l *List) FollowStore(ctx context.Context, r *Register, changed func(Member
 	l.follow(ctx, read, changed, problem)
 }
 
-// same reports whether two lists say the same, in whatever format.
+// same reports whether two lists have the same content, in any format.
 func same(a, b Members) bool {
 	a.V, b.V = 0, 0
 	return reflect.DeepEqual(a, b)

@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// mostGateways is how many gateways a cluster can have.
+// mostGateways is the limit on the gateways of a cluster.
 const mostGateways = 10
 
 // Member is a gateway on the list of a cluster.
@@ -23,14 +23,14 @@ type Member struct {
 	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for other nodes; empty: it has none
 	ClientAddress string    `json:"clientAddress,omitempty"` // host:port of its node for gateways
 	Joined        time.Time `json:"joined"`                  // log time; zero: it is invited
-	// Key is the digest of the public key that it joined with. It tells it from an earlier gateway
-	// of the same name. It is empty until the gateway has joined.
+	// Key is the digest of the public key that it joined with. It distinguishes it from an earlier
+	// gateway of the same name. It is empty until the gateway has joined.
 	Key string `json:"key"`
 }
 
-// HasJoined reports whether the gateway had joined when the list was written. One that had not was
-// named when the cluster was made, and nobody had its name before: it gets in with a certificate
-// of the authority. Those that join first find each other by lists that do not have all keys.
+// HasJoined reports whether the gateway had joined when the list was written. A gateway that had
+// not was named when the cluster was made, and its name is new: a certificate of the authority lets
+// it in. The first gateways find each other by lists that do not have all keys yet.
 func (g Member) HasJoined() bool { return g.Key != "" }
 
 // Members is the list of the gateways of a cluster. It is immutable: a change makes another list.
@@ -91,7 +91,7 @@ func (m Members) Servers(gateway string) (urls []string) {
 	return urls
 }
 
-// remaining returns how many of the nodes are on the list, and how many a majority is.
+// remaining returns how many nodes are on the list, and how many are a majority.
 func (m Members) remaining() (there, majority int) {
 	for _, name := range m.Nodes {
 		if _, ok := m.Find(name); ok {
@@ -110,7 +110,7 @@ func (m Members) Find(name string) (Member, bool) {
 	return m.Gateways[i], true
 }
 
-// with returns the list with one member more, or in place of that with the same name.
+// with returns the list with another member, which replaces one of the same name.
 func (m Members) with(g Member) Members {
 	m = m.without(g.Name)
 	m.Gateways = append(m.Gateways, g)

@@ -17,10 +17,10 @@ import (
 	"net"
 )
 
-// mostMessage is the length in bytes of the longest message.
+// mostMessage is the limit on the bytes of a message.
 const mostMessage = 64 << 10
 
-// request is what a gateway that joins sends. A proof of the secret precedes it.
+// request is the message of a gateway that joins. A proof of the secret precedes it.
 type request struct {
 	Cluster     string   `json:"cluster"`
 	Gateway     string   `json:"gateway"`
@@ -74,8 +74,8 @@ func proofKey(secret string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret), nil, "adgateway join", sha256.Size)
 }
 
-// proof returns what shows that who sends a request knows the secret. It is worth nothing on
-// another connection, nor with another request.
+// proof returns the proof that the sender of a request knows the secret. It is worthless on another
+// connection, or with another request.
 func proof(key []byte, s *tls.ConnectionState, request []byte) ([]byte, error) {
 	channel, err := s.ExportKeyingMaterial("EXPORTER-adgateway-join", nil, sha256.Size)
 	if err != nil {
@@ -87,7 +87,7 @@ func proof(key []byte, s *tls.ConnectionState, request []byte) ([]byte, error) {
 	return mac.Sum(nil), nil
 }
 
-// parseRequest returns a request and the public key that it asks a certificate for.
+// parseRequest returns a request and the public key for the certificate.
 func parseRequest(text []byte) (q request, public *ecdsa.PublicKey, key string, err error) {
 	if err := json.Unmarshal(text, &q); err != nil {
 		return q, nil, "", err
@@ -112,7 +112,7 @@ func parseRequest(text []byte) (q request, public *ecdsa.PublicKey, key string, 
 	return q, public, hex.EncodeToString(sum[:]), csr.CheckSignature()
 }
 
-// parseAnswer returns an answer, or the [Refusal] that it says.
+// parseAnswer returns an answer, or the [Refusal] in it.
 func parseAnswer(text []byte) (a answer, err error) {
 	if err := json.Unmarshal(text, &a); err != nil {
 		return a, fmt.Errorf("the answer cannot be read: %w", err)
@@ -135,7 +135,7 @@ func writeMessage(w io.Writer, message []byte) error {
 	return err
 }
 
-// readMessage reads what writeMessage has written. What follows is left unread.
+// readMessage reads a message of writeMessage. It leaves the rest unread.
 func readMessage(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -11,15 +11,15 @@ import (
 	"adgateway/gateway/store"
 )
 
-// originFile is on the host where the cluster was made, from when that is finished.
+// originFile is on the host where the cluster was made, once that is complete.
 const originFile = "origin.json"
 
 type origin struct {
 	Hash []byte `json:"hash"`
 }
 
-// SetOrigin writes what the log of a new cluster goes on with: the hash of the last place in the
-// store of its first gateway. The node of this host makes the log then.
+// SetOrigin writes the origin of a new cluster's log: the hash of the last position in the store of
+// its first gateway. The node of this host makes the log then.
 func (f Folder) SetOrigin(hash store.Hash) error {
 	text, err := json.Marshal(origin{hash[:]})
 	if err != nil {
@@ -28,8 +28,8 @@ func (f Folder) SetOrigin(hash store.Hash) error {
 	return f.write(originFile, append(text, '\n'))
 }
 
-// Origin reads what [Folder.SetOrigin] has written. It reports false if this is not the host where
-// the cluster was made.
+// Origin reads the origin that [Folder.SetOrigin] has written. It returns false if this is not the
+// host where the cluster was made.
 func (f Folder) Origin() (hash store.Hash, begun bool, err error) {
 	path := filepath.Join(f.Path, originFile)
 	text, err := os.ReadFile(path)

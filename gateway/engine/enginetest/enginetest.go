@@ -21,10 +21,10 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// startLimit is how long a cluster may take until it is ready.
+// startLimit is the time limit for a cluster to be ready.
 const startLimit = 60 * time.Second
 
-// streamLimit is how long one request for a stream may take until it is repeated.
+// streamLimit is the time limit for one request for a stream before it is repeated.
 const streamLimit = 5 * time.Second
 
 // Cluster is a running cluster. Its methods may be called concurrently, except Start
@@ -127,7 +127,7 @@ func (c *Cluster) Stop(i int) {
 // Cut holds back everything between node i and the other nodes. Clients still reach it.
 func (c *Cluster) Cut(i int) { c.wires.Cut(i, true) }
 
-// Heal lets pass what Cut held back.
+// Heal delivers the messages that Cut held back.
 func (c *Cluster) Heal(i int) { c.wires.Cut(i, false) }
 
 // Tap calls listen with all that passes between the nodes from now on, as [Wire.Tap] does.

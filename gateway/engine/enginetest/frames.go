@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Mischief is what a wire between a client and a node does to messages, in both
-// directions: what is published and requested, answers, and what is delivered.
+// Mischief is what a wire between a client and a node does to messages in both directions:
+// published ones, requests, answers and deliveries.
 type Mischief struct {
 	Double float64       // the share of them that comes twice
-	Late   float64       // the share that is overtaken by what follows
+	Late   float64       // the share that later messages overtake
 	By     time.Duration // the most that those are late
 }
 
@@ -54,7 +54,7 @@ func newMangler(wire *Wire, to net.Conn) *mangler {
 	return &mangler{wire: wire, to: to, over: make(chan struct{})}
 }
 
-// close gives up what is late.
+// close drops delayed messages.
 func (m *mangler) close() {
 	close(m.over)
 	m.late.Wait()
@@ -107,7 +107,7 @@ func (m *mangler) later(frame []byte, late time.Duration) {
 	})
 }
 
-// fate is how often a message comes, and how late.
+// fate is how many times a message is delivered, and with which delay.
 func (w *Wire) fate() (times int, late time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,8 +20,8 @@ type Wire struct {
 	change *sync.Cond    // of what follows
 	target string        // empty until it is known
 	holds  int           // how often it is held
-	deaf   bool          // what comes back is held
-	mute   bool          // what is sent there is held
+	deaf   bool          // messages from there are held
+	mute   bool          // messages to there are held
 	late   time.Duration // the most that a piece is late
 	tap    func([]byte)
 	framed bool // it is one between a client and a node
@@ -63,11 +63,11 @@ func (w *Wire) Hold(on bool) {
 	})
 }
 
-// HoldAnswers keeps back what the other end sends, or lets it pass again: what is sent there
-// arrives, and nobody hears of it.
+// HoldAnswers holds the messages of the other end, or lets them pass again. Messages to it still
+// arrive, but nobody learns that.
 func (w *Wire) HoldAnswers(on bool) { w.set(func() { w.deaf = on }) }
 
-// HoldCalls holds what is sent to the other end, or lets it pass again. Messages of the other end
+// HoldCalls holds messages to the other end, or lets them pass again. Messages of the other end
 // still arrive.
 func (w *Wire) HoldCalls(on bool) { w.set(func() { w.mute = on }) }
 

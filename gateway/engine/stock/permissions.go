@@ -5,12 +5,10 @@ import (
 	"strings"
 )
 
-// Permissions are the subjects that a user of a node may publish to and subscribe to. All
-// others are denied.
-//
-// A node sends its answers to the subject that the question names, whether or not the user
-// may publish there (facts J40). So what arrives on a subject proves nothing about who has caused it:
-// gateways believe only what is sealed with the key of the cluster.
+// Permissions are the subjects that a user of a node may publish to and subscribe to. All others
+// are denied. A node sends its answers to the subject that the question names, whether or not the
+// user may publish there (facts J40). So a subject proves nothing about the sender of a message:
+// gateways believe only messages that are sealed with the key of the cluster.
 type Permissions struct{ Publish, Subscribe []string }
 
 // LogStream is the name of the stream with the log of a cluster.

@@ -23,13 +23,13 @@ const (
 	SystemAccount = "SYS"
 	// MaxPayload is the size in bytes of the largest message.
 	MaxPayload = 8 << 20
-	// mostPeers is how many other nodes there are at most.
+	// mostPeers is the limit on other nodes.
 	mostPeers = 4
 	// clientUser is who clients are that the listener does not tell apart.
 	clientUser = "gateway"
 )
 
-// Options are a node's own settings, and what the list of its cluster says.
+// Options are a node's own settings, and the facts in the list of its cluster.
 type Options struct {
 	Node    string // the node's name, unique in the cluster
 	Cluster string // the name of the cluster; required with Peers
@@ -73,8 +73,8 @@ func Thumbprint(certificate string) bool { return thumbprint.MatchString(certifi
 // PublicNKey reports whether text is the public part of a user's NKey.
 func PublicNKey(text string) bool { return publicNKey.MatchString(text) }
 
-// Fault is one thing that is wrong with options: the key of the setting, or the name of what the
-// cluster says, and a sentence that says what to change.
+// Fault is a fault of options: the key of the setting, or the name of the fact about the cluster,
+// and a sentence with the remedy.
 type Fault struct{ Key, Text string }
 
 func (f Fault) Error() string { return f.Key + ": " + f.Text }
@@ -88,7 +88,7 @@ func (o Options) Check() error {
 	return errors.Join(all...)
 }
 
-// faults collects what is wrong.
+// faults collects faults.
 type faults []Fault
 
 func (f *faults) add(key, format string, values ...any) {

@@ -22,7 +22,7 @@ import (
 	"unicode/utf8"
 )
 
-// Format is how a list is written.
+// Format is the format of a list.
 type Format string
 
 // The formats.

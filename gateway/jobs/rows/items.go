@@ -123,7 +123,8 @@ func (s Items) callAs(
 	return answer, err
 }
 
-// passedOn reports whether another role of the caller may do what was refused. Nothing was done then.
+// passedOn reports whether another role of the caller may make a refused call. Nothing was done
+// then.
 func passedOn(err error) bool {
 	if err == nil || errors.Is(err, call.ErrAgain) {
 		return false
@@ -233,7 +234,7 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	case !none:
 	case e.Code == schema.RateLimited:
 		return jobs.Answer{Hold: jobstate.Budget, For: wait}
-	case e.Code == schema.InProgress: // other items may go on
+	case e.Code == schema.InProgress: // other items may continue
 		return jobs.Answer{Again: true, For: wait}
 	case e.Code == schema.NotLeader, e.Code == schema.StoreLost, e.Code == schema.StoreRewound,
 		e.Code == schema.NewerPeer:

@@ -68,7 +68,7 @@ func (s *Service) items(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	return s.page(a, records, strconv.Itoa(next), more), nil
 }
 
-// page returns an answer with a part of a list, which goes on after last if there is more.
+// page returns an answer with a part of a list, which continues after last if there is more.
 func (s *Service) page(a call.Accepted, records []any, last string, more bool) call.Answer {
 	answer := a.Found(records)
 	if more {

@@ -49,12 +49,12 @@ var (
 
 func must[T any](value T, err error) T {
 	if err != nil {
-		panic(err) // only for what is embedded
+		panic(err) // only for embedded files
 	}
 	return value
 }
 
-// view is what the layout shows.
+// view is the data for the layout.
 type view struct {
 	Site  *Site
 	Style string
@@ -70,7 +70,7 @@ type view struct {
 	Headings []heading // of a page
 }
 
-// results are what a search has found.
+// results are the results of a search.
 type results struct {
 	Problem string
 	Hits    []manual.Hit
@@ -129,7 +129,7 @@ func (s *Site) show(w http.ResponseWriter, status int, v view) {
 	v.Site, v.Style = s, Path+styleName
 	var page strings.Builder
 	if err := layout.Execute(&page, v); err != nil {
-		panic(err) // the layout and what it shows are part of the program
+		panic(err) // the layout and its data are part of the program
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")

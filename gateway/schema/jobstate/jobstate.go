@@ -5,8 +5,8 @@ package jobstate
 // Job is the state of a job.
 type Job string
 
-// The states of jobs. A job that is held goes on by itself; a ready or paused one waits
-// for a call. The others after them have ended.
+// The states of jobs. A held job continues by itself; a ready or paused one waits for a call. The
+// states after them are final.
 const (
 	Ready     Job = "ready"    // validated or dry run, to be started
 	Held      Job = "held"     // waits for something, see [Reason]
@@ -78,7 +78,7 @@ func (s Item) Ended() bool { return s != Waiting && s != Going }
 // Succeeded reports whether the item is as it was wanted.
 func (s Item) Succeeded() bool { return s == Made || s == Noop }
 
-// Mode is what is done with a list.
+// Mode is how a list is processed.
 type Mode string
 
 // The modes. After the last two a job is [Ready].

@@ -97,7 +97,7 @@ func mangled(n *node) string {
 	return string(name) + tail
 }
 
-// strip removes what a tombstone does not keep.
+// strip removes the values that a tombstone does not keep.
 func (t *tx) strip(n *node) {
 	for i := len(n.attrs) - 1; i >= 0; {
 		def := n.attrs[i].def
@@ -160,7 +160,7 @@ func (t *tx) switchLinks(n *node, show bool) {
 	}
 }
 
-// lifetime returns how long a deleted object stays as it is.
+// lifetime returns how long a deleted object keeps its state.
 func (d *Domain) lifetime(n *node) time.Duration {
 	if n.recycled {
 		return d.TombstoneLifetime()
@@ -210,7 +210,7 @@ func (r *replica) sweep(now time.Time) {
 	}
 }
 
-// recycle strips a deleted object of what a restore would need.
+// recycle removes the values from a deleted object that a restore would need.
 func (t *tx) recycle(n *node) {
 	t.strip(n)
 	for len(n.hidden) > 0 {

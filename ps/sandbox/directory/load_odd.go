@@ -59,8 +59,8 @@ func short(s string) string {
 	return s
 }
 
-// uses reports whether the simulation itself uses an attribute, so that a malformed
-// value would falsify what it does.
+// uses reports whether the simulation itself uses an attribute, so that a malformed value would
+// falsify its behaviour.
 func (k *known) uses(def *Attribute) bool {
 	fields := reflect.ValueOf(k).Elem()
 	for i := range fields.NumField() {

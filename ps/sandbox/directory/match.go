@@ -229,7 +229,7 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 		*m = matcher{kind: clauseOr} // false
 		return nil
 	case clauseSubstring:
-		text = c.parts[0] // what follows the first asterisk is ignored
+		text = c.parts[0] // text after the first asterisk is ignored
 	}
 	text = strings.TrimLeft(text, " ")
 	text, exact := strings.CutPrefix(text, "=")

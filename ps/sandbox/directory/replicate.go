@@ -155,8 +155,8 @@ func (d *Domain) SetReplicationLag(lag time.Duration) {
 	d.opts.ReplicationLag = lag
 }
 
-// Cut stops the replication between two DCs, in both directions, or lets it go on. What
-// was written meanwhile is then delivered. There is no way around through a third DC.
+// Cut stops the replication between two DCs, in both directions, or resumes it and delivers the
+// changes made meanwhile. There is no way around through a third DC.
 func (d *Domain) Cut(a, b *DC, cut bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

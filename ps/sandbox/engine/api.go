@@ -32,8 +32,8 @@ type Options struct {
 // Account is who a process runs as, as [Environment] shows it.
 type Account struct{ Domain, User, Machine string }
 
-// Console is the process's standard streams as scripts see them. A nil Stdin is
-// an empty input; a nil Stdout or Stderr discards what is written.
+// Console is the process's standard streams as scripts see them. A nil Stdin is an empty input; a
+// nil Stdout or Stderr discards output.
 type Console struct {
 	Stdin  io.Reader // read by [Console]::In.ReadLine and [Session.ReadLine], one reader for both
 	Stdout io.Writer // [Console]::Out, [Console]::OpenStandardOutput

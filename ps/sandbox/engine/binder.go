@@ -46,7 +46,7 @@ func (s *indexSet) add(i int) {
 
 func (s *indexSet) clone() indexSet { return indexSet{low: s.low, more: slices.Clone(s.more)} }
 
-// invocation is one call of a command: its arguments and what they bind.
+// invocation is one call of a command: its arguments and their bindings.
 type invocation struct {
 	f       *frame // of the caller
 	sig     *signature

@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// body is what a built-in command does; package cmdlets declares its parameters.
+// body implements a built-in command; package cmdlets declares its parameters.
 type body struct {
 	make       func(inv *invocation, out sink) (stage, error)
 	takesInput bool // from the pipeline: make returns an *inputStage

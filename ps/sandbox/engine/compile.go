@@ -47,7 +47,7 @@ type blockCode struct {
 	vars int // capacity for its scope: parameters and assigned variables
 }
 
-// text is what the ToString method of the block gives.
+// text is the result of the block's ToString method.
 func (b *blockCode) text() string { return b.src.Slice(b.at) }
 
 // scriptBlock compiles a script block, or the body of a function of that name.

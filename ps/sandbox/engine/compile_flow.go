@@ -109,8 +109,8 @@ func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
 	}
 }
 
-// overOutput runs foreach ($x in command): what the command writes is a list, of a null as
-// well.
+// overOutput runs foreach ($x in command): the output of the command is a list, even if it is a
+// single null.
 func (l *forEachLoop) overOutput(run stmtFn, at *place) stmtFn {
 	return func(f *frame, out sink) error {
 		written := collector{f: f}

@@ -152,7 +152,7 @@ func (c *compiler) assignIndex(t *syntax.Index) func(f *frame, v any) error {
 	}
 }
 
-// assignment compiles an assignment; its value is what was assigned.
+// assignment compiles an assignment; its value is the assigned value.
 func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 	at := c.place(s)
 	value, write := c.value(s.Value), c.assignTo(s.Target)

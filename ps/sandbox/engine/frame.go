@@ -215,7 +215,7 @@ type sink interface {
 // collectEvery is the number of items collected between two charges.
 const collectEvery = 1024
 
-// collector keeps what is written to it.
+// collector collects its input.
 type collector struct {
 	items []any
 	f     *frame

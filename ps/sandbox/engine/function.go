@@ -191,8 +191,8 @@ func (st *blockStage) setUnbound(p *param) error {
 	return nil
 }
 
-// declare sets the variable of a parameter, which keeps the parameter's type: what is
-// assigned to it later is converted.
+// declare sets the variable of a parameter, which keeps the parameter's type: values that are
+// assigned later are converted.
 func (st *blockStage) declare(p *param, t *dotnet.Type, v any) {
 	sc := st.frame.scope
 	x := sc.own(p.sym)
@@ -314,7 +314,7 @@ func (st *blockStage) run(body stmtFn) error {
 	return err
 }
 
-// lineState is what the command line bound: each object of the pipeline binds on top of it.
+// lineState is the bindings of the command line: each object of the pipeline binds on top of them.
 type lineState struct {
 	values []any
 	bound  indexSet

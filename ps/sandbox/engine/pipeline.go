@@ -266,7 +266,7 @@ func (code *commandCode) invocation(f *frame, hasPipe bool) (*invocation, error)
 	return inv, nil
 }
 
-// callee resolves what is called: a script block, or a command by its name.
+// callee resolves the target of a call: a script block, or a command by its name.
 func (code *commandCode) callee(f *frame, inv *invocation) error {
 	key := code.key
 	if code.nameExpr != nil {

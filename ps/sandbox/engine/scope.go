@@ -22,7 +22,7 @@ var (
 	symWhatIf      = intern("WhatIfPreference")
 )
 
-// constraint converts what is assigned to a typed or validated variable.
+// constraint converts values that are assigned to a typed or validated variable.
 type constraint struct {
 	typ *dotnet.Type
 	set *validateSet

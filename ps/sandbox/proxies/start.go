@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// Locate finds a PowerShell: "pwsh" and "powershell" by their name, all else is
-// a path or a name of its own. The error says what is missing.
+// Locate finds a PowerShell: "pwsh" and "powershell" by name, anything else as a path or another
+// name. The error says what is missing.
 func Locate(engine string) (path string, err error) {
 	name, advice := engine, "give the path of a PowerShell"
 	switch strings.ToLower(engine) {
@@ -71,8 +71,8 @@ func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, 
 	return local.StartProcess(command, args...)
 }
 
-// modulePath has the folder before all others. PowerShell 7 adds its own in
-// front; Windows PowerShell takes what it is given.
+// modulePath has the folder before all others. PowerShell 7 adds its own in front; Windows
+// PowerShell uses the path as given.
 func modulePath(dir string) string {
 	if runtime.GOOS != "windows" {
 		return dir

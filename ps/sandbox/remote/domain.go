@@ -54,11 +54,11 @@ type guest struct {
 	end     context.CancelFunc
 }
 
-// protocol is the number of what gateways, tests and a domain say to each other. It
-// changes when one of them could misunderstand another.
+// protocol is the version of the protocol between gateways, tests and a domain. It changes when one
+// of them could misunderstand another.
 const protocol = 1
 
-// ticket is what a gateway or a test presents.
+// ticket is the proof that a gateway or a test presents.
 type ticket struct {
 	Secret   string        `json:"secret"`
 	Protocol int           `json:"protocol"`
@@ -256,7 +256,7 @@ func (d *Domain) answer(ctx context.Context, g *guest, f *frame) *frame {
 	return &frame{F: "refused", Name: refusedOrder, Text: "unknown frame"}
 }
 
-// logonErrors are the errors about accounts that a gateway tells apart.
+// logonErrors are the errors about accounts that a gateway distinguishes.
 var logonErrors = map[string]error{"logon": sandbox.ErrLogon, "change": sandbox.ErrMustChange, "expired": sandbox.ErrPasswordExpiry}
 
 func person(a *sandbox.Account, err error) *frame {

@@ -28,8 +28,8 @@ type LinkOptions struct {
 	Log func(problem bool, text string)
 }
 
-// Link is a gateway's end of a [Domain]: it has the keys of its sessions, and asks what
-// the gateway itself needs to know. It is safe for concurrent use.
+// Link is a gateway's end of a [Domain]: it gets the keys of its sessions, and the facts that the
+// gateway itself needs. It is safe for concurrent use.
 type Link struct {
 	options LinkOptions
 
@@ -119,7 +119,7 @@ func openControl(ctx context.Context, address, kind string, secret func() (strin
 		}
 	}
 	if err != nil {
-		_ = conn.Close() // what failed is said already
+		_ = conn.Close() // the failure was reported already
 		return nil, err
 	}
 	c.world = answer.Key

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// Order is what a test asks of a domain. Op says which of the others are used.
+// Order is a request of a test to a domain. Op decides which of the other fields are used.
 type Order struct {
 	Op         string        `json:"op"`
 	Server     string        `json:"server,omitempty"` // a controller; of cut and heal also a gateway
@@ -25,7 +25,7 @@ type Order struct {
 	Attributes []string      `json:"attributes,omitempty"`
 }
 
-// Outcome is what an order found out.
+// Outcome is the result of an order.
 type Outcome struct {
 	Digest   *sandbox.Digest `json:"digest,omitempty"`
 	Writes   []sandbox.Write `json:"writes,omitempty"`
@@ -52,7 +52,7 @@ type Guest struct {
 // maxWritesRead is how many writes one order reads.
 const maxWritesRead = 5_000
 
-// orders are what can be asked for.
+// orders are the possible orders.
 var orders = map[string]func(*Domain, context.Context, *Order) (*Outcome, error){
 	"stop":     func(d *Domain, _ context.Context, o *Order) (*Outcome, error) { return d.switchTo(o.Server, false) },
 	"start":    func(d *Domain, _ context.Context, o *Order) (*Outcome, error) { return d.switchTo(o.Server, true) },

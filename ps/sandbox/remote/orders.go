@@ -31,7 +31,7 @@ func (o *Orders) Close() error {
 	return err
 }
 
-// Do gives an order. The error of the domain says what was wrong with it.
+// Do gives an order. The error of the domain says what is wrong with it.
 func (o *Orders) Do(ctx context.Context, order Order) (*Outcome, error) {
 	answer, err := o.control.ask(ctx, &frame{F: "order", Order: &order})
 	switch {
@@ -58,7 +58,7 @@ func (o *Orders) Slow(ctx context.Context, controller string, by time.Duration) 
 	return o.give(ctx, Order{Op: "slow", Server: controller, For: by})
 }
 
-// Cut stops the replication between two controllers, or lets it go on.
+// Cut stops the replication between two controllers, or resumes it.
 func (o *Orders) Cut(ctx context.Context, a, b string, cut bool) error {
 	return o.give(ctx, Order{Op: cutOrHeal(cut), Server: a, Other: b})
 }

@@ -38,7 +38,7 @@ type Options struct {
 	Culture  string // culture of the clients' engines
 }
 
-// moduleSet is what a connection may call.
+// moduleSet are the modules that a connection may call.
 type moduleSet struct {
 	welcome  frame
 	commands map[string]*engine.Command // by lower-case name
@@ -91,7 +91,7 @@ type Server struct {
 	number int              // of the last connection
 }
 
-// grant is what a key is good for.
+// grant is the permission of a key.
 type grant struct {
 	until   time.Time // expiry of the unused key
 	modules *moduleSet
@@ -121,7 +121,7 @@ func (s *Server) open(address string) error {
 	return nil
 }
 
-// Issuer gives each process that is started what it needs to reach a server.
+// Issuer gives each started process the means to reach a server.
 type Issuer interface {
 	// IssueKey returns environment variables with a key for one connection.
 	IssueKey() ([]string, error)
@@ -197,8 +197,8 @@ func (s *Server) accept() {
 
 const acceptPause = 100 * time.Millisecond
 
-// use invalidates a key, counts the connection, which end closes, and returns what the
-// key is good for; nil: nothing.
+// use invalidates a key, counts the connection until end closes it, and returns the key's grant;
+// nil: it has none.
 func (s *Server) use(key string, end context.CancelFunc) *grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()

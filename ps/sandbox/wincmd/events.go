@@ -21,7 +21,7 @@ type Log struct {
 	lockouts []directory.Lockout // the oldest first
 }
 
-// mostLockouts limits what the log keeps.
+// mostLockouts limits the entries of the log.
 const mostLockouts = 1000
 
 // Add adds a lockout.

@@ -56,7 +56,7 @@ func getPassword(o *Options, c *engine.Call) error {
 	return nil
 }
 
-// passwords writes what there is of one computer.
+// passwords writes the passwords of one computer.
 func (o *Options) passwords(c *engine.Call, dc *directory.DC, identity string) error {
 	found, err := dc.Get(c.Context(), identity,
 		"name", expiry, clear, encrypted, encryptedHistory, legacy, legacyExpiry)
@@ -67,7 +67,7 @@ func (o *Options) passwords(c *engine.Call, dc *directory.DC, identity string) e
 	write := func(source, text string, sealed bool, expires string) error {
 		record := kept{Password: text}
 		if source != "LegacyLapsCleartextPassword" && json.Unmarshal([]byte(text), &record) != nil {
-			return nil // what nobody could decrypt
+			return nil // passwords that nobody could decrypt
 		}
 		return c.Write(o.password(c, dc, found, record, source, sealed, expires))
 	}

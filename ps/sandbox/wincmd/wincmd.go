@@ -86,8 +86,8 @@ func notSupported(c *engine.Call, what string) error {
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, what))
 }
 
-// controller returns a domain controller that the caller reaches; nil: there is none of the name, or
-// none that answers.
+// controller returns a domain controller that the caller reaches; nil: there is none of that name,
+// or none answers.
 func (o *Options) controller(ctx context.Context, name string) *directory.DC {
 	dc, err := o.Domain.DC(name)
 	if err != nil || !dc.Alive() {

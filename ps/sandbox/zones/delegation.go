@@ -33,8 +33,8 @@ func cutAbove(cuts []string, key string) string {
 	return ""
 }
 
-// visible returns the nodes without what deeper zones of the server hide: at and below
-// their names z shows only a delegation (facts NC5). Store.mu is held.
+// visible returns the nodes without those that deeper zones of the server hide: at and below their
+// names z shows only a delegation (facts NC5). Store.mu is held.
 func (s *Server) visible(z *zone, nodes []*node) []*node {
 	cuts := s.deeper(z)
 	if len(cuts) == 0 {

@@ -75,7 +75,7 @@ func newEngine(l *link) *engine.Engine {
 	return engine.NewEngine(engine.Options{Modules: modules, Aliases: sandbox.Aliases, AutoLoad: true, PID: os.Getpid()})
 }
 
-// process is what a simulated one is waited for and ended by.
+// process is the handle with which a simulated process is awaited and ended.
 type process interface {
 	Wait() error
 	Kill() error

@@ -165,7 +165,7 @@ func (f *faults) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// filter returns what the console host gets to see of an input line.
+// filter returns the part of an input line that the console host gets.
 func (f *faults) filter(line []byte) []byte {
 	if !f.booted {
 		f.booted = true

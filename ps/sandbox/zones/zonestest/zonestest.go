@@ -143,8 +143,8 @@ func textOf(r zones.Record) string {
 	return text
 }
 
-// Compare returns the differences from before to after, one line each: "- zone:
-// text" for what is gone, "+ zone: text" for what is new.
+// Compare returns the differences from before to after, one line each: "- zone: text" for removed
+// records, "+ zone: text" for new ones.
 func Compare(before, after Snapshot) []string {
 	var diff []string
 	names := map[string]bool{}
