@@ -152,6 +152,7 @@ func (l *loader) resolve(text string) (*node, *Error) {
 
 // resolveRefs links the objects. References to missing objects are kept as text.
 func (l *loader) resolveRefs() {
+	r := l.t.rep
 	for _, p := range l.refs {
 		target, err := l.resolve(p.text)
 		switch {
