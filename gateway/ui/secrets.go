@@ -69,7 +69,7 @@ const controllers = "OU=DOMAIN CONTROLLERS,"
 
 // revealing returns the form that shows a secret; nil: the person may not see it.
 func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID string) *work.RevealForm {
-	critical := strings.Contains(strings.ToUpper(o.record.Text("ouPath")), controllers)
+	critical := strings.Contains(strings.ToUpper(o.record.First("distinguishedName", "path")), controllers)
 	if !c.May(scope) || !reaches(c, o.Kind, o.GUID, scope) || critical && !c.May(identity.Privileged) {
 		return nil
 	}
