@@ -141,9 +141,12 @@ func partOnly(c *frame.Visit, k *frame.Kind, one, other compared) comparePart {
 			row.Add = &actionForm{
 				ID: "join", Address: say.Address(say.DoPath, add.Op.ID),
 				Label: texts.Of("compare.add", "who", other.name()),
-				Says:  texts.Each(add.Sentences(map[string]string{"Username": other.name(), "GroupName": g.Text("name")})),
+				Says: texts.Each(add.Sentences(map[string]string{
+					"Username": other.name(), "GroupName": g.Text("name"),
+				})),
 				Inputs: []input{
-					{Name: "Username", Type: "hidden", Value: guid}, {Name: "GroupName", Type: "hidden", Value: g.Text("guid")},
+					{Name: "Username", Type: "hidden", Value: guid},
+					{Name: "GroupName", Type: "hidden", Value: g.Text("guid")},
 					{Name: work.BackName, Type: "hidden", Value: c.R.URL.RequestURI()},
 				},
 			}

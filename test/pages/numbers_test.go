@@ -34,10 +34,13 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/?counts=1"))
-	lists := map[string]string{"people": "/api/ADUser/ListUsers/All", "groups": "/api/ADGroups/All", "computers": "/api/Computers/All"}
+	lists := map[string]string{
+		"people": "/api/ADUser/ListUsers/All", "groups": "/api/ADGroups/All", "computers": "/api/Computers/All",
+	}
 	filters := map[string]string{
-		"people.locked": "lockedOut eq true", "people.passwordExpired": "enabled eq true and passwordExpired eq true",
-		"people.expired": "accountExpired eq true", "people.disabled": "enabled eq false",
+		"people.locked":          "lockedOut eq true",
+		"people.passwordExpired": "enabled eq true and passwordExpired eq true",
+		"people.expired":         "accountExpired eq true", "people.disabled": "enabled eq false",
 		"people.never": "enabled eq true and neverLoggedOn eq true", "groups.empty": "empty eq true",
 		"computers.stale": "stale eq true", "computers.disabled": "enabled eq false",
 	}
@@ -74,7 +77,8 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 		}
 		query := url.Values{"OUPath": {dn}}.Encode()
 		want := map[string]int{
-			"People": len(s.Get("/api/ADUser/ListUsers?" + query).Envelope.Result), "Groups": len(s.Get("/api/ADGroups?" + query).Envelope.Result),
+			"People": len(s.Get("/api/ADUser/ListUsers?" + query).Envelope.Result),
+			"Groups": len(s.Get("/api/ADGroups?" + query).Envelope.Result),
 		}
 		assert.Equal(t, want, counts("/ui/ous/"+url.PathEscape(dn)), dn)
 	}
@@ -82,7 +86,8 @@ func TestNumbersAreThoseOfTheAPI(t *testing.T) {
 		name := zone["zoneName"].(string)
 		a := s.Get("/api/DnsRecord/" + url.PathEscape(name))
 		if a.Status == 200 {
-			assert.Equal(t, map[string]int{"Records": len(a.Envelope.Result)}, counts("/ui/zones/"+url.PathEscape(name)), name)
+			want := map[string]int{"Records": len(a.Envelope.Result)}
+			assert.Equal(t, want, counts("/ui/zones/"+url.PathEscape(name)), name)
 		}
 	}
 }
@@ -101,12 +106,15 @@ func TestEveryComputerAndGroupIsAsTheAPISays(t *testing.T) {
 		}
 		return strings.Join(all, " ")
 	}
-	plain := func(fact string) string { return strings.TrimSpace(html.UnescapeString(markup.ReplaceAllString(fact, ""))) }
+	plain := func(fact string) string {
+		return strings.TrimSpace(html.UnescapeString(markup.ReplaceAllString(fact, "")))
+	}
 	for _, r := range s.Get("/api/Computers/All?Limit=1000").Envelope.Result[:25] {
 		require.Equal(t, 200, b.get("/ui/computers/"+r["guid"].(string)))
 		facts := b.facts()
 		assert.Equal(t, ofState(r["enabled"], nil), badges(facts["Account"]), r["computerName"])
-		assert.Equal(t, text(r, "operatingSystem", "operatingSystemVersion"), plain(facts["System"]), r["computerName"])
+		system := text(r, "operatingSystem", "operatingSystemVersion")
+		assert.Equal(t, system, plain(facts["System"]), r["computerName"])
 		assert.Contains(t, facts["Created"], moment(t, r["created"], ""), r["computerName"])
 		assert.Contains(t, b.page, `<h1>`+html.EscapeString(r["computerName"].(string))+`</h1>`)
 	}

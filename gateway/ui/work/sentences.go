@@ -31,7 +31,7 @@ type StepPage struct {
 	Spelled     []spelledPart
 	Person      string // whose password it is
 	Account     string
-	Changes     bool // at the next logon
+	Changes     bool       // at the next logon
 	Left        texts.Text // how long the password is shown
 	MembersStay bool
 	Seconds     int
