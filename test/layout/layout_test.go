@@ -87,7 +87,7 @@ var mayImport = map[string][]string{
 	"gateway/ui/frame":                      {"gateway/authn", "gateway/authn/negotiate", "gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/problem", "gateway/schema", "gateway/ui/figures", "gateway/ui/form", "gateway/ui/packing", "gateway/ui/say", "gateway/ui/texts", "gateway/visible"},
 	"gateway/ui/table":                      {"gateway/call", "gateway/identity", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/texts"},
 	"gateway/ui/work":                       {"gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/ops", "gateway/schema", "gateway/schema/jobstate", "gateway/schema/photo", "gateway/ui/form", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/table", "gateway/ui/texts"},
-	"gateway/ui":                            {"gateway/call", "gateway/identity", "gateway/ops", "gateway/ui/figures", "gateway/ui/form", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/table", "gateway/ui/texts", "gateway/ui/work"},
+	"gateway/ui":                            {"gateway/call", "gateway/identity", "gateway/ops", "gateway/schema", "gateway/ui/figures", "gateway/ui/form", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/table", "gateway/ui/texts", "gateway/ui/work"},
 	"gateway/idempotency":                   {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/schema", "gateway/store", "gateway/write", "ps", "gateway/bounds", "gateway/change"},
 	"gateway/quota":                         {"gateway/changes", "gateway/identity", "gateway/ops", "gateway/problem", "gateway/store", "gateway/write", "ps", "gateway/bounds", "gateway/every"},
 	"gateway/webhooks":                      {"gateway/jobs", "gateway/changes", "gateway/ops", "gateway/store"},
