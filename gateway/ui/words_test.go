@@ -254,6 +254,7 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 func TestEveryNamedValueHasAWord(t *testing.T) {
 	for field, values := range map[string][]string{
 		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"item.state": jobstate.Items,
 	} {
 		for _, value := range values {
 			assert.Contains(t, say.Colors[field], any(value), field)

@@ -99,6 +99,9 @@ func listOf(f *Field, text string) any {
 	return schema.ListOf(all)
 }
 
+// Missing is the fault of a field that is empty and must not be.
+func (f *Field) Missing() Problem { return *f.missing() }
+
 func (f *Field) missing() *Problem {
 	if f.Emptied {
 		return &Problem{f.Name, Words{

@@ -20,6 +20,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/procedure"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -40,6 +41,9 @@ type Options struct {
 	Version     string
 	Manual      string // address of the manual, such as "/manual/"; empty: it is not served
 	Hint        string // how to sign in to the sandbox; empty: nothing
+
+	// Procedures are changes that belong together, with a form for all of them.
+	Procedures []*procedure.Procedure
 
 	// Changes are the operations that a list may have.
 	Changes []Change

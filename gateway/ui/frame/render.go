@@ -50,7 +50,7 @@ var Templates = func() map[texts.Lang]map[string]*template.Template {
 	for _, lang := range texts.Langs {
 		all[lang] = parse(lang, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
-			"step", "pick", "job", "sheet", "audit")
+			"step", "pick", "job", "sheet", "procedures", "audit")
 	}
 	return all
 }()
@@ -80,6 +80,7 @@ func functions(lang texts.Lang) template.FuncMap {
 		"day":   func(text string) texts.Text { return say.Day(text, time.Now()) },
 		"label": say.Label, "rdn": say.Rdn, "spell": say.Spell, "icon": Icon,
 		"at": say.Address, "asking": say.Asking, "explained": say.Explained, "helpPage": say.HelpPage,
+		"list": func(all []texts.Text) texts.Text { return texts.List(all...) },
 		"both": func(one, other any) []any { return []any{one, other} },
 	}
 }
