@@ -17,7 +17,7 @@ var usual = []Given{
 	{"join", []string{"Somebody joins", "Jemand kommt"}, []string{
 		"user.create FirstName={FirstName}; LastName={LastName}; DisplayName={DisplayName?}; Username={Username}; " +
 			"EmailAddress={EmailAddress?}; OUPath={OUPath}; Department={Department?}; JobTitle={JobTitle?}; " +
-			"Office={Office?}; Manager={Manager?}; Password={Password?}; ChangePasswordNextLogon=true",
+			"Office={Office?}; Manager={Manager?}",
 		"membership.copy From={From?}; Username={Username}",
 	}},
 	{"move", []string{"Somebody moves to another team", "Jemand wechselt das Team"}, []string{
