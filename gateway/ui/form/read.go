@@ -119,7 +119,7 @@ var NoEnd = Words{"No end", "Kein Ende"}
 func (f *Form) Problem(param, message, typed string) Problem {
 	field := f.Field(param)
 	if field == nil {
-		return Problem{Text: Words{sentence(message), "So geht es nicht. " + sentence(message)}}
+		return Problem{Text: Words{sentence(message), "So geht es nicht: Die Angaben passen nicht zusammen."}}
 	}
 	if message == "is required" {
 		return *field.missing()

@@ -2,7 +2,7 @@ package texts
 
 // parts are the parts of the table, each about one thing.
 var parts = []table{
-	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway,
+	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway, errors,
 }
 
 // frame are the texts around every page.

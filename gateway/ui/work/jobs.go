@@ -33,6 +33,7 @@ type jobProblem struct {
 	Line, Column       int
 	ID, Field, Message string
 	Called             texts.Text `json:"-"` // the field, as people call it
+	Said               texts.Text `json:"-"` // the message
 }
 
 // jobItem is the outcome of an item.
@@ -256,8 +257,11 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 	for i := range body.Problems {
 		problem := &body.Problems[i]
 		problem.Called = texts.Raw(problem.Field)
+		problem.Said = texts.Error("invalid_request", problem.Message)
 		if f := form.Of(j.Operation); f != nil && f.Field(problem.Field) != nil {
 			problem.Called = texts.Each(f.Field(problem.Field).Label)
+			german := f.Problem(problem.Field, problem.Message, "").Text[texts.German]
+			problem.Said = texts.Each([2]string{problem.Message, german})
 		}
 	}
 	if j.moves() {

@@ -50,7 +50,7 @@ type itemRow struct {
 func itemRowOf(j Job, item jobItem, made int) itemRow {
 	row := itemRow{
 		Line: item.Line, ID: item.ID, What: texts.Raw(item.Operation), State: say.WordOf("item.state", item.State),
-		Code: item.Code, Message: texts.Raw(item.Message),
+		Code: item.Code, Message: texts.Error(item.Code, item.Message),
 	}
 	if f := form.Of(item.Operation); f != nil {
 		row.What = actionIn(f)
