@@ -62,7 +62,13 @@ func New(o frame.Options) *frame.Pages {
 	p.Get("/ui/changes/{id}", showChange)
 	p.Get("/ui/objects/{id}", findObject)
 	p.Upload("/ui/jobs", work.SubmitList)
+	p.Get("/ui/procedures", work.ShowProcedures)
+	p.Get("/ui/procedures/{name}", work.ShowProcedure)
+	p.Post("/ui/procedures/{name}", work.DoProcedure)
+	p.Get("/ui/lists/{id}", work.ShowSheet)
+	p.Post("/ui/lists/{id}", work.SubmitSheet)
 	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
+	p.Get("/ui/jobs/{id}/events", work.JobEvents)
 	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)
 	p.Post("/ui/jobs/{id}/{action}", work.ControlJob)
 	if p.Log != nil {

@@ -35,7 +35,7 @@ func fillComputer(c *frame.Visit, o *object) {
 	}
 	frame.SideBySide(reads...)
 	if local != nil {
-		found, _ := noted[say.Record](o, "LAPS", local)
+		found, _ := noted[say.Record](o, "localAdmin", local)
 		for _, r := range found {
 			o.record["localAdmin"] = r["kind"]
 			row := secretOf{Title: texts.Of("secret.laps.title"), Note: texts.Of("secret.laps." + r.Text("kind"))}
@@ -46,7 +46,7 @@ func fillComputer(c *frame.Visit, o *object) {
 		}
 	}
 	if keys != nil {
-		found, _ := noted[say.Record](o, "BitLocker", keys)
+		found, _ := noted[say.Record](o, "recoveryKeys", keys)
 		for _, r := range found {
 			id := r.Text("keyId")
 			first, _, _ := strings.Cut(id, "-")

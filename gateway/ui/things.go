@@ -36,7 +36,7 @@ type thingPage struct {
 	Facts   []say.Fact
 	Rows    []valueRow
 	Changes []madeRow
-	Unread  []string
+	Unread  []texts.Text
 	// AllChanges is the address of all changes; empty: those here are all.
 	AllChanges string
 }

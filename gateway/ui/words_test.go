@@ -254,6 +254,7 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 func TestEveryNamedValueHasAWord(t *testing.T) {
 	for field, values := range map[string][]string{
 		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"item.state": jobstate.Items,
 	} {
 		for _, value := range values {
 			assert.Contains(t, say.Colors[field], any(value), field)
@@ -521,7 +522,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 	for _, body := range []any{
 		frame.Page{}, searchPage{}, table.ListPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		work.StepPage{}, work.FormPage{}, work.JobPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
+		thingPage{}, comparePage{}, work.RevealPage{}, work.StepPage{}, work.FormPage{}, work.JobPage{}, work.SheetPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}

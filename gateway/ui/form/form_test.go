@@ -85,17 +85,36 @@ func TestWhatIsNotTypedIsNotSent(t *testing.T) {
 	assert.Equal(t, ops.Given{"Username": "lweber", "JobTitle": "Painter", "Company": ""}, given)
 }
 
-// TestColumnsOfAList: by name or label, in each language and separator; Latin-1 is read.
+// TestColumnsOfAList: by name or label, in each language and separator; Latin-1 is read. What is near is
+// suggested, and what is not known is left out without moving a line or a column.
 func TestColumnsOfAList(t *testing.T) {
 	f := Of("user.update")
 	for list, want := range map[string]string{
-		"Person,Phone\r\na,b\r\n":                     "Username,OfficePhone\r\na,b\r\n",
-		"\ufeffanmeldename;Telefon;BÜRO\na;b;c\n":     "Username;OfficePhone;Office\na;b;c\n",
-		"sep=;\n\"Logon name\";officephone\na;b":      "sep=;\nUsername;OfficePhone\na;b",
-		"Person\tB\xfcro\na\tM\xfcnchen\n":            "Username\tOffice\na\tMünchen\n",
-		"Username,Nonsense,=HYPERLINK()\na,b,\"c\"\n": "Username,Nonsense,=HYPERLINK()\na,b,\"c\"\n",
+		"Person,Phone\r\na,b\r\n":                                       "Username,OfficePhone\r\na,b\r\n",
+		"\ufeffanmeldename;Telefon;BÜRO\na;b;c\n":                       "Username;OfficePhone;Office\na;b;c\n",
+		"sep=;\n\"Logon name\";officephone\na;b":                        "sep=;\nUsername;OfficePhone\na;b",
+		"Person\tB\xfcro\na\tM\xfcnchen\n":                              "Username\tOffice\na\tMünchen\n",
+		"Person\rA;B\r":                                                 "Username\nA;B\n",
+		"User name,Nonsense,=HYPERLINK()\na,b,\"c\"\n":                  "Username,,\na,,\n",
+		"\n,,\nId,Person,Text,City\n1,a,\"x\ny,\"\"z\"\"\",b\r\n2,c,,d": "\n,,\nId,Username,,City\n1,a,\"\n\",b\r\n2,c,,d",
+		"Person,Person\na,b\n":                                          "Username,\na,\n",
+		"Person,Tel. office phone no.,City\na,b,=1+1\n":                 "Username,OfficePhone,City\na,b,=1+1\n",
 		"": "",
 	} {
-		assert.Equal(t, want, string(f.Named([]byte(list))), "%q", list)
+		sheet := ReadSheet([]byte(list))
+		var names []string
+		for _, c := range f.Columns(sheet) {
+			if c.Own {
+				c.Field = c.Called
+			}
+			names = append(names, c.Field)
+		}
+		assert.Equal(t, want, string(sheet.Renamed(names)), "%q", list)
 	}
+	all := f.Columns(ReadSheet([]byte("Person,Password,Town\n\"a, b\",\"say \"\"x\"\"\",\nc,d,e\nf,g,h\n")))
+	require.Len(t, all, 3)
+	assert.Equal(t, []string{"a, b", "c"}, all[0].Values)
+	assert.Equal(t, []string{`say "x"`, "d"}, all[1].Values)
+	assert.True(t, all[0].Sure)
+	assert.Empty(t, all[2].Field)
 }

@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/packing"
+	"adgateway/gateway/ui/procedure"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -45,6 +46,9 @@ type Options struct {
 
 	// Zone is where days end, and whose times people see who chose no other. Nil: UTC.
 	Zone *time.Location
+
+	// Procedures are changes that belong together, with a form for all of them.
+	Procedures []*procedure.Procedure
 
 	// Changes are the operations that a list may have.
 	Changes []Change
@@ -311,13 +315,15 @@ func Next(text string) string {
 	return (&url.URL{Path: target.Path, RawQuery: target.RawQuery}).String()
 }
 
-// renewHeader is in the requests by which an open page keeps itself up to date.
+// renewHeader is in the requests by which an open page keeps itself up to date. Those for a stream of
+// events have none: browsers add no headers to them.
 const renewHeader = "X-Renew"
 
 // session returns the session of a request. A page that is only open does not use it, so that the
 // session of a person who has left ends.
 func (p *Pages) session(r *http.Request) (*signin.Session, error) {
-	if r.Method == http.MethodGet && r.Header.Get(renewHeader) != "" {
+	stream := r.Header.Get("Accept") == eventStream
+	if r.Method == http.MethodGet && (stream || r.Header.Get(renewHeader) != "") {
 		return p.Gate.Peek(r.Context(), p.Cookie(r))
 	}
 	return p.Gate.Find(r.Context(), p.Cookie(r))

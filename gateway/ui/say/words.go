@@ -70,6 +70,10 @@ var Colors = map[string]map[any]Color{
 		"ready": Warn, "held": Warn, "running": "run", "paused": Warn, "stopping": Warn,
 		"done": Good, "failed": Bad, "cancelled": Bad, "rejected": Bad,
 	},
+	"item.state": {
+		"failed": Bad, "unknown": Warn, "not_run": plain, "skipped": plain, "waiting": plain, "running": plain, "noop": plain,
+		"done": Good,
+	},
 	"job.why": {
 		"notBefore": plain, "caller": plain, "budget": plain, "credential": plain, "engine": plain, "lane": plain,
 		"errors": plain, "unknown": plain,
@@ -195,4 +199,14 @@ func CheckWord(ok, degraded bool) Word {
 		return WordOf("readiness.degraded", degraded)
 	}
 	return WordOf("readiness.ok", ok)
+}
+
+// Or returns the first text that is not empty.
+func Or(all ...texts.Text) texts.Text {
+	for _, one := range all {
+		if !one.Empty() {
+			return one
+		}
+	}
+	return nil
 }

@@ -35,6 +35,10 @@ var work = table{
 		"{failed} would fail, {unknown} unknown",
 		"{failed} würden fehlschlagen, {unknown} unbekannt",
 	},
+	"job.follows": {
+		"Needs what an earlier row makes, so that it is checked when it runs.",
+		"Braucht, was eine frühere Zeile anlegt, und wird darum erst bei der Ausführung geprüft.",
+	},
 	"job.count":     {"{n}", "{n}"},
 	"job.leftOut":   {"{n}, and {more} left out", "{n}, und {more} ausgelassen"},
 	"job.unknown":   {"Unknown", "Unbekannt"},
@@ -66,6 +70,47 @@ var work = table{
 	"job.ask.remove": {
 		"The list is removed with its rows and results. What it has changed stays as it is.",
 		"Die Liste wird mit ihren Zeilen und Ergebnissen entfernt. Was sie geändert hat, bleibt.",
+	},
+
+	"procedure.lead": {
+		"Each is one form. You see what every step would do before anything happens, and can undo all of it.",
+		"Jeder ist ein Formular. Sie sehen, was jeder Schritt täte, bevor etwas geschieht, und können alles zurücknehmen.",
+	},
+	"procedure.none": {"No procedures yet.", "Noch keine Abläufe."},
+	"procedure.lacks": {
+		"Not for you: your role does not include {steps}.", "Nicht für Sie: Ihrer Rolle fehlt {steps}.",
+	},
+	"procedure.notYours": {
+		"Your role does not include {steps}. Ask your gateway administrator.",
+		"Ihrer Rolle fehlt {steps}. Fragen Sie, wer das Gateway verwaltet.",
+	},
+	"procedure.job": {"{what}: {who}", "{what}: {who}"},
+
+	"sheet.title": {"Which column is what", "Welche Spalte ist was"},
+	"sheet.lead": {
+		"{what}, for each row of the list. Choose the field of each column.",
+		"{what}, für jede Zeile der Liste. Wählen Sie zu jeder Spalte das Feld.",
+	},
+	"sheet.left":     {"Left out: {columns}.", "Weggelassen: {columns}."},
+	"sheet.called":   {"In the file", "In der Datei"},
+	"sheet.values":   {"First values", "Erste Werte"},
+	"sheet.field":    {"Field", "Feld"},
+	"sheet.for":      {"Field of the column {column}", "Feld der Spalte {column}"},
+	"sheet.out":      {"Leave out", "Weglassen"},
+	"sheet.own":      {"Belongs to the list", "Gehört zur Liste"},
+	"sheet.nameless": {"Column {n}, without a name", "Spalte {n}, ohne Namen"},
+	"sheet.go":       {"Check the list", "Liste prüfen"},
+	"sheet.wrong":    {"Some columns are not right yet.", "Einige Spalten stimmen noch nicht."},
+	"sheet.missing": {
+		"No column is “{field}”, which each row needs.",
+		"Keine Spalte ist „{field}“, das jede Zeile braucht.",
+	},
+	"sheet.twice": {
+		"Column {n} is “{field}” already.", "Spalte {n} ist schon „{field}“.",
+	},
+	"sheet.gone": {
+		"The list is no longer kept: upload it again. Nothing was changed.",
+		"Die Liste ist nicht mehr da: Laden Sie sie noch einmal hoch. Nichts wurde geändert.",
 	},
 
 	"list.missing": {

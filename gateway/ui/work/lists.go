@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -116,6 +117,9 @@ func (u uploaded) Read(context.Context) (call.Given, error) {
 	return call.Given{Values: map[string]any(u.values), Document: u.document, Media: u.media}, nil
 }
 
+// mediaCSV is the type of a list as CSV.
+const mediaCSV = "text/csv"
+
 // mediaOf returns what a list is by the name of its file, or by how it begins.
 func mediaOf(name string, document []byte) string {
 	text := strings.TrimSpace(string(document))
@@ -125,7 +129,7 @@ func mediaOf(name string, document []byte) string {
 	case ending == ".json", ending != ".csv" && strings.HasPrefix(text, "{"):
 		return "application/json" // it may have an item on each line all the same
 	}
-	return "text/csv"
+	return mediaCSV
 }
 
 // listFormOf returns the form of a list, with what was sent before if that was not accepted. Nil: the
@@ -165,7 +169,7 @@ func givenList(c *frame.Visit) (name string, document []byte, err error) {
 // SubmitList submits a list as a job of the person.
 func SubmitList(c *frame.Visit) {
 	given := c.R.PostForm
-	form := &listForm{
+	asked := &listForm{
 		Name: given.Get("name"), Operation: given.Get("operation"),
 		Mode: given.Get("mode"), List: given.Get("list"),
 	}
@@ -174,26 +178,57 @@ func SubmitList(c *frame.Visit) {
 		refused := &frame.Answer{Status: http.StatusBadRequest, Error: &frame.Failure{
 			Message: texts.Of("list.missing").In(c.LookOf(c.R).Lang),
 		}}
-		table.Refuse(c, &Lists, listFormOf(c, form), refused)
+		table.Refuse(c, &Lists, listFormOf(c, asked), refused)
 		return
 	}
-	values := call.Values{"Mode": cmp.Or(form.Mode, string(jobstate.DryRun))}
-	for name, value := range map[string]string{"Operation": form.Operation, "Name": cmp.Or(form.Name, file)} {
+	media := mediaOf(file, document)
+	kept := keptSheet{
+		Name: asked.Name, Operation: asked.Operation, Mode: asked.Mode, File: file, Once: given.Get("once"),
+	}
+	if f := form.Of(asked.Operation); f != nil && media == mediaCSV {
+		sheet := form.ReadSheet(document)
+		columns := f.Columns(sheet)
+		if len(columns) > 0 && !known(f, columns) {
+			page, err := keepSheet(c, kept, document)
+			if err != nil {
+				table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
+				return
+			}
+			c.GoTo(page)
+			return
+		}
+		document = sheet.Renamed(fieldsOf(columns))
+	}
+	a, job := submit(c, kept, document, media)
+	if job == "" {
+		table.Refuse(c, &Lists, listFormOf(c, asked), a)
+		return
+	}
+	c.GoTo(say.Address("jobs", job))
+}
+
+// notKept is the answer if something cannot be kept with the session.
+func notKept(c *frame.Visit, err error) *frame.Answer {
+	why := &frame.Failure{Message: c.Say("step.notKept", "why", frame.WithoutStore(err))}
+	return &frame.Answer{Status: http.StatusServiceUnavailable, Error: why}
+}
+
+// submit submits a list, and returns the id of its job; empty: it was not accepted, as the answer says.
+func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *frame.Answer, job string) {
+	values := call.Values{"Mode": cmp.Or(list.Mode, string(jobstate.DryRun))}
+	for name, value := range map[string]string{"Operation": list.Operation, "Name": list.listName()} {
 		if value != "" {
 			values[name] = value
 		}
 	}
-	media := mediaOf(file, document)
-	if f := formOf(form.Operation); f != nil && media == "text/csv" {
-		document = f.Named(document)
+	sent := call.Call{Input: uploaded{values, document, media}}
+	if list.Once != "" {
+		sent.Keys = []string{list.Once}
 	}
-	a := frame.Send(c, "job.submit", call.Call{
-		Input: uploaded{values, document, media}, Keys: []string{given.Get("once")},
-	})
+	a = frame.Send(c, "job.submit", sent)
 	submitted := frame.Records[Job](a)
 	if !a.Ok() || len(submitted) != 1 {
-		table.Refuse(c, &Lists, listFormOf(c, form), a)
-		return
+		return a, ""
 	}
-	c.GoTo(say.Address("jobs", submitted[0].ID))
+	return a, submitted[0].ID
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"adgateway/gateway/call"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -50,14 +49,11 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 	}
 	rows.Flush()
 	name := texts.Of("many.name", "what", texts.Of("many."+m.ID), "n", len(form["who"])).In(c.LookOf(c.R).Lang)
-	made := frame.Send(c, "job.submit", call.Call{Input: uploaded{
-		values:   call.Values{"Mode": string(jobstate.DryRun), "Operation": m.Operation, "Name": name},
-		document: document.Bytes(), media: "text/csv",
-	}})
-	submitted := frame.Records[Job](made)
-	if !made.Ok() || len(submitted) != 1 {
+	list := keptSheet{Name: name, Operation: m.Operation, Mode: string(jobstate.DryRun)}
+	made, job := submit(c, list, document.Bytes(), mediaCSV)
+	if job == "" {
 		c.Failed(made)
 		return
 	}
-	c.GoTo(say.Address("jobs", submitted[0].ID))
+	c.GoTo(say.Address("jobs", job))
 }

@@ -29,22 +29,30 @@
     });
   }
 
-  // A part that changes is shown as it is now, again and again, until it does not change any more.
-  // X-Renew says that nobody has asked for that, so that the session ends although the page is open.
-  const renew = async part => {
-    try {
-      const answer = await fetch(location.href, { headers: { "Accept": "text/html", "X-Renew": "1" } });
-      if (answer.status === 401) return location.reload(); // the session has ended
-      if (!answer.ok) return;
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const now = page.getElementById(part.getAttribute("aria-labelledby"))?.parentElement;
-      if (!now) return;
-      if (!now.dataset.refresh) return location.reload(); // with the results of all rows
-      part.replaceChildren(...now.children);
-    } catch { /* the gateway is away: it is tried again */ }
-    setTimeout(renew, 1000 * part.dataset.refresh, part);
+  // How far a job has come is sent by the gateway. Nothing that has the focus is replaced, and each quarter is
+  // said. At the end the whole page is shown as it is then; X-Renew says that nobody has asked for that, so that
+  // the session ends although the page is open.
+  const finish = async () => {
+    const answer = await fetch(location.href, { headers: { "Accept": "text/html", "X-Renew": "1" } }).catch(() => null);
+    if (!answer?.ok) return location.reload(); // the session has ended
+    const at = document.activeElement, main = document.querySelector("main");
+    const key = at.id ? "#" + at.id : at.form ? `form[action="${at.form.getAttribute("action")}"] button` : at.getAttribute("href") ? `a[href="${at.getAttribute("href")}"]` : null;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html"), inside = main.contains(at);
+    main.replaceChildren(...page.querySelector("main").children, live);
+    if (inside) (key && main.querySelector(key) || main).focus();
+    say(document.querySelector("[data-say]")?.textContent || "");
   };
-  for (const part of all("[data-refresh]")) setTimeout(renew, 1000 * part.dataset.refresh, part);
+  for (const part of all("[data-events]")) {
+    const events = new EventSource(part.dataset.events);
+    let said = -1;
+    events.addEventListener("progress", e => {
+      part.innerHTML = e.data;
+      const quarter = Math.floor(part.querySelector("[data-percent]").dataset.percent / 25);
+      if (quarter > said) { said = quarter; say(part.querySelector("[data-say]").textContent); }
+    });
+    events.addEventListener("end", () => { events.close(); finish(); });
+    events.onerror = () => { if (events.readyState === EventSource.CLOSED) location.reload(); };
+  }
 
   const secret = document.querySelector("[data-hide]");
   if (secret) {

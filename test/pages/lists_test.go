@@ -1,0 +1,103 @@
+package pages
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// events reads a stream of events to its end.
+func (b *browser) events(page string) string {
+	b.t.Helper()
+	r, err := http.NewRequest(http.MethodGet, b.url+page, nil)
+	require.NoError(b.t, err)
+	r.Header.Set("Accept", "text/event-stream")
+	answer, err := b.client.Do(r)
+	require.NoError(b.t, err)
+	defer answer.Body.Close()
+	require.Equal(b.t, 200, answer.StatusCode)
+	assert.Equal(b.t, "text/event-stream", answer.Header.Get("Content-Type"))
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(b.t, err)
+	return string(text)
+}
+
+// TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language, names
+// what is left out, keeps what was chosen, and says at the column what is wrong. The list is then shown, run, told
+// of as it runs, and undone.
+func TestColumnsOfAListAreChosen(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	list := "Wer;Ort;Bemerkung\r\naschmidt;M\xfcnchen;\"eins;\nzwei\"\r\nahoffmann;=1+1;x\r\n"
+	require.Equal(t, 303, upload(b, "latin.csv", list, "operation", "user.update", "mode", "dryRun"), b.page)
+	page := b.answer.Header.Get("Location")
+	require.Contains(t, page, "/ui/lists/")
+	require.Equal(t, 200, b.get(page), "a copied link works")
+	assert.Contains(t, b.page, "Left out: Wer, Bemerkung.")
+	assert.Contains(t, b.page, "No column is “Person”, which each row needs.")
+	assert.Contains(t, html.UnescapeString(b.page), "München, =1+1", "the first values help to choose")
+	assert.Contains(t, b.page, `<option value="City" selected>`)
+
+	require.Equal(t, 303, b.submitFrom(page, page, "c0", "City", "c1", "City", "c2", "made up"))
+	require.Equal(t, 422, b.get(page))
+	assert.Contains(t, b.page, "Column 1 is “City” already.")
+	assert.Equal(t, 2, strings.Count(b.page, `<option value="City" selected>`), "what was chosen is kept")
+	require.Equal(t, 303, b.submit(page, "c0", "Username", "c1", "City", "c2", ""))
+	job := b.answer.Header.Get("Location")
+	require.Contains(t, job, "/ui/jobs/jb_")
+	shows(b, job, "2 of 2 items checked, none is changed")
+	assert.Contains(t, b.page, "latin.csv")
+	assert.Contains(t, b.page, "<ins>München</ins>")
+	assert.Contains(t, b.page, "<ins>=1&#43;1</ins>", "it is a text")
+	assert.NotContains(t, b.page, "zwei")
+
+	require.Equal(t, 303, b.submitFrom(job, job+"/start"))
+	shows(b, job, `<span class="st ok">done</span>`)
+	told := b.events(job + "/events")
+	assert.Contains(t, told, "event: end\ndata: ")
+	assert.Contains(t, told, "2 of 2 items, 100 %")
+	assert.Equal(t, "München", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])
+	require.Equal(t, 200, b.get("/ui/jobs?sort=-what&view=done"))
+	assert.Contains(t, b.page, `href="`+job+`"`)
+	require.Equal(t, 200, b.get("/ui/jobs?view=rejected"))
+	assert.NotContains(t, b.page, `href="`+job+`"`)
+	require.Equal(t, 200, b.get("/ui/jobs?format=csv"))
+	assert.Contains(t, b.page, "latin.csv")
+	require.Equal(t, 303, b.submitFrom(job, job+"/undo"))
+	undo := b.answer.Header.Get("Location")
+	shows(b, undo, "/start")
+	require.Equal(t, 303, b.submit(undo+"/start"))
+	shows(b, undo, `<span class="st ok">done</span>`)
+	assert.NotEqual(t, "München", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])
+
+	other := s.browser(t)
+	other.signIn("operator")
+	assert.Equal(t, 410, other.get(page), "it belongs to the session")
+}
+
+// TestAListThatIsTooLong: nothing is run, and what was typed stays.
+func TestAListThatIsTooLong(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	var list strings.Builder
+	list.WriteString("Username,City\n")
+	for i := range 20_001 {
+		fmt.Fprintf(&list, "person%d,Rome\n", i)
+	}
+	require.Equal(t, 200, b.get("/ui/jobs"))
+	status := upload(b, "", "", "operation", "user.update", "name", "everybody", "list", list.String())
+	require.Equal(t, 413, status)
+	before, after, _ := strings.Cut(html.UnescapeString(b.page), "person1,Rome")
+	assert.Contains(t, before, "20000 items")
+	assert.Contains(t, after, `value="everybody"`)
+	assert.True(t, strings.Contains(after, "person20000,Rome"))
+}
