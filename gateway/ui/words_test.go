@@ -298,9 +298,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 		{false, "locked must_change", cannot, false},
 		{false, "expired", cannot, false},
 		{false, "hours", "bad Cannot log on at this hour", false},
-		{false, "new", cannot, false},
-		{false, "must_change", cannot, false},
-		{false, "", cannot, false},
+		{false, "new", cannot, false}, {false, "must_change", cannot, false}, {false, "", cannot, false},
 	} {
 		verdicts := []any{}
 		for _, code := range strings.Fields(c.codes) {
@@ -321,9 +319,9 @@ func TestLogonHasThreeStates(t *testing.T) {
 
 // factsIn returns the facts of a page, without what is said of times.
 func factsIn(page string) map[string]string {
-	all := map[string]string{}
+	all, tags := map[string]string{}, regexp.MustCompile(`<[^>]*>`)
 	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1) {
-		all[m[1]] = strings.TrimSpace(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[2], "")))
+		all[m[1]] = strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(m[2], "")))
 	}
 	return all
 }
