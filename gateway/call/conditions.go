@@ -134,7 +134,8 @@ func requireReason(a Accepted, required []string) error {
 	if !slices.ContainsFunc(required, matches) || a.Op.Param(ops.ReasonName) == nil {
 		return nil
 	}
-	failed := problem.New(schema.InvalidRequest, "%s is required here: it says why this is changed.", ops.ReasonName)
+	const missing = "%s is required here: it says why this is changed."
+	failed := problem.New(schema.InvalidRequest, missing, ops.ReasonName)
 	failed.Details = []problem.Detail{{Field: ops.ReasonName, Message: "is missing"}}
 	return failed
 }

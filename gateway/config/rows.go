@@ -238,6 +238,8 @@ func signInRows() []Row {
 			shortDuration(func(s *Settings) *time.Duration { return &s.SignIn.Recheck }, time.Second, time.Hour)},
 		{"signIn.tries", "3", "Wrong passwords of an account that are passed on to the domain within its lockout window; fewer where it locks accounts out at fewer than five.",
 			number(func(s *Settings) *int { return &s.SignIn.Tries }, 1, 10)},
+		{"console.procedures", "[]", "Changes that belong together, with one form on the pages for people, besides those for somebody who joins, moves or leaves: name, title (one text, or two, in English and German) and steps, each an operation with parameters in which names in braces are asked for. One of the name join, move or leave replaces that; without steps it takes it away. The manual has a page about procedures.",
+			procedures(func(s *Settings) *[]Procedure { return &s.Console.Procedures })},
 	}
 }
 

@@ -23,6 +23,7 @@ type Settings struct {
 	Auth        Auth
 	PowerShell  PowerShell
 	SignIn      SignIn
+	Console     Console
 	Pool        Pool
 	Servers     Servers
 	Limits      Limits
@@ -258,6 +259,18 @@ type Webhook struct {
 	SecretFile string
 	CAFile     string   // empty: the authorities of the system
 	Types      []string // empty: all
+}
+
+// Console configures the pages for people.
+type Console struct {
+	Procedures []Procedure
+}
+
+// Procedure are changes that belong together, which have one form on the pages.
+type Procedure struct {
+	Name  string
+	Title []string // in English, and perhaps in German
+	Steps []string // operations with their parameters
 }
 
 // SignIn configures how people sign in to the pages.

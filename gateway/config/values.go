@@ -471,6 +471,16 @@ func webhooks(field func(*Settings) *[]Webhook) value {
 	}, []string{"name", "url", "secretFile"}, "a list of webhooks with name, url, secretFile, and perhaps caFile and types"}
 }
 
+func procedures(field func(*Settings) *[]Procedure) value {
+	return records[Procedure]{field, func(p *Procedure) map[string]part {
+		return map[string]part{
+			"name":  intoText(&p.Name),
+			"title": intoList(&p.Title),
+			"steps": intoList(&p.Steps),
+		}
+	}, []string{"name"}, "a list of procedures with name, title and steps"}
+}
+
 // intoFitting is a string that must pass a check.
 func intoFitting(field *string, check func(string) error) part {
 	text := intoText(field)

@@ -39,7 +39,8 @@ func ParseText(s string) (*Text, error) {
 		return nil, fmt.Errorf("must not begin with %c: what begins with the text is found anyway", t.text[0])
 	}
 	t.account = t.text
-	if domain, account, has := strings.Cut(t.text, `\`); has && domain != "" && account != "" && !strings.Contains(domain, " ") {
+	domain, account, has := strings.Cut(t.text, `\`)
+	if has && domain != "" && account != "" && !strings.Contains(domain, " ") {
 		t.account = account
 	}
 	t.spellings = respelled(t.account)
@@ -55,12 +56,15 @@ func (t *Text) Spellings() []string { return append([]string{t.account}, t.spell
 // The directory ignores accents, so Müller is Muller to it, but not Mueller. Each of
 // these replaces letters by others that people write for them.
 var (
-	umlauts   = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue", "å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe")
-	digraphs  = strings.NewReplacer("ae", "ä", "oe", "ö", "ue", "ü", "Ae", "Ä", "Oe", "Ö", "Ue", "Ü", "AE", "Ä", "OE", "Ö", "UE", "Ü")
+	umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue",
+		"å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe")
+	digraphs = strings.NewReplacer("ae", "ä", "oe", "ö", "ue", "ü", "Ae", "Ä", "Oe", "Ö", "Ue", "Ü",
+		"AE", "Ä", "OE", "Ö", "UE", "Ü")
 	quotes    = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "´", "'", "`", "'")
 	unquoted  = strings.NewReplacer("'", "")
 	typeset   = strings.NewReplacer("'", "’")
-	composing = strings.NewReplacer("a\u0308", "ä", "o\u0308", "ö", "u\u0308", "ü", "A\u0308", "Ä", "O\u0308", "Ö", "U\u0308", "Ü")
+	composing = strings.NewReplacer("a\u0308", "ä", "o\u0308", "ö", "u\u0308", "ü",
+		"A\u0308", "Ä", "O\u0308", "Ö", "U\u0308", "Ü")
 )
 
 // respelled returns the other ways to write a text, at most four.

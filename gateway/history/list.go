@@ -48,7 +48,8 @@ func (s *Service) show(ctx context.Context, p *past, principal *identity.Princip
 		Kind: schema.OrNull(p.By.Kind), Account: schema.OrNull(p.By.ID),
 		Operation: p.Operation, Effect: p.Intent.Effect, Outcome: p.Outcome, Server: p.Server,
 		Undo: s.undoable(ctx, p), Undoes: schema.OrNull(p.Undoes), UndoneBy: []string{},
-		Plan: schema.OrNull(p.Plan), Reason: schema.OrNull(p.Parameters[ops.ReasonName]), Batch: schema.OrNull(p.Batch), Degraded: p.Degraded,
+		Plan: schema.OrNull(p.Plan), Reason: schema.OrNull(p.Parameters[ops.ReasonName]),
+		Batch: schema.OrNull(p.Batch), Degraded: p.Degraded,
 	}
 	if p.Running {
 		shown.Outcome = ps.OutcomeUnknown

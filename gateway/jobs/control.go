@@ -101,7 +101,8 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 
 // Start runs the items of a job that was validated or dry run. After a dry run each item is bound
 // to its plan. An item whose dry run failed has no plan and is not run, unless it waits for another
-// item: a dry run cannot make that one.
+// item: a dry run cannot make that one. An undo that waits for the undo of a later change is not
+// bound either.
 func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "ready, as it is after validate or dryRun", func(r *run) bool {
 		if r.job.State != jobstate.Ready {
@@ -120,6 +121,10 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 			switch {
 			case result.State == jobstate.Skipped, result.State == jobstate.Waiting:
 				continue
+			case waits[i] && r.job.Undoes != "":
+				// Its plan shows the object as a later change of the same job has left it, which is taken
+				// back first. The undo itself refuses if others have changed the object.
+				*result = Result{State: jobstate.Waiting}
 			case result.State.Succeeded(), waits[i]:
 				*result = Result{State: jobstate.Waiting, Plan: result.Plan}
 			case result.State == jobstate.Refused, result.State == jobstate.Unknown:

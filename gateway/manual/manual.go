@@ -38,7 +38,7 @@ var Contents = []Section{
 	{"use a tool", []string{"powershell", "ansible", "terraform", "languages", "classic"}},
 	{"manage DNS", []string{"dns", "certificates-dns01", "externaldns"}},
 	{"look something up", []string{"reference/README", "glossary"}},
-	{"work at a help desk", []string{"helpdesk", "secrets"}},
+	{"work at a help desk", []string{"helpdesk", "procedures", "secrets"}},
 	{"run several gateways", []string{"cluster", "cluster-operate", "cluster-restore",
 		"cluster-failures", "cluster-migrate", "cluster-nats", "load-balancer"}},
 	{"test, or work on it", []string{"sandbox", "develop", "develop-find", "develop-add", "develop-make"}},

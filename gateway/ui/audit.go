@@ -219,7 +219,8 @@ const mostNames = "20"
 
 // idFields are the fields by which calls name objects.
 var idFields = []string{
-	"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName", "computerName",
+	"guid", "sid", "distinguishedName", "username", "samUsername", "userPrincipalName", "samName",
+	"computerName",
 }
 
 // titleFields are the fields by which people name objects.

@@ -16,6 +16,7 @@ import (
 // comparePage has the groups of two people.
 type comparePage struct {
 	Self, With string // addresses of their pages
+	Path       string // of this page
 	Typed      string
 	Parts      []comparePart
 }
@@ -68,7 +69,7 @@ func readCompared(c *frame.Visit, who string) (found compared) {
 // compareGroups shows which groups two people share, and which of them only one has.
 func compareGroups(c *frame.Visit) {
 	k, guid := frame.KindOf("user"), c.R.PathValue("guid")
-	body := comparePage{Self: k.At(guid), Typed: c.R.URL.Query().Get("with")}
+	body := comparePage{Self: k.At(guid), Path: k.At(guid, "compare"), Typed: c.R.URL.Query().Get("with")}
 	shown := frame.Page{Title: texts.Of("compare.title"), Section: k.Path}
 	if !c.May(identity.MemberRead) {
 		c.Failed(&frame.Answer{Status: http.StatusForbidden, Error: &frame.Failure{Message: c.Say("step.noRole")}})
@@ -140,9 +141,12 @@ func partOnly(c *frame.Visit, k *frame.Kind, one, other compared) comparePart {
 			row.Add = &actionForm{
 				ID: "join", Address: say.Address(say.DoPath, add.Op.ID),
 				Label: texts.Of("compare.add", "who", other.name()),
-				Says:  texts.Each(add.Sentences(map[string]string{"Username": other.name(), "GroupName": g.Text("name")})),
+				Says: texts.Each(add.Sentences(map[string]string{
+					"Username": other.name(), "GroupName": g.Text("name"),
+				})),
 				Inputs: []input{
-					{Name: "Username", Type: "hidden", Value: guid}, {Name: "GroupName", Type: "hidden", Value: g.Text("guid")},
+					{Name: "Username", Type: "hidden", Value: guid},
+					{Name: "GroupName", Type: "hidden", Value: g.Text("guid")},
 					{Name: work.BackName, Type: "hidden", Value: c.R.URL.RequestURI()},
 				},
 			}

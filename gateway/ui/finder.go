@@ -77,7 +77,11 @@ func searchAll(c *frame.Visit) {
 		for _, hit := range frame.Records[say.Record](found) {
 			body.Hits = append(body.Hits, hitOf(hit))
 		}
-		body.Warnings = found.Warnings
+		for _, w := range found.Warnings {
+			if w.Code != "scope_missing" { // what a role does not show is not missed
+				body.Warnings = append(body.Warnings, w)
+			}
+		}
 		if len(body.Hits) == 0 {
 			shown.Empty = &frame.Empty{
 				Title: texts.Of("search.nothing", "query", body.Query), Text: texts.Of("search.looked"),

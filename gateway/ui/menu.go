@@ -22,6 +22,9 @@ var menu = []frame.MenuRow{
 	{Section: "directory", Path: "ous", Icon: "ou", May: with(identity.OURead)},
 	{Section: "directory", Path: "bin", Icon: "bin", May: with(identity.BinRead)},
 	{Section: "dns", Path: "zones", Icon: "zone", May: with(identity.DNSRead)},
+	{Section: "work", Path: "procedures", Icon: "steps", May: func(c *frame.Visit) bool {
+		return c.May(identity.JobSubmit) && len(c.Procedures) > 0
+	}},
 	{Section: "work", Path: "jobs", Icon: "list", May: with(identity.JobRead)},
 	{Section: "work", Path: "changes", Icon: "history", May: with(identity.ChangeRead)},
 	{Section: "gateway", Path: "status", Icon: "pulse", May: always},

@@ -54,8 +54,8 @@ type object struct {
 	Leaves     bool         // the groups have a column of actions
 	Members    *membersPart // nil: they were not read
 	Changes    []madeRow
-	AllChanges string   // address of all of them
-	Unread     []string // what could not be read, and why
+	AllChanges string       // address of all of them
+	Unread     []texts.Text // what could not be read, and why
 
 	inline map[string]*action
 }
@@ -98,7 +98,10 @@ type logonBox struct {
 	Remedy  *actionForm // what helps; nil: nothing, or the person may not do it
 }
 
-type reason struct{ Text, Until string }
+type reason struct {
+	Text  texts.Text
+	Until string
+}
 
 // membersPart are the members of a group.
 type membersPart struct {
@@ -238,15 +241,11 @@ func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) b
 // noted returns the records of a part of a page, or notes why it could not be read.
 func noted[T any](o *object, what string, a *frame.Answer) ([]T, *frame.Answer) {
 	if !a.Ok() {
-		text := a.Output
-		if a.Error != nil {
-			text = a.Error.Message
-		}
-		o.Unread = append(o.Unread, what+": "+text)
+		o.Unread = append(o.Unread, texts.Of("unread", "what", texts.Of("unread."+what), "why", frame.AlertOf(a).Text))
 		return nil, a
 	}
 	for _, w := range a.Warnings {
-		o.Unread = append(o.Unread, w.Message)
+		o.Unread = append(o.Unread, w.Said())
 	}
 	return frame.Records[T](a), a
 }
@@ -283,7 +282,7 @@ func fillUser(c *frame.Visit, o *object) {
 			})
 		},
 	)
-	states, read := noted[say.LogonState](o, "Logon", logon)
+	states, read := noted[say.LogonState](o, "logon", logon)
 	if o.record["logonUnread"] = len(states) != 1; len(states) == 1 {
 		o.Logon = o.logonBox(states[0])
 		for _, v := range states[0].Verdicts {
@@ -294,7 +293,7 @@ func fillUser(c *frame.Visit, o *object) {
 			o.Lockouts = lockoutsOf(r)
 		}
 	}
-	if policies, _ := noted[say.Record](o, "Password policy", policy); len(policies) == 1 {
+	if policies, _ := noted[say.Record](o, "policy", policy); len(policies) == 1 {
 		o.PolicyName, o.Policy = policies[0].Text("name"), say.FactsOf(policies[0], policyFacts)
 	}
 	for _, r := range frame.Records[say.Record](seen) {
@@ -316,7 +315,7 @@ func fillUser(c *frame.Visit, o *object) {
 	}
 	if groups != nil {
 		o.Compare = o.Kind.At(o.GUID, "compare")
-		found, _ := noted[say.Record](o, "Groups", groups)
+		found, _ := noted[say.Record](o, "groups", groups)
 		for _, r := range found {
 			o.Groups = append(o.Groups, related(c, o, r, "leave"))
 		}
@@ -353,7 +352,7 @@ func (o *object) logonBox(s say.LogonState) *logonBox {
 	says := s.Says()
 	box := &logonBox{Word: says.Word}
 	for _, v := range s.Verdicts {
-		box.Reasons = append(box.Reasons, reason{v.Text, v.Until})
+		box.Reasons = append(box.Reasons, reason{texts.Verdict(v.Code, v.Text), v.Until})
 	}
 	for i := range o.Buttons {
 		if o.Buttons[i].ID == says.Remedy {
@@ -379,7 +378,7 @@ func fillGroup(c *frame.Visit, o *object) {
 	if !c.May(identity.MemberRead) {
 		return
 	}
-	members, a := noted[say.Record](o, "Members", c.Listed(frame.List{
+	members, a := noted[say.Record](o, "members", c.Listed(frame.List{
 		Operation: "group.members", Key: "guid", Before: frame.ByGUID, Most: 50,
 		Values: call.Values{o.Kind.Object: o.GUID, "After": c.R.URL.Query().Get("after")},
 	}))
@@ -400,7 +399,7 @@ const passwordReset = "user.resetPassword"
 
 func readChanges(c *frame.Visit, o *object) {
 	if c.May(identity.ChangeRead) {
-		made, _ := noted[say.Record](o, "Changes", c.Listed(frame.List{
+		made, _ := noted[say.Record](o, "changes", c.Listed(frame.List{
 			Operation: "change.list", Key: "id", Before: frame.Newest, Most: 10, Values: call.Values{"Object": o.GUID},
 		}))
 		o.Changes, o.AllChanges = madeRows(made), table.Asked{List: listingAt("changes"), Object: o.GUID}.Address()

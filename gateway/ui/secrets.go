@@ -35,7 +35,7 @@ func fillComputer(c *frame.Visit, o *object) {
 	}
 	frame.SideBySide(reads...)
 	if local != nil {
-		found, _ := noted[say.Record](o, "LAPS", local)
+		found, _ := noted[say.Record](o, "localAdmin", local)
 		for _, r := range found {
 			o.record["localAdmin"] = r["kind"]
 			row := secretOf{Title: texts.Of("secret.laps.title"), Note: texts.Of("secret.laps." + r.Text("kind"))}
@@ -46,7 +46,7 @@ func fillComputer(c *frame.Visit, o *object) {
 		}
 	}
 	if keys != nil {
-		found, _ := noted[say.Record](o, "BitLocker", keys)
+		found, _ := noted[say.Record](o, "recoveryKeys", keys)
 		for _, r := range found {
 			id := r.Text("keyId")
 			first, _, _ := strings.Cut(id, "-")
@@ -69,7 +69,7 @@ const controllers = "OU=DOMAIN CONTROLLERS,"
 
 // revealing returns the form that shows a secret; nil: the person may not see it.
 func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID string) *work.RevealForm {
-	critical := strings.Contains(strings.ToUpper(o.record.Text("ouPath")), controllers)
+	critical := strings.Contains(strings.ToUpper(o.record.First("distinguishedName", "path")), controllers)
 	if !c.May(scope) || !reaches(c, o.Kind, o.GUID, scope) || critical && !c.May(identity.Privileged) {
 		return nil
 	}
@@ -94,7 +94,8 @@ func keyHits(c *frame.Visit, text string) (rows []hitRow) {
 }
 
 // noPhoto is a picture of one pixel that nobody sees. The initials behind it stay.
-var noPhoto = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
+var noPhoto = []byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00!" +
+	"\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;")
 
 // showPhoto sends the photo of a person.
 func showPhoto(c *frame.Visit) {

@@ -36,7 +36,7 @@ type thingPage struct {
 	Facts   []say.Fact
 	Rows    []valueRow
 	Changes []madeRow
-	Unread  []string
+	Unread  []texts.Text
 	// AllChanges is the address of all changes; empty: those here are all.
 	AllChanges string
 }
@@ -59,13 +59,15 @@ func showDeleted(c *frame.Visit) {
 	}
 	r := found[0]
 	body := thingPage{
-		Crumbs: []frame.Link{{Path: say.Address("bin"), Text: texts.Of("page.bin")}}, Facts: say.FactsOf(r, deletedFacts),
+		Crumbs: []frame.Link{{Path: say.Address("bin"), Text: texts.Of("page.bin")}},
+		Facts:  say.FactsOf(r, deletedFacts),
 	}
 	restore := form.Of("bin.restore")
 	if r["restorable"] == true && work.MayDo(c, restore.Op) {
 		back := say.Address("bin")
 		body.Forms = []actionForm{{
-			ID: "restore", Label: texts.Each(restore.Label), Link: work.DoAddress("bin.restore", "Guid", guid, work.BackName, back),
+			ID: "restore", Label: texts.Each(restore.Label),
+			Link: work.DoAddress("bin.restore", "Guid", guid, work.BackName, back),
 		}}
 	}
 	c.Page(http.StatusOK, "thing", frame.Page{Title: texts.Raw(r.Text("name")), Section: "bin", Body: body})
@@ -104,8 +106,8 @@ var recordInputs = map[string]string{
 	"Priority": "priority", "Weight": "weight", "Port": "port",
 }
 
-// identityOf returns the values by which an operation knows a record, with pairs of names and values; nil: the
-// record does not say them all.
+// identityOf returns pairs of names and values by which an operation knows a record; nil: the record does
+// not say them all.
 func identityOf(f *form.Form, r say.Record) (pairs []string) {
 	rest := ""
 	for i := range f.Fields {
@@ -152,7 +154,8 @@ func showRecordSet(c *frame.Visit) {
 	}
 	page := recordSetAt(zone, name, kind)
 	body := thingPage{Crumbs: []frame.Link{
-		{Path: say.Address("zones"), Text: texts.Of("page.zones")}, {Path: say.Address("zones", zone), Text: texts.Raw(zone)},
+		{Path: say.Address("zones"), Text: texts.Of("page.zones")},
+		{Path: say.Address("zones", zone), Text: texts.Raw(zone)},
 	}}
 	row := strings.ToLower(kind)
 	add, edit, remove := form.Of(row+".create"), form.Of(row+".change"), form.Of(row+".delete")
@@ -182,7 +185,8 @@ func showRecordSet(c *frame.Visit) {
 		body.Changes = madeRows(frame.Records[say.Record](made))
 		body.AllChanges = table.Asked{List: listingAt("changes"), Object: fqdn}.Address()
 	}
-	shown := frame.Page{Title: texts.Of("record.title", "type", kind, "name", fqdn), Section: "zones", Body: body}
+	title := texts.Of("record.title", "type", kind, "name", fqdn)
+	shown := frame.Page{Title: title, Section: "zones", Body: body}
 	if len(body.Rows) == 0 {
 		shown.Empty = &frame.Empty{Text: texts.Of("record.none")}
 	}

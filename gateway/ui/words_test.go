@@ -254,6 +254,7 @@ func TestEveryFlagHasAnExpectation(t *testing.T) {
 func TestEveryNamedValueHasAWord(t *testing.T) {
 	for field, values := range map[string][]string{
 		"zoneType": schema.ZoneTypes, "dynamicUpdate": schema.DynamicUpdates, "plan.undo": schema.Undoables, "check.state": {schema.CheckPassed, schema.CheckFailed, schema.NotChecked}, "job.state": jobstate.Jobs,
+		"item.state": jobstate.Items,
 	} {
 		for _, value := range values {
 			assert.Contains(t, say.Colors[field], any(value), field)
@@ -297,9 +298,7 @@ func TestLogonHasThreeStates(t *testing.T) {
 		{false, "locked must_change", cannot, false},
 		{false, "expired", cannot, false},
 		{false, "hours", "bad Cannot log on at this hour", false},
-		{false, "new", cannot, false},
-		{false, "must_change", cannot, false},
-		{false, "", cannot, false},
+		{false, "new", cannot, false}, {false, "must_change", cannot, false}, {false, "", cannot, false},
 	} {
 		verdicts := []any{}
 		for _, code := range strings.Fields(c.codes) {
@@ -320,9 +319,9 @@ func TestLogonHasThreeStates(t *testing.T) {
 
 // factsIn returns the facts of a page, without what is said of times.
 func factsIn(page string) map[string]string {
-	all := map[string]string{}
+	all, tags := map[string]string{}, regexp.MustCompile(`<[^>]*>`)
 	for _, m := range regexp.MustCompile(`<dt>([^<]*)</dt><dd>(.*?)</dd>`).FindAllStringSubmatch(page, -1) {
-		all[m[1]] = strings.TrimSpace(html.UnescapeString(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(m[2], "")))
+		all[m[1]] = strings.TrimSpace(html.UnescapeString(tags.ReplaceAllString(m[2], "")))
 	}
 	return all
 }
@@ -521,7 +520,7 @@ func TestPagesHaveNoOptionalValues(t *testing.T) {
 	}
 	for _, body := range []any{
 		frame.Page{}, searchPage{}, table.ListPage{}, homePage{}, treePage{}, zonePage{}, changePage{}, rightsPage{}, object{},
-		work.StepPage{}, work.FormPage{}, work.JobPage{}, work.SheetPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
+		thingPage{}, comparePage{}, work.RevealPage{}, work.StepPage{}, work.FormPage{}, work.JobPage{}, work.SheetPage{}, madeRow{}, statusPage{}, auditPage{}, frame.SignInPage{},
 	} {
 		walk(fmt.Sprintf("%T", body), reflect.TypeOf(body))
 	}

@@ -316,7 +316,7 @@ func TestPages(t *testing.T) {
 	lookAtOthers(b, address)
 	lookAtJobs(t, b, address, token)
 	b.tour(address, []string{
-		"audit", "/ui/audit", "audit-none", "/ui/audit?day=2020-01-01", "audit-refused", "/ui/audit?day=x",
+		"audit", "/ui/audit", "audit-calls", "/ui/audit?view=calls", "audit-none", "/ui/audit?day=2020-01-01", "audit-refused", "/ui/audit?day=x",
 		"status-figures", "/ui/status",
 	})
 }
@@ -348,6 +348,11 @@ func lookAtAPerson(b *browser, address string) {
 	b.says("The new password")
 	b.look("password")
 	open(person)
+	b.press("Compare groups")
+	b.look("compare")
+	open(person + "/compare?with=aschmidt")
+	b.look("compared")
+	open(person)
 	b.reach("Berlin Office")
 	b.press("Berlin Office")
 	b.look("group")
@@ -366,7 +371,8 @@ func lookAtOthers(b *browser, address string) {
 	b.press("Staff")
 	b.look("unit")
 	b.tour(address, []string{
-		"zones", "/ui/zones", "zone", "/ui/zones/corp.example", "records", "/ui/zones/corp.example/records?q=www",
+		"zones", "/ui/zones", "zone", "/ui/zones/corp.example",
+		"record-set", "/ui/zones/corp.example/records/@/MX", "records", "/ui/zones/corp.example/records?q=www",
 		"bin", "/ui/bin", "rights", "/ui/rights", "operations", "/ui/do",
 	})
 	open("/ui/do/user.create")

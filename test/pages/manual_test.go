@@ -56,7 +56,7 @@ func TestPagesLeadToTheManual(t *testing.T) {
 	shows(operator, job, ">not_found<")
 	enable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/nobody-at-all/Enable"}
 	s.Rejects(enable, http.StatusNotFound, "not_found")
-	for _, path := range []string{job, "/ui/audit"} {
+	for _, path := range []string{job, "/ui/audit?view=calls"} {
 		require.Equal(t, http.StatusOK, operator.get(path), path)
 		assert.Contains(t, leads(operator, path), errors+"not_found", path)
 	}

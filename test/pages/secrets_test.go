@@ -25,7 +25,8 @@ const (
 func secretive(t *testing.T, settings ...string) *system {
 	return startWith(t, func(p *app.People) {
 		p.Roles = append(p.Roles, signin.Role{Group: "group of operator", Name: "Secrets", Scopes: []identity.Scope{
-			identity.ComputerRead, identity.LapsReveal, identity.LapsExpire, identity.RecoveryList, identity.RecoveryReveal,
+			identity.ComputerRead, identity.LapsReveal, identity.LapsExpire, identity.RecoveryList,
+			identity.RecoveryReveal,
 		}})
 	}, settings...)
 }
@@ -131,7 +132,8 @@ func TestSecretsAreForThoseWhoMay(t *testing.T) {
 		assert.NotContains(t, b.page, text)
 	}
 	form := b.form("/ui/signout")
-	for name, value := range map[string]string{"what": "laps", "once": strings.Repeat("x", len(signin.NewID())), "Reason": becauseOf} {
+	once := strings.Repeat("x", len(signin.NewID()))
+	for name, value := range map[string]string{"what": "laps", "once": once, "Reason": becauseOf} {
 		form.Set(name, value)
 	}
 	require.Equal(t, 403, b.post(page+"/reveal", form))

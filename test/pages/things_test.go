@@ -3,6 +3,7 @@ package pages
 import (
 	"html"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,7 +18,7 @@ func TestRecordsHavePages(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/zones/corp.example"))
-	for _, operation := range []string{"a.create", "cname.create", "txt.create", "mx.create", "srv.create", "zone.setAging"} {
+	for operation := range strings.FieldsSeq("a.create cname.create txt.create mx.create srv.create zone.setAging") {
 		assert.Contains(t, b.page, "/ui/do/"+operation+"?", operation)
 	}
 	assert.NotContains(t, b.page, "/ui/do/ptr.create")
@@ -25,7 +26,8 @@ func TestRecordsHavePages(t *testing.T) {
 
 	// A new alias: the form of the zone's page, its preview, and the button.
 	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
-	b.preview("cname.create", "ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example")
+	alias := []string{"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example"}
+	b.preview("cname.create", alias...)
 	b.confirm()
 	page := "/ui/zones/corp.example/records/tries/CNAME"
 	require.Equal(t, 200, b.get(page))
@@ -34,11 +36,12 @@ func TestRecordsHavePages(t *testing.T) {
 
 	// It is edited with what identifies it.
 	edit := "/ui/do/cname.change?" + url.Values{
-		"DNS_HostName": {"tries"}, "DNS_HostName_Alias": {"app1.corp.example"}, "ZoneName": {"corp.example"}, "back": {page},
+		"DNS_HostName": {"tries"}, "DNS_HostName_Alias": {"app1.corp.example"}, "ZoneName": {"corp.example"},
+		"back": {page},
 	}.Encode()
 	assert.Contains(t, b.page, `href="`+html.EscapeString(edit)+`"`)
 	require.Equal(t, 200, b.get(edit))
-	b.preview("cname.change", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example", "ZoneName", "corp.example", "TimeToLive", "600")
+	b.preview("cname.change", append(alias, "TimeToLive", "600")...)
 	b.confirm()
 	require.Equal(t, 200, b.get(page))
 	assert.Contains(t, b.page, `>600</td>`)
@@ -73,7 +76,8 @@ func TestUnitsHaveActions(t *testing.T) {
 	b.signIn("operator")
 	at := func(dn string) string { return "/ui/ous/" + url.PathEscape(dn) }
 	require.Equal(t, 200, b.get(at("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example")))
-	for _, operation := range []string{"user.create", "group.createSecurity", "computer.register", "ou.create", "ou.update", "ou.rename", "ou.move", "ou.delete"} {
+	const offered = "user.create group.createSecurity computer.register ou.create ou.update ou.rename ou.move ou.delete"
+	for operation := range strings.FieldsSeq(offered) {
 		assert.Contains(t, b.page, "/ui/do/"+operation, operation)
 	}
 	desk := s.browser(t)

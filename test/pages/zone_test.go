@@ -14,7 +14,8 @@ import (
 // person has chosen; a last day is one of the gateway's zone for everybody.
 func TestTimesAreInTheZoneOfTheReader(t *testing.T) {
 	s := start(t, "time.zone=America/New_York", "audit.file="+t.TempDir()+"/audit.jsonl")
-	call := systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Expiry", Params: map[string]any{"AccountExpires": "2035-12-31"}}
+	call := systemtest.Call{Method: "PUT", Path: "/api/ADUser/aschmidt/Expiry"}
+	call.Params = map[string]any{"AccountExpires": "2035-12-31"}
 	record := s.OK(call, 200)
 	require.Equal(t, "2036-01-01T05:00:00Z", record["accountExpires"])
 	guid := record["guid"].(string)

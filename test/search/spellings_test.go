@@ -10,6 +10,35 @@ import (
 	"adgateway/test/systemtest"
 )
 
+// spellings are texts, and the accounts that they find.
+var spellings = map[string][]any{
+	"Spüller":              {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"spu\u0308ller":        {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"Spueller":             {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"Spuller":              {"sp.umlaut", "sp.plain"},
+	"Jörg Spüller":         {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"Spueller Joerg":       {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"O'Spill":              {"sp.quote", "sp.typeset"},
+	"O’Spill":              {"sp.quote", "sp.typeset"},
+	"ospill":               {"sp.quote"},
+	`CORP\sp.plain`:        {"sp.plain"},
+	`corp.example\sp.pl`:   {"sp.plain"},
+	"+49 30 6660987":       {"sp.umlaut"},
+	"0049 30 / 6660 987":   {"sp.umlaut"},
+	"030-6660987":          {"sp.umlaut"},
+	"+49 (0)30 6660-987":   {"sp.umlaut"},
+	"6660-987":             {"sp.umlaut"},
+	"+49 171 4445566":      {"sp.digraph"},
+	"01714445566":          {"sp.digraph"},
+	"0171 4445567":         nil,
+	"uelle":                {"sp.umlaut", "sp.plain", "sp.digraph"},
+	"of zebras":            {"sp.quote"},
+	"eepers":               {"Zoo Keepers"},
+	"zebra":                {"sp.plain", "sp.quote"},
+	"uelle*)(objectClass=": nil,
+	`\2a\2a`:               nil,
+}
+
 // TestSearchKnowsSpellings looks for people, groups and computers by all that somebody may
 // write for their names and numbers.
 func TestSearchKnowsSpellings(t *testing.T) {
@@ -20,13 +49,15 @@ func TestSearchKnowsSpellings(t *testing.T) {
 		require.Equal(t, http.StatusCreated, a.Status, "%s", a.Body)
 	}
 	create("/api/ADUser/sp.umlaut", map[string]any{
-		"FirstName": "Jörg", "LastName": "Spüller", "DisplayName": "Jörg Spüller", "OfficePhone": "+49 (0)30 6660-987",
+		"FirstName": "Jörg", "LastName": "Spüller", "DisplayName": "Jörg Spüller",
+		"OfficePhone": "+49 (0)30 6660-987",
 	})
 	create("/api/ADUser/sp.plain", map[string]any{
 		"FirstName": "Jorg", "LastName": "Spuller", "DisplayName": "Jorg Spuller", "Department": "Zebra Sales",
 	})
 	create("/api/ADUser/sp.digraph", map[string]any{
-		"FirstName": "Joerg", "LastName": "Spueller", "DisplayName": "Joerg Spueller", "MobilePhone": "0171/444 55 66",
+		"FirstName": "Joerg", "LastName": "Spueller", "DisplayName": "Joerg Spueller",
+		"MobilePhone": "0171/444 55 66",
 	})
 	create("/api/ADUser/sp.quote", map[string]any{
 		"FirstName": "Pat", "LastName": "O'Spill", "DisplayName": "Pat O'Spill", "JobTitle": "Head of Zebras",
@@ -45,33 +76,7 @@ func TestSearchKnowsSpellings(t *testing.T) {
 		}
 		return all, matched
 	}
-	for text, want := range map[string][]any{
-		"Spüller":              {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"spu\u0308ller":        {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"Spueller":             {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"Spuller":              {"sp.umlaut", "sp.plain"},
-		"Jörg Spüller":         {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"Spueller Joerg":       {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"O'Spill":              {"sp.quote", "sp.typeset"},
-		"O’Spill":              {"sp.quote", "sp.typeset"},
-		"ospill":               {"sp.quote"},
-		`CORP\sp.plain`:        {"sp.plain"},
-		`corp.example\sp.pl`:   {"sp.plain"},
-		"+49 30 6660987":       {"sp.umlaut"},
-		"0049 30 / 6660 987":   {"sp.umlaut"},
-		"030-6660987":          {"sp.umlaut"},
-		"+49 (0)30 6660-987":   {"sp.umlaut"},
-		"6660-987":             {"sp.umlaut"},
-		"+49 171 4445566":      {"sp.digraph"},
-		"01714445566":          {"sp.digraph"},
-		"0171 4445567":         nil,
-		"uelle":                {"sp.umlaut", "sp.plain", "sp.digraph"},
-		"of zebras":            {"sp.quote"},
-		"eepers":               {"Zoo Keepers"},
-		"zebra":                {"sp.plain", "sp.quote"},
-		"uelle*)(objectClass=": nil,
-		`\2a\2a`:               nil,
-	} {
+	for text, want := range spellings {
 		all, _ := found(map[string]any{"Text": text, "Limit": 50})
 		if len(want) == 0 {
 			assert.Empty(t, all, text)

@@ -22,8 +22,9 @@ func TestChangesSayWhy(t *testing.T) {
 	secret := filepath.Join(folder, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret+"\n"), 0o600))
 	chat, log := newInbox(t, storySecret), filepath.Join(folder, "audit.jsonl")
+	const hook = "events.webhooks=[{name: chat, url: 'http://%s/', secretFile: '%s', types: [change]}]"
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+log, "reason.required=[user.disable, group.*]",
-		fmt.Sprintf("events.webhooks=[{name: chat, url: 'http://%s/', secretFile: '%s', types: [change]}]", chat.address, secret))
+		fmt.Sprintf(hook, chat.address, secret))
 	const why = "INC-4711: left <today> & \"soon\""
 	disable := func(pairs ...string) systemtest.Call {
 		return withParams(http.MethodPut, "/api/ADUser/"+systemtest.SampleUser+"/Disable", pairs)
@@ -59,8 +60,10 @@ func TestChangesSayWhy(t *testing.T) {
 	// Other changes need none, and have none then.
 	other := s.Do(withParams(http.MethodPut, "/api/ADUser/"+systemtest.SampleUser, []string{"City", "Ulm"}))
 	require.Equal(t, http.StatusOK, other.Status, "%s", other.Body)
-	assert.Nil(t, s.Get("/api/Changes/" + other.Header.Get("X-Change-Id")).Envelope.Result[0]["reason"])
-	undone := s.Do(withParams(http.MethodPost, "/api/Changes/"+other.Header.Get("X-Change-Id")+"/Undo", []string{"Reason", "typo"}))
+	unmarked := "/api/Changes/" + other.Header.Get("X-Change-Id")
+	assert.Nil(t, s.Get(unmarked).Envelope.Result[0]["reason"])
+	undone := s.Do(withParams(http.MethodPost, unmarked+"/Undo", []string{"Reason", "typo"}))
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
-	assert.Equal(t, "typo", s.Get("/api/Changes/" + undone.Header.Get("X-Change-Id")).Envelope.Result[0]["reason"])
+	unmarked = "/api/Changes/" + undone.Header.Get("X-Change-Id")
+	assert.Equal(t, "typo", s.Get(unmarked).Envelope.Result[0]["reason"])
 }

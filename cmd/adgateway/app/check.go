@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/filefault"
 	"adgateway/gateway/store"
 	"adgateway/gateway/tlscert"
+	"adgateway/gateway/ui/procedure"
 	"adgateway/gateway/webhooks"
 )
 
@@ -36,7 +37,22 @@ func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) err
 		faults = append(faults, filefault.Usable("store.file", file), filefault.Explain(storeKey, store.CheckKey(settings.Store.KeyFile())))
 	}
 	faults = append(faults, checkWebhooks(settings)...)
+	_, err = proceduresOf(settings)
+	faults = append(faults, err)
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
+}
+
+// proceduresOf returns the procedures that the pages have.
+func proceduresOf(settings *config.Settings) ([]*procedure.Procedure, error) {
+	var given []procedure.Given
+	for _, p := range settings.Console.Procedures {
+		given = append(given, procedure.Given{Name: p.Name, Title: p.Title, Steps: p.Steps})
+	}
+	all, err := procedure.All(given)
+	if err != nil {
+		return nil, fmt.Errorf("console.procedures: %w", err)
+	}
+	return all, nil
 }
 
 // checkWebhooks checks the files of the webhooks.

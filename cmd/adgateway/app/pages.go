@@ -55,6 +55,10 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 		s.Gate = signin.NewGate(gate)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate, pages.Changes = s.Gate, listable()
+		var err error
+		if pages.Procedures, err = proceduresOf(o.Settings); err != nil { // [Check] has not been asked
+			o.Log.WithError(err).Error("there are no procedures")
+		}
 		return ui.New(pages)
 	}
 }

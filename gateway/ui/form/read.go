@@ -99,6 +99,9 @@ func listOf(f *Field, text string) any {
 	return schema.ListOf(all)
 }
 
+// Missing is the fault of a field that is empty and must not be.
+func (f *Field) Missing() Problem { return *f.missing() }
+
 func (f *Field) missing() *Problem {
 	if f.Emptied {
 		return &Problem{f.Name, Words{
@@ -116,7 +119,7 @@ var NoEnd = Words{"No end", "Kein Ende"}
 func (f *Form) Problem(param, message, typed string) Problem {
 	field := f.Field(param)
 	if field == nil {
-		return Problem{Text: Words{sentence(message), "So geht es nicht. " + sentence(message)}}
+		return Problem{Text: Words{sentence(message), "So geht es nicht: Die Angaben passen nicht zusammen."}}
 	}
 	if message == "is required" {
 		return *field.missing()

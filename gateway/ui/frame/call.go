@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/identity"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
 )
 
 // API is what the pages use of the gateway. It is safe for concurrent use.
@@ -76,6 +77,9 @@ type Warning struct {
 	Target  string `json:"target"`
 	Message string `json:"message"`
 }
+
+// Said returns what pages say of the warning.
+func (w Warning) Said() texts.Text { return texts.Warning(w.Code, w.Message) }
 
 // Records decodes the records of an answer.
 func Records[T any](a *Answer) []T {

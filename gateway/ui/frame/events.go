@@ -29,7 +29,7 @@ func NewEvents(c *Visit) *Events {
 // may still be there.
 func (e *Events) Send(name, page, part string, body any) bool {
 	var html bytes.Buffer
-	if err := Templates()[e.c.Lang()][page].ExecuteTemplate(&html, part, body); err != nil {
+	if err := e.c.LookOf(e.c.R).template(page).ExecuteTemplate(&html, part, body); err != nil {
 		panic(err) // the server recovers, logs it and ends the answer
 	}
 	said := "event: " + name + "\ndata: " + strings.ReplaceAll(html.String(), "\n", "\ndata: ") + "\n\n"

@@ -22,6 +22,7 @@ import (
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/packing"
+	"adgateway/gateway/ui/procedure"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
 )
@@ -45,6 +46,9 @@ type Options struct {
 
 	// Zone is where days end, and whose times people see who chose no other. Nil: UTC.
 	Zone *time.Location
+
+	// Procedures are changes that belong together, with a form for all of them.
+	Procedures []*procedure.Procedure
 
 	// Changes are the operations that a list may have.
 	Changes []Change

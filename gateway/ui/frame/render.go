@@ -52,7 +52,7 @@ var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Templa
 	for _, lang := range texts.Langs {
 		all[lang] = parse(texts.Reader{Lang: lang, Zone: time.UTC}, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
-			"step", "reveal", "thing", "compare", "pick", "job", "sheet", "audit")
+			"step", "reveal", "thing", "compare", "pick", "job", "sheet", "procedures", "audit")
 	}
 	return all
 })
@@ -117,6 +117,7 @@ func functions(reader texts.Reader) template.FuncMap {
 		"day":   func(text string) texts.Text { return say.Day(text, time.Now().In(reader.Zone)) },
 		"label": say.Label, "rdn": say.Rdn, "spell": say.Spell, "icon": Icon,
 		"at": say.Address, "asking": say.Asking, "explained": say.Explained, "helpPage": say.HelpPage,
+		"list": func(all []texts.Text) texts.Text { return texts.List(all...) },
 		"both": func(one, other any) []any { return []any{one, other} },
 	}
 }
@@ -210,7 +211,7 @@ func AlertOf(a *Answer) *Alert {
 	if a.Error == nil {
 		return &Alert{Text: texts.Raw(a.Output)}
 	}
-	shown := &Alert{Text: texts.Raw(a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID}
+	shown := &Alert{Text: texts.Error(a.Error.Code, a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID}
 	switch {
 	case a.Status >= http.StatusInternalServerError:
 		shown.Help = texts.Of("alert.again")

@@ -71,7 +71,8 @@ func (p *packer) begin(status int) {
 	p.began = true
 	h := p.Header()
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil || !packed[kind] || h.Get("Content-Encoding") != "" || h.Get("Content-Range") != "" || bodiless(status) {
+	whole := h.Get("Content-Encoding") == "" && h.Get("Content-Range") == ""
+	if err != nil || !packed[kind] || !whole || bodiless(status) {
 		return
 	}
 	h.Set("Content-Encoding", "gzip")

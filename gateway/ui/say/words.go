@@ -70,6 +70,10 @@ var Colors = map[string]map[any]Color{
 		"ready": Warn, "held": Warn, "running": "run", "paused": Warn, "stopping": Warn,
 		"done": Good, "failed": Bad, "cancelled": Bad, "rejected": Bad,
 	},
+	"item.state": {
+		"failed": Bad, "unknown": Warn, "not_run": plain, "skipped": plain, "waiting": plain, "running": plain, "noop": plain,
+		"done": Good,
+	},
 	"job.why": {
 		"notBefore": plain, "caller": plain, "budget": plain, "credential": plain, "engine": plain, "lane": plain,
 		"errors": plain, "unknown": plain,

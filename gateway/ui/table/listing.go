@@ -213,7 +213,9 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 		shown.Title = texts.Of("search.title", "query", a.text, "what", title)
 	}
 	if !c.May(l.Scope) {
-		shown.Alert = &frame.Alert{Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right")}
+		shown.Alert = &frame.Alert{
+			Text: texts.Of("search.forbidden", "what", title), Code: "forbidden", Help: texts.Of("alert.right"),
+		}
 		shown.Body = ListPage{Path: l.Address(), Title: title}
 		c.Page(http.StatusForbidden, "list", shown)
 		return

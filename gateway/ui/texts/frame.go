@@ -2,7 +2,7 @@ package texts
 
 // parts are the parts of the table, each about one thing.
 var parts = []table{
-	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway,
+	forms, frame, words, times, signIn, objects, alerts, work, search, lists, home, tickets, gateway, errors,
 	secrets,
 }
 
@@ -60,13 +60,14 @@ var frame = table{
 	"language.en": {"English", "English"},
 	"language.de": {"Deutsch", "Deutsch"},
 
-	"page.status":    {"Status", "Status"},
-	"page.changes":   {"Changes", "Änderungen"},
-	"page.jobs":      {"Lists", "Listen"},
-	"page.audit":     {"Audit", "Protokoll"},
-	"page.people":    {"People", "Personen"},
-	"page.groups":    {"Groups", "Gruppen"},
-	"page.computers": {"Computers", "Computer"},
+	"page.status":     {"Status", "Status"},
+	"page.changes":    {"Changes", "Änderungen"},
+	"page.procedures": {"Procedures", "Abläufe"},
+	"page.jobs":       {"Lists", "Listen"},
+	"page.audit":      {"Audit", "Protokoll"},
+	"page.people":     {"People", "Personen"},
+	"page.groups":     {"Groups", "Gruppen"},
+	"page.computers":  {"Computers", "Computer"},
 }
 
 // times are the texts of how long ago something was.

@@ -81,8 +81,16 @@ var words = table{
 	"word.job.state.cancelled": {"cancelled", "abgebrochen"},
 	"word.job.state.rejected":  {"rejected", "abgelehnt"},
 
-	"word.job.why.notBefore": {"It begins at its time.", "Sie beginnt zu ihrer Zeit."},
-	"word.job.why.caller":    {"Other jobs run first.", "Andere Listen laufen zuerst."},
+	"word.item.state.failed":  {"failed", "fehlgeschlagen"},
+	"word.item.state.unknown": {"unknown", "unbekannt"},
+	"word.item.state.not_run": {"not run", "nicht ausgeführt"},
+	"word.item.state.skipped": {"left out", "ausgelassen"},
+	"word.item.state.waiting": {"follows", "folgt"},
+	"word.item.state.running": {"running", "läuft"},
+	"word.item.state.noop":    {"was so already", "war schon so"},
+	"word.item.state.done":    {"done", "fertig"},
+	"word.job.why.notBefore":  {"It begins at its time.", "Sie beginnt zu ihrer Zeit."},
+	"word.job.why.caller":     {"Other jobs run first.", "Andere Listen laufen zuerst."},
 	"word.job.why.budget": {
 		"An hourly limit of its submitter is reached. It goes on by itself.",
 		"Ein Stundenlimit des Einreichers ist erreicht. Es geht von selbst weiter.",

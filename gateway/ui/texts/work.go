@@ -35,6 +35,10 @@ var work = table{
 		"{failed} would fail, {unknown} unknown",
 		"{failed} würden fehlschlagen, {unknown} unbekannt",
 	},
+	"job.follows": {
+		"Needs what an earlier row makes, so that it is checked when it runs.",
+		"Braucht, was eine frühere Zeile anlegt, und wird darum erst bei der Ausführung geprüft.",
+	},
 	"job.count":     {"{n}", "{n}"},
 	"job.leftOut":   {"{n}, and {more} left out", "{n}, und {more} ausgelassen"},
 	"job.unknown":   {"Unknown", "Unbekannt"},
@@ -67,6 +71,20 @@ var work = table{
 		"The list is removed with its rows and results. What it has changed stays as it is.",
 		"Die Liste wird mit ihren Zeilen und Ergebnissen entfernt. Was sie geändert hat, bleibt.",
 	},
+
+	"procedure.lead": {
+		"Each is one form. You see what every step would do before anything happens, and can undo all of it.",
+		"Jeder ist ein Formular. Sie sehen, was jeder Schritt täte, bevor etwas geschieht, und können alles zurücknehmen.",
+	},
+	"procedure.none": {"No procedures yet.", "Noch keine Abläufe."},
+	"procedure.lacks": {
+		"Not for you: your role does not include {steps}.", "Nicht für Sie: Ihrer Rolle fehlt {steps}.",
+	},
+	"procedure.notYours": {
+		"Your role does not include {steps}. Ask your gateway administrator.",
+		"Ihrer Rolle fehlt {steps}. Fragen Sie, wer das Gateway verwaltet.",
+	},
+	"procedure.job": {"{what}: {who}", "{what}: {who}"},
 
 	"sheet.title": {"Which column is what", "Welche Spalte ist was"},
 	"sheet.lead": {

@@ -108,6 +108,7 @@ func DoForm(c *frame.Visit) {
 var readers = map[form.Pick][2]string{
 	form.Person: {"user.get", "Username"}, form.Group: {"group.get", "GroupName"},
 	form.Computer: {"computer.get", "ADComputerName"}, form.Unit: {"ou.get", "OUPath"},
+	form.Deleted: {"bin.get", "Guid"},
 }
 
 // prefill adds the values that the object has, and as which each was shown.

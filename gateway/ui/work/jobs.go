@@ -10,6 +10,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -31,6 +32,8 @@ type Job struct {
 type jobProblem struct {
 	Line, Column       int
 	ID, Field, Message string
+	Called             texts.Text `json:"-"` // the field, as people call it
+	Said               texts.Text `json:"-"` // the message
 }
 
 // jobItem is the outcome of an item.
@@ -228,7 +231,7 @@ type JobPage struct {
 	Controls     []jobControl
 	Problems     []jobProblem
 	MoreProblems int
-	Items        []jobItem
+	Items        []itemRow
 	More         bool
 	Would        []wouldRow // what a dry run has shown
 	WouldMore    bool
@@ -236,7 +239,6 @@ type JobPage struct {
 
 // ShowJob shows one job and the outcome of each item.
 func ShowJob(c *frame.Visit, failed *frame.Answer) {
-	id := c.R.PathValue("id")
 	at, a := jobAt(c)
 	if at == nil {
 		c.Failed(a)
@@ -252,20 +254,31 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 		ID: j.ID, Open: j.open(), Progress: j.Progress(), Facts: j.facts(),
 		Problems: j.Problems, MoreProblems: j.MoreProblems,
 	}
+	for i := range body.Problems {
+		problem := &body.Problems[i]
+		problem.Called = texts.Raw(problem.Field)
+		problem.Said = texts.Error("invalid_request", problem.Message)
+		if f := form.Of(j.Operation); f != nil && f.Field(problem.Field) != nil {
+			problem.Called = texts.Each(f.Field(problem.Field).Label)
+			german := f.Problem(problem.Field, problem.Message, "").Text[texts.German]
+			problem.Said = texts.Each([2]string{problem.Message, german})
+		}
+	}
 	if j.moves() {
 		body.Events = say.Address("jobs", j.ID, "events")
 	}
 	if j.owner() == c.Identity() {
 		body.Controls = controls(c, j)
 	}
-	body.Would, body.WouldMore = would(c, j)
+	items, more := itemsIn(c, j, "")
+	body.Would, body.WouldMore = would(c, j, items), more
+	made := madeAt(items)
 	for _, state := range notDone {
-		items := c.Listed(frame.List{
-			Operation: "job.items", Key: "line", Before: frame.ByLine, Most: mostItems,
-			Values: call.Values{JobID: id, "State": state},
-		})
-		body.Items = append(body.Items, frame.Records[jobItem](items)...)
-		body.More = body.More || items.Next != ""
+		items, more := itemsIn(c, j, state)
+		for _, item := range items {
+			body.Items = append(body.Items, itemRowOf(j, item, made))
+		}
+		body.More = body.More || more
 	}
 	shown.Body = body
 	c.Page(status, "job", shown)

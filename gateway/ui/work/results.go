@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"adgateway/gateway/call"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
@@ -22,16 +23,61 @@ type wouldRow struct {
 	Effect texts.Text // instead of values; nil: there are values
 }
 
-// would returns what the first rows of a list that was dry run would change.
-func would(c *frame.Visit, j Job) (all []wouldRow, more bool) {
-	if jobstate.Mode(j.Mode) != jobstate.DryRun {
-		return nil, false
+// itemsIn returns the first items of a job in a state; empty: in any.
+func itemsIn(c *frame.Visit, j Job, state string) (items []jobItem, more bool) {
+	values := call.Values{JobID: j.ID}
+	if state != "" {
+		values["State"] = state
 	}
-	items := c.Listed(frame.List{
-		Operation: "job.items", Key: "line", Before: frame.ByLine, Most: mostItems,
-		Values: call.Values{JobID: j.ID},
+	a := c.Listed(frame.List{
+		Operation: "job.items", Key: "line", Before: frame.ByLine, Most: mostItems, Values: values,
 	})
-	for _, item := range frame.Records[jobItem](items) {
+	return frame.Records[jobItem](a), a.Next != ""
+}
+
+// itemRow is an item that was not done, as the page shows it.
+type itemRow struct {
+	Line    int
+	ID      string
+	What    texts.Text // its operation
+	State   say.Word
+	Code    string
+	Message texts.Text
+}
+
+// itemRowOf returns the row of an item. Made is the line of the first row that makes something; zero: none does.
+// A dry run makes nothing, so that it cannot check what needs that.
+func itemRowOf(j Job, item jobItem, made int) itemRow {
+	row := itemRow{
+		Line: item.Line, ID: item.ID, What: texts.Raw(item.Operation), State: say.WordOf("item.state", item.State),
+		Code: item.Code, Message: texts.Error(item.Code, item.Message),
+	}
+	if f := form.Of(item.Operation); f != nil {
+		row.What = actionIn(f)
+	}
+	follows := made > 0 && made < item.Line && item.Code == string(schema.NotFound)
+	if follows && jobstate.Mode(j.Mode) == jobstate.DryRun {
+		row.Message, row.Code, row.State = texts.Of("job.follows"), "", say.WordOf("item.state", "waiting")
+	}
+	return row
+}
+
+// madeAt returns the line of the first item that makes something; zero: none does.
+func madeAt(items []jobItem) int {
+	for _, item := range items {
+		if f := form.Of(item.Operation); f != nil && f.Op.Effect.Creates() && item.Plan != "" {
+			return item.Line
+		}
+	}
+	return 0
+}
+
+// would returns what the first rows of a list that was dry run would change.
+func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
+	if jobstate.Mode(j.Mode) != jobstate.DryRun {
+		return nil
+	}
+	for _, item := range items {
 		f := form.Of(item.Operation)
 		if item.Plan == "" || f == nil {
 			continue
@@ -52,7 +98,7 @@ func would(c *frame.Visit, j Job) (all []wouldRow, more bool) {
 			}
 		}
 	}
-	return all, items.Next != ""
+	return all
 }
 
 // JobResult sends the result of a list as a file, with a line for each of its rows.

@@ -2,7 +2,6 @@ package work
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/store"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -80,11 +78,12 @@ func RevealSecret(c *frame.Visit) {
 		return
 	}
 	kept := keptReveal{What: what, Back: back}
-	switch err := c.Session.Keep(c.R.Context(), once, 0, kept); {
-	case errors.Is(err, store.ErrConflict):
-		c.GoTo(say.Address("reveals", once))
-		return
-	case err != nil:
+	if err := c.Session.Keep(c.R.Context(), once, 0, kept); err != nil {
+		var pressed keptReveal
+		if at, absent := c.Session.Kept(c.R.Context(), once, &pressed); absent == nil && at != 0 {
+			c.GoTo(say.Address("reveals", once))
+			return
+		}
 		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
 		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
 		return

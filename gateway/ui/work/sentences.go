@@ -31,7 +31,7 @@ type StepPage struct {
 	Spelled     []spelledPart
 	Person      string // whose password it is
 	Account     string
-	Changes     bool // at the next logon
+	Changes     bool       // at the next logon
 	Left        texts.Text // how long the password is shown
 	MembersStay bool
 	Seconds     int
@@ -183,15 +183,15 @@ func namesIn(value json.RawMessage) []string {
 func worthOf(c *frame.Visit, s *Step) (all []texts.Text) {
 	for _, check := range s.Plan.Checks {
 		if check.State == schema.CheckFailed {
-			all = append(all, texts.Raw(check.Message))
+			all = append(all, texts.Each([2]string{check.Message, texts.Of("check.failed", "name", check.Name).In(texts.German)}))
 		}
 	}
 	for _, w := range s.Warned {
-		all = append(all, texts.Raw(w.Message))
+		all = append(all, w.Said())
 	}
 	if s.Result != nil {
 		for _, w := range s.Result.Warnings {
-			all = append(all, texts.Raw(w.Message))
+			all = append(all, w.Said())
 		}
 	}
 	return append(all, changedMeanwhile(c, s)...)

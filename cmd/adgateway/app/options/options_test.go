@@ -44,7 +44,7 @@ var elsewhere = []string{
 	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "signIn.keytab", "signIn.bindings",
 	"powershell.", "pool.maxQueue", "pool.maxRequests", "pool.maxAge",
 	"pool.maxMemory", "pool.startTimeout", "pool.maxList", "servers.", "audit.", "store.file", "store.minFree", "changes.", "memory.", "log.",
-	"events.webhooks", "cluster.", "engine.", "sandbox.",
+	"events.webhooks", "console.", "cluster.", "engine.", "sandbox.",
 }
 
 func all(s *config.Settings) []any {

@@ -1,0 +1,60 @@
+package procedure
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Given is a procedure as the settings have it.
+type Given struct {
+	Name  string
+	Title []string // in English, and perhaps in German
+	Steps []string
+}
+
+// usual are the procedures of every gateway, unless the settings have others of their names.
+var usual = []Given{
+	{"join", []string{"Somebody joins", "Jemand kommt"}, []string{
+		"user.create FirstName={FirstName}; LastName={LastName}; DisplayName={DisplayName?}; Username={Username}; " +
+			"EmailAddress={EmailAddress?}; OUPath={OUPath}; Department={Department?}; JobTitle={JobTitle?}; " +
+			"Office={Office?}; Manager={Manager?}",
+		"membership.copy From={From?}; Username={Username}",
+	}},
+	{"move", []string{"Somebody moves to another team", "Jemand wechselt das Team"}, []string{
+		"user.update Username={Username}; Department={Department?}; JobTitle={JobTitle?}; Office={Office?}; " +
+			"Manager={Manager?}; OUPath={OUPath?}",
+		"membership.copy From={From?}; Username={Username}; Remove={Remove?}",
+	}},
+	{"leave", []string{"Somebody leaves", "Jemand geht"}, []string{
+		"user.disable Username={Username}",
+		"membership.remove Username={Username}; GroupName=*",
+		"user.update Username={Username}; Description={Description?}; OUPath={OUPath?}",
+	}},
+}
+
+// All returns the usual procedures and those of the settings, which replace the usual ones of their names. One
+// without steps takes the usual one away. An error says what is wrong in the settings.
+func All(given []Given) (all []*Procedure, err error) {
+	taken := map[string]bool{}
+	for _, g := range given {
+		if taken[g.Name] {
+			return nil, fmt.Errorf("the name %s is there twice: give every procedure its own", g.Name)
+		}
+		taken[g.Name] = true
+	}
+	for _, g := range slices.Concat(usual, given) {
+		own := slices.IndexFunc(given, func(other Given) bool { return other.Name == g.Name })
+		if own >= 0 {
+			g = given[own]
+		}
+		if slices.ContainsFunc(all, func(p *Procedure) bool { return p.Name == g.Name }) || len(g.Steps) == 0 && own >= 0 {
+			continue
+		}
+		p, err := New(g.Name, g.Title, g.Steps)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

@@ -1,0 +1,306 @@
+package work
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
+	"adgateway/gateway/identity"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/procedure"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// A procedure asks for its blanks with one form, and is then a list of the person: one preview, one start, and
+// one undo. Each step is a row of the list, with the rights, guards and limits of its operation.
+
+// procedurePath is where the procedures are.
+const procedurePath = "procedures"
+
+// procedureRow is a procedure as the page of all shows it.
+type procedureRow struct {
+	Path   string // of its form; empty: it is not for this person
+	Title  texts.Text
+	Steps  []texts.Text
+	Lacked []texts.Text // the steps that no role of the person may do
+}
+
+// lackedSteps returns the steps of a procedure that no role of the person may do.
+func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
+	for i := range p.Steps {
+		if f := p.Steps[i].Form; !MayDo(c, f.Op) {
+			all = append(all, actionIn(f))
+		}
+	}
+	return all
+}
+
+// ShowProcedures shows all procedures. One of which the person may not do each step says so.
+func ShowProcedures(c *frame.Visit) {
+	var rows []procedureRow
+	for _, p := range c.Procedures {
+		row := procedureRow{Title: texts.Each(p.Title), Lacked: lackedSteps(c, p)}
+		for i := range p.Steps {
+			row.Steps = append(row.Steps, actionIn(p.Steps[i].Form))
+		}
+		if len(row.Lacked) == 0 {
+			row.Path = say.Address(procedurePath, p.Name)
+		}
+		rows = append(rows, row)
+	}
+	shown := frame.Page{Title: texts.Of("page.procedures"), Section: procedurePath, Body: rows}
+	if len(rows) == 0 {
+		shown.Empty = &frame.Empty{Text: texts.Of("procedure.none")}
+	}
+	c.Page(http.StatusOK, "procedures", shown)
+}
+
+// procedureAt returns the procedure at the address; nil: there is none, or it is not for this person, which is
+// said.
+func procedureAt(c *frame.Visit) *procedure.Procedure {
+	name := c.R.PathValue("name")
+	i := slices.IndexFunc(c.Procedures, func(p *procedure.Procedure) bool { return p.Name == name })
+	if i < 0 {
+		c.NotFound(c.W, c.R)
+		return nil
+	}
+	p := c.Procedures[i]
+	lacked := lackedSteps(c, p)
+	if !c.May(identity.JobSubmit) {
+		lacked = append(lacked, texts.Of("jobs.submit"))
+	}
+	if len(lacked) > 0 {
+		title := texts.Each(p.Title)
+		why := &frame.Alert{Text: texts.Of("procedure.notYours", "steps", texts.List(lacked...))}
+		c.Page(http.StatusForbidden, "message", frame.Page{Title: title, Section: procedurePath, Alert: why})
+		return nil
+	}
+	return p
+}
+
+// ShowProcedure shows the form of a procedure, with what was typed before.
+func ShowProcedure(c *frame.Visit) {
+	p := procedureAt(c)
+	if p == nil {
+		return
+	}
+	var kept Draft
+	if id := c.R.URL.Query().Get(draftName); id != "" {
+		at, err := c.Session.Kept(c.R.Context(), id, &kept)
+		if err != nil || at == 0 || kept.Operation != procedurePath+p.Name {
+			kept = Draft{Failed: &frame.Failure{Message: c.Say("do.forgotten")}, Status: http.StatusGone}
+		}
+	}
+	if kept.Typed == nil {
+		kept.Typed = c.R.URL.Query()
+	}
+	showProcedure(c, p, kept)
+}
+
+func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
+	body := FormPage{
+		Action: say.Address(procedurePath, p.Name), Back: say.Address(procedurePath),
+		Wrong: len(d.Problems) > 0, Count: texts.Count("do.problems", len(d.Problems)),
+	}
+	for i := range p.Fields {
+		v := viewOfField(c, &p.Fields[i], d)
+		body.Fields = append(body.Fields, v)
+		if v.Error != nil {
+			body.Problems = append(body.Problems, v)
+		}
+	}
+	for _, problem := range d.Problems {
+		if problem.Field == "" {
+			body.General = append(body.General, texts.Each(problem.Text))
+		}
+	}
+	status := http.StatusOK
+	switch {
+	case body.Wrong:
+		status = http.StatusUnprocessableEntity
+	case d.Status != 0:
+		status = d.Status
+	}
+	c.Page(status, "do", frame.Page{
+		Title: texts.Each(p.Title), Section: procedurePath, Alert: frame.AlertOf(d.answer()), Body: body,
+	})
+}
+
+// DoProcedure takes what was typed into the form of a procedure, and goes to the preview of its steps.
+func DoProcedure(c *frame.Visit) {
+	p := procedureAt(c)
+	if p == nil {
+		return
+	}
+	typed := c.R.PostForm
+	typed.Del(frame.TokenName)
+	meant := url.Values{}
+	var problems []form.Problem
+	for i := range p.Fields {
+		field := &p.Fields[i]
+		meant.Set(field.Name, typed.Get(field.Name))
+		if problem := resolvePick(c, field, meant); problem != nil {
+			problems = append(problems, *problem)
+			meant.Set(field.Name, typed.Get(field.Name))
+		}
+	}
+	items, more, failed := itemsOf(c, p, meant)
+	for _, problem := range more {
+		same := func(has form.Problem) bool { return has.Field == problem.Field }
+		if !slices.ContainsFunc(problems, same) {
+			problems = append(problems, problem)
+		}
+	}
+	if failed != nil || len(problems) > 0 {
+		leaveProcedure(c, p, typed, problems, failed)
+		return
+	}
+	list := keptSheet{Mode: string(jobstate.DryRun), Name: c.Say("procedure.job", "what", texts.Each(p.Title), "who", firstTyped(p, typed))}
+	a, job := submit(c, list, items, "application/x-ndjson")
+	if job == "" {
+		leaveProcedure(c, p, typed, nil, a)
+		return
+	}
+	c.GoTo(say.Address("jobs", job))
+}
+
+// firstTyped returns what was typed into the first field that names an object, which tells lists of one procedure
+// apart.
+func firstTyped(p *procedure.Procedure, typed url.Values) string {
+	for i := range p.Fields {
+		if field := &p.Fields[i]; field.Required && field.Control != form.Secret && (field.Pick == form.Person || field.Name == "Username") {
+			return typed.Get(field.Name)
+		}
+	}
+	return ""
+}
+
+// procedureItem is a step of a procedure as an item of a list.
+type procedureItem struct {
+	ID         string         `json:"id"`
+	Operation  string         `json:"operation"`
+	Parameters map[string]any `json:"parameters"`
+	After      []string       `json:"after,omitempty"`
+}
+
+// itemsOf returns the steps of a procedure as a list, and what is wrong with what was typed; failed: something that
+// must be read cannot be.
+func itemsOf(
+	c *frame.Visit, p *procedure.Procedure, typed url.Values,
+) (list []byte, problems []form.Problem, failed *frame.Answer) {
+	values := map[string]string{}
+	for i := range p.Fields {
+		field := &p.Fields[i]
+		values[field.Name] = typed.Get(field.Name)
+		if field.Control == form.Tick && values[field.Name] == "" && field.Required {
+			values[field.Name] = "false"
+		}
+		if field.Required && values[field.Name] == "" {
+			problems = append(problems, field.Missing())
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems, nil
+	}
+	var items []procedureItem
+	add := func(s *procedure.Step, given map[string]any) {
+		item := procedureItem{ID: fmt.Sprint("step", len(items)+1), Operation: s.Form.Op.ID, Parameters: given}
+		if n := len(items); n > 0 {
+			item.After = []string{items[n-1].ID}
+		}
+		items = append(items, item)
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		filled, does := s.Filled(values)
+		if !does {
+			continue
+		}
+		if filled["GroupName"] == procedure.Every {
+			groups, failed := groupsOf(c, filled["Username"])
+			if failed != nil {
+				return nil, nil, failed
+			}
+			for _, group := range groups {
+				add(s, map[string]any{"Username": filled["Username"], "GroupName": group})
+			}
+			continue
+		}
+		in := url.Values{}
+		for param, value := range filled {
+			in.Set(param, value)
+		}
+		given, wrong := s.Form.Read(in)
+		for _, problem := range wrong {
+			problems = append(problems, ofBlank(p, s, problem))
+		}
+		add(s, given)
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	for _, item := range items {
+		if err := encoder.Encode(item); err != nil {
+			panic(err) // texts and lists of texts can be encoded
+		}
+	}
+	return out.Bytes(), problems, nil
+}
+
+// ofBlank returns the problem of a parameter of a step at the blank that it has its value from.
+func ofBlank(p *procedure.Procedure, s *procedure.Step, problem form.Problem) form.Problem {
+	for _, blank := range s.Blanks(problem.Field) {
+		if p.Field(blank) != nil {
+			problem.Field = blank
+			return problem
+		}
+	}
+	problem.Field = ""
+	return problem
+}
+
+// groupsOf returns the groups that a person is in, but for the primary one.
+func groupsOf(c *frame.Visit, person string) (all []string, failed *frame.Answer) {
+	a := c.Listed(frame.List{
+		Operation: "membership.list", Key: "guid", Before: frame.ByName, Values: call.Values{"Username": person},
+	})
+	if !a.Ok() {
+		return nil, a
+	}
+	for _, r := range frame.Records[say.Record](a) {
+		if r["primary"] != true {
+			all = append(all, r.Text("guid"))
+		}
+	}
+	return all, nil
+}
+
+// leaveProcedure keeps the form of a procedure as it was left, without its secrets, and shows it at an address of
+// its own.
+func leaveProcedure(
+	c *frame.Visit, p *procedure.Procedure, typed url.Values, problems []form.Problem, failed *frame.Answer,
+) {
+	d := Draft{Operation: procedurePath + p.Name, Typed: url.Values{}, Problems: problems}
+	for i := range p.Fields {
+		if field := &p.Fields[i]; field.Control != form.Secret && typed.Has(field.Name) {
+			d.Typed[field.Name] = typed[field.Name]
+		}
+	}
+	d.Typed.Set(frame.TypedName, "1")
+	if failed != nil {
+		d.Failed, d.Status = failed.Error, failed.Status
+	}
+	id := signin.NewID()
+	if err := c.Session.Keep(c.R.Context(), id, 0, d); err != nil {
+		showProcedure(c, p, d) // at least here nothing is lost
+		return
+	}
+	c.GoTo(say.Asking(say.Address(procedurePath, p.Name), draftName, id))
+}
