@@ -178,6 +178,23 @@ function Get-GatewayAccountOf {
     ''
 }
 
+# A group with the names of its members. Of groups of other domains the catalog has the members of universal ones only
+# (facts G15); of others it warns and returns nothing.
+function Get-GatewayLinked {
+    [CmdletBinding()]
+    param([Parameter(Mandatory)] [object] $Group, [Parameter(Mandatory)] [string] $Server)
+    $dn = [string]$Group.DistinguishedName
+    if (-not (Test-GatewayForeign -Dn $dn -Server $Server)) {
+        return (Get-ADGroup -Identity ([string]$Group.ObjectGUID) -Properties @('member') -Server $Server)
+    }
+    $filter = '(objectGUID=' + (Get-GatewayGuidEscaped -Guid ([guid]$Group.ObjectGUID)) + ')'
+    $search = @{ Domain = (Get-GatewayDomainAround -Dn $dn -Server $Server); Property = @('member', 'groupType'); Server = $Server }
+    $read = @(Get-GatewayDomainObject -Filter $filter @search)[0]
+    if ($null -ne $read -and ([long]$read.groupType -band $GatewayGroupUniversal) -ne 0) { return $read }
+    $message = "The members of '$dn' are not known here: of groups of other domains a global catalog has those of universal groups only."
+    Add-GatewayWarning -Code 'no_catalog' -Target $dn -Message $message
+}
+
 # The members of a group that are of other domains. The link table of the domain has their names; the catalog has the
 # objects. Without a catalog it warns, and with All ends the request.
 function Get-GatewayForeignMember {
@@ -189,7 +206,8 @@ function Get-GatewayForeignMember {
         [switch] $All
     )
     if (@(Get-GatewayOtherDomain -Server $Server).Length -eq 0) { return }
-    $read = Get-ADGroup -Identity ([string]$Group.ObjectGUID) -Properties @('member') -Server $Server
+    $read = Get-GatewayLinked -Group $Group -Server $Server
+    if ($null -eq $read) { return }
     $names = [string[]]@(foreach ($dn in @($read.member)) {
             if ($null -ne $dn -and (Test-GatewayForeign -Dn ([string]$dn) -Server $Server)) { [string]$dn }
         })

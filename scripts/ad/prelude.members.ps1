@@ -16,7 +16,10 @@ function Get-GatewayMember {
     $sid = [string]$Group.SID
     if ($sid -eq '') { $sid = [string]$Group.objectSid } # of objects read without their class
     $rid = [long]($sid -replace '^.*-', '')
-    $filter = '(|(memberOf=' + (Get-GatewayLdapEscaped -Value ([string]$Group.DistinguishedName)) + ')(primaryGroupID=' + $rid + '))'
+    $dn = [string]$Group.DistinguishedName
+    $filter = '(memberOf=' + (Get-GatewayLdapEscaped -Value $dn) + ')'
+    # A group of another domain is nobody's primary group here, though others have its RID.
+    if (-not (Test-GatewayForeign -Dn $dn -Server $Server)) { $filter = '(|' + $filter + '(primaryGroupID=' + $rid + '))' }
     $search = @{ Class = 'any'; Property = $Property; Base = (Get-GatewayDomain -Server $Server).dn; Server = $Server }
     Get-GatewayObject -Filter $filter @search
     Get-GatewayForeignMember -Group $Group -Property $Property -Server $Server -All:$All

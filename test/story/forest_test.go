@@ -87,6 +87,24 @@ func TestMembersOfOtherDomains(t *testing.T) {
 	}
 }
 
+// TestGroupsOfOtherDomainsAreFollowed: a recursive list has the members of universal groups, and
+// says that it lacks those of others.
+func TestGroupsOfOtherDomainsAreFollowed(t *testing.T) {
+	s := forest(t)
+	newGroup(s, "Forest", "Universal")
+	both := []string{globalOfEurope, `EUROPE\Universal`}
+	s.OK(membersCall(http.MethodPost, "Forest", both), http.StatusCreated)
+	list := s.Get(membersPath("Forest") + "?Recursive=true")
+	require.Equal(t, http.StatusOK, list.Status, "%s", list.Body)
+	via := map[any]any{}
+	for _, record := range list.Envelope.Result {
+		via[record["distinguishedName"]] = record["via"]
+	}
+	assert.Len(t, via, 3, "%s", list.Body)
+	assert.Equal(t, "Universal", via[erikOfEurope])
+	assert.Contains(t, string(list.Body), "The members of '"+globalOfEurope+"' are not known here")
+}
+
 // TestScopesKeepMembersOfOtherDomainsOut: with the rule in the refusal, and nothing is changed.
 func TestScopesKeepMembersOfOtherDomainsOut(t *testing.T) {
 	s := forest(t)
