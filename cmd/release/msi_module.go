@@ -41,7 +41,9 @@ func moduleFolders(version string, files []string) []moduleFolder {
 	var folders []moduleFolder
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		guid := strings.Trim(moduleInstaller.code("folder", version, name), "{}")
-		folders = append(folders, moduleFolder{"_" + noIdentifier.ReplaceAllString(name, "_"), name, guid, slices.Sorted(slices.Values(byName[name]))})
+		slices.Sort(byName[name])
+		id := "_" + noIdentifier.ReplaceAllString(name, "_")
+		folders = append(folders, moduleFolder{id, name, guid, byName[name]})
 	}
 	return folders
 }
@@ -62,7 +64,9 @@ func moduleSource(version string, files []string) ([]byte, error) {
 
 // moduleMSI returns the package of the module's files. folder is the version that the
 // manifest has. The same files give the same bytes.
-func moduleMSI(ctx context.Context, version, folder string, files map[string]file, stamp time.Time) ([]byte, error) {
+func moduleMSI(
+	ctx context.Context, version, folder string, files map[string]file, stamp time.Time,
+) ([]byte, error) {
 	number, err := msiVersion(version)
 	if err != nil {
 		return nil, err
