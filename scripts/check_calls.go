@@ -84,7 +84,7 @@ func takesPipeline(c *cmdlets.Cmdlet) bool {
 	})
 }
 
-// argumentFaults holds each argument against the parameter it is for.
+// argumentFaults compares each argument with its parameter.
 func argumentFaults(t *text, command *cmdlets.Cmdlet, way []argument) []Fault {
 	var faults []Fault
 	seen := map[string]bool{}
@@ -105,7 +105,7 @@ func argumentFaults(t *text, command *cmdlets.Cmdlet, way []argument) []Fault {
 	return faults
 }
 
-// argumentFault holds one named argument against its parameter. An empty message: it fits.
+// argumentFault compares one named argument with its parameter. An empty message: it fits.
 func argumentFault(command *cmdlets.Cmdlet, arg argument) (message, suggest string) {
 	param := command.Param(arg.name)
 	found := command.Find(arg.name)
@@ -202,9 +202,9 @@ func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	return faults
 }
 
-// setFault tells why the arguments do not choose one parameter set and fill it;
-// "" when they do. The default set is tried first, as PowerShell does; where it
-// does not take all arguments, exactly one set must be filled.
+// setFault says why the arguments do not choose one parameter set and fill it; "" when they do. The
+// default set is tried first, as PowerShell does; where it does not take all arguments, exactly one
+// set must be filled.
 func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
 	if !command.AvailableIn(version) {
 		return "there is no " + command.Name

@@ -103,8 +103,8 @@ func (v *variables) assignedBy(command *syntax.Command) {
 	}
 }
 
-// learn adds the variables that a prelude leaves to what is loaded after it: the ones of its
-// outermost scope, and the ones its functions assign by scope.
+// learn adds the variables that a prelude leaves to later texts: the variables of its outermost
+// scope, and those that its functions assign by scope.
 func (l *library) learn(script *syntax.Script) {
 	top := assignedIn(script.Block, nil)
 	maps.Copy(l.variables, top.local)

@@ -7,7 +7,7 @@ import (
 	"adgateway/ps"
 )
 
-// doctorFolder contains what only sessions of the doctor load.
+// doctorFolder contains the files that only sessions of the doctor load.
 const doctorFolder = "doctor/"
 
 const doctorPrelude = doctorFolder + commonPrelude

@@ -162,8 +162,8 @@ func (j *job) packages(ctx context.Context, p program, t target, built map[strin
 	return err
 }
 
-// zip builds the zip of a program and its bill of materials. It returns their name, without
-// an extension, and what is in the zip.
+// zip builds the zip of a program and its bill of materials. It returns their name, without an
+// extension, and the content of the zip.
 func (j *job) zip(ctx context.Context, p program, t target, built map[string][]byte) (name string, content map[string]file, err error) {
 	if content, err = j.contents(ctx, p, t); err != nil {
 		return "", nil, err
@@ -174,7 +174,7 @@ func (j *job) zip(ctx context.Context, p program, t target, built map[string][]b
 	return name, content, err
 }
 
-// clients builds what drives a gateway from other tools, and what package managers read.
+// clients builds the clients for other tools, and the files for package managers.
 func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 	licence, err := os.ReadFile("LICENSE")
 	if err != nil {

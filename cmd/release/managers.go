@@ -18,9 +18,9 @@ const (
 	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules ActiveDirectory and DnsServer."
 )
 
-// managerFiles returns what package managers of Windows install from, by file name: the
-// MSIs and zips of a release that are built. Those that are downloaded need the URL of
-// the folder that holds them; Chocolatey's package has the MSI in it.
+// managerFiles returns the files from which package managers of Windows install the MSIs and zips
+// of a release, by name. Packages that are downloaded need the URL of the folder that holds them;
+// Chocolatey's package contains the MSI.
 func managerFiles(ctx context.Context, version, url string, built map[string][]byte, licence []byte, stamp time.Time, sign *signer) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	of := func(arch, suffix string) (string, []byte) {

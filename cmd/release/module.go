@@ -77,8 +77,8 @@ func packageParts(version string, files []string) map[string]string {
 `)
 }
 
-// nugetParts returns what makes a NuGet package of a zip: the specification, and the
-// parts that the Open Packaging Conventions ask for.
+// nugetParts returns the additional parts of a NuGet package: the specification, and the parts that
+// the Open Packaging Conventions require.
 func nugetParts(id string, files []string, metadata string) map[string]string {
 	const head = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
 	types := map[string]string{"rels": "application/vnd.openxmlformats-package.relationships+xml", "nuspec": "application/octet"}

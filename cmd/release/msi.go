@@ -19,8 +19,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// installer is what tells the packages of Windows Installer apart. Windows knows them by it,
-// so it never changes.
+// installer identifies the packages of Windows Installer. Windows knows them by it, so it never
+// changes.
 type installer struct {
 	UpgradeCode string // of all versions; the name space of product and package codes, too
 	Components  string // how the identifiers of the components begin

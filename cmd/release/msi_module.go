@@ -29,8 +29,8 @@ type moduleFolder struct {
 	Files          []string
 }
 
-// moduleFolders returns the folders that the files of a version stand in. The identifiers of
-// components hold for a path, and the path has the version.
+// moduleFolders returns the folders with the files of a version. The identifiers of components
+// belong to a path, and the path has the version.
 func moduleFolders(version string, files []string) []moduleFolder {
 	byName := map[string][]string{}
 	for _, name := range files {

@@ -23,9 +23,9 @@ import (
 // statementType is the type of in-toto statements in an envelope.
 const statementType = "application/vnd.in-toto+json"
 
-// provenance returns how the files of a release came to be, as SLSA provenance 1.0 in an
-// in-toto statement: which commit, which Go and which modules. It says what this machine
-// says of itself, which is level 1 of SLSA.
+// provenance returns the origin of a release's files, as SLSA provenance 1.0 in an in-toto
+// statement: which commit, which Go and which modules. It is this machine's own statement, which is
+// level 1 of SLSA.
 func provenance(version, commit string, built map[string][]byte, stamp time.Time) ([]byte, error) {
 	type digests map[string]string
 	type resource struct {

@@ -64,7 +64,7 @@ func PhotoTypes(k Kind) []string {
 // MostPhoto is the size of the largest request with a photo, in bytes.
 const MostPhoto = photo.MostIn/3*4 + 64<<10
 
-// describe returns a line about a photo in place of it.
+// describe returns a line that describes a photo.
 func describe(data []byte) string {
 	info, err := photo.Describe(data)
 	if err != nil {

@@ -22,7 +22,7 @@ func (s *Sealed) certainly(ctx context.Context, changes []Change) (Revision, err
 	for _, wait := range patience {
 		switch {
 		case errors.Is(err, ErrNotSent) && lost != nil && !settled(lost):
-			return 0, lost // this try was refused; how the one before ended is not known
+			return 0, lost // this try was refused, but the outcome of the previous one is not known
 		case err == nil || mark == nil || settled(err) || ctx.Err() != nil:
 			return revision, err
 		}

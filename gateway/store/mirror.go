@@ -14,7 +14,7 @@ import (
 type mirror struct {
 	db       *bbolt.DB
 	path     string
-	creation string // of the store that it is of
+	creation string // of the mirrored store
 }
 
 // Known is what is known of the store that a mirror is of. Its file outlives the mirror.

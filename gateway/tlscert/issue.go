@@ -231,7 +231,7 @@ func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 	if found {
 		return all, nil
 	}
-	// What a mail or an editor added is left out, unless it is of the certificate.
+	// Text that a mail program or an editor added is dropped, unless it belongs to the certificate.
 	for _, content := range [][]byte{content, bytes.TrimSpace(content)} {
 		if all, err := x509.ParseCertificates(content); err == nil && len(all) > 0 {
 			return all, nil

@@ -144,7 +144,7 @@ func (r *Run) PinEpoch() uint64 {
 	return r.pinEpoch
 }
 
-// Made is how the script of a change has ended that has reported a result.
+// Made is the end of a change whose script has reported a result.
 type Made struct {
 	Result  *ps.Result
 	Settled bool              // the script was cut off, and its result was found out

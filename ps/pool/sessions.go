@@ -180,7 +180,7 @@ func (l *lane) release(h *held, list bool) {
 	l.putBack(h, list)
 }
 
-// putBack makes a session idle that a request holds, or ends it. The caller holds mu.
+// putBack makes a session idle after a request, or ends it. The caller holds mu.
 func (l *lane) putBack(h *held, list bool) {
 	l.give(list)
 	l.rest(h)

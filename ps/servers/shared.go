@@ -152,8 +152,8 @@ func (g *group) examine(ctx context.Context, host string) bool {
 	return why == ""
 }
 
-// disappointed notes that a run has failed at the pinned server, which the gateways replace
-// if most of them cannot use it. It reports whether they have replaced it already.
+// disappointed notes that a run has failed at the pinned server. The gateways replace the server if
+// most of them cannot use it. It reports whether they have replaced it already.
 func (g *group) disappointed(ctx context.Context, host, why string) (moved bool) {
 	g.follow(ctx)
 	g.mu.Lock()

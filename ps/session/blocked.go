@@ -15,9 +15,9 @@ import (
 const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow adgateway.exe and the PowerShell that it starts, " +
 	"as 'gateway/manual/network.md' says"
 
-// blockedIDs finds the id of a block in what PowerShell wrote: the boot line is not
-// run at all, so that no frame can report it. Windows PowerShell writes the id of
-// each error; the concise view of PowerShell 7 does not.
+// blockedIDs finds the id of a block in PowerShell's output: the boot line is not run at all, so no
+// frame can report it. Windows PowerShell writes the id of each error; the concise view of
+// PowerShell 7 does not.
 var blockedIDs = regexp.MustCompile(`\b(?:` + ps.BlockedByProtection + `|` + ps.BlockedByPolicy + `)\b`)
 
 // refused returns the error of a process that cannot be started.

@@ -96,8 +96,8 @@ var states = []state{
 	},
 }
 
-// optionNames are the options that are not called as their parameters in snake case, by the module,
-// or by all modules ("").
+// optionNames are the options that are not named like their parameter in snake case, by module, or
+// for all modules ("").
 var optionNames = map[string]map[string]string{
 	"": {
 		"GroupDescription": "description", "GroupEmail": "email_address", "GroupScope": "scope", "NewDisplayName": "display_name",
@@ -113,7 +113,7 @@ var optionNames = map[string]map[string]string{
 	"dns_zone":      {"ZoneName": "name"},
 }
 
-// unoffered are parameters that the modules use themselves, or that are another name of one.
+// unoffered are parameters that the modules use themselves, or that are synonyms.
 var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath", "Recursive@membership"}
 
 func (s *state) optionName(parameter string) string {

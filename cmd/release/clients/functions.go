@@ -27,14 +27,14 @@ type Function struct {
 type Set struct {
 	Name   string
 	Op     *ops.Operation
-	Switch string // mandatory switch without which another set would be meant; empty: none
+	Switch string // mandatory switch without which a call would select another set; empty: none
 }
 
 // Name returns the name of the function.
 func (f *Function) Name() string { return f.Verb + "-" + f.Noun }
 
-// callable reports whether the module calls an operation. Those that speak a protocol of
-// others have clients of their own.
+// callable reports whether the module calls an operation. Operations of foreign protocols have
+// clients of their own.
 func callable(op *ops.Operation) bool {
 	switch {
 	case op.Protocol != nil:
@@ -135,8 +135,8 @@ func required(op *ops.Operation) []string {
 	return names
 }
 
-// Renamed returns the functions under the names of the version before, which pass on and
-// say so. They go with the next version.
+// Renamed returns the functions under the names of the previous version, which forward and warn.
+// They are removed in the next version.
 func Renamed(table []*ops.Operation) ([]*Function, error) {
 	now, err := Functions(table)
 	if err != nil {
@@ -188,7 +188,7 @@ var verbs = map[string]string{
 	"reveal": "Show", "expire": "Reset",
 }
 
-// odd are the nouns of operations whose id gives none that is singular.
+// odd are the nouns of operations whose id does not contain a singular noun.
 var odd = map[string]string{
 	"group.members": "GroupMember", "membership.addMembers": "GroupMember", "membership.setMembers": "GroupMember",
 	"membership.removeMembers": "GroupMember", "job.items": "JobItem", "zone.statistics": "DnsZoneStatistic",
@@ -240,7 +240,7 @@ func named(op *ops.Operation) (verb, noun, set string, err error) {
 	return "", "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
 }
 
-// formerly returns the name that the function of an operation had in the version before.
+// formerly returns the name of an operation's function in the previous version.
 func formerly(op *ops.Operation) (verb, noun string, err error) {
 	noun, first, rest, err := words(op)
 	if err != nil {

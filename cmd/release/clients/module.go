@@ -78,7 +78,7 @@ func Module(table []*ops.Operation, version, manualURL string) (map[string][]byt
 	return out, nil
 }
 
-// written are the functions that stand in the files of the module, not in the table.
+// written are the functions that are in the files of the module, not in the table.
 var written = []string{
 	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
 }
@@ -316,8 +316,8 @@ func (f *Function) binding(manualURL string) []string {
 	return out
 }
 
-// defaults reports whether the default set takes no call that is meant for another: what the other
-// requires, the default does not have.
+// defaults reports whether the default set attracts no call that is meant for another: it lacks the
+// required parameters of the others.
 func (f *Function) defaults() bool {
 	def := f.defaultSet()
 	if len(required(def.Op)) == 0 {

@@ -161,7 +161,7 @@ func (f *Faulty) apply(ctx context.Context, changes []store.Change) (store.Revis
 	return revision, err
 }
 
-// Close waits for what is late.
+// Close waits for delayed changes.
 func (f *Faulty) Close() error {
 	f.late.Wait()
 	return f.Store.Close()

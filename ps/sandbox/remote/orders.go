@@ -31,7 +31,7 @@ func (o *Orders) Close() error {
 	return err
 }
 
-// Do gives an order. The error of the domain says what is wrong with it.
+// Do gives an order. The error of the domain names its fault.
 func (o *Orders) Do(ctx context.Context, order Order) (*Outcome, error) {
 	answer, err := o.control.ask(ctx, &frame{F: "order", Order: &order})
 	switch {

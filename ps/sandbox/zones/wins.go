@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Types of records that only Microsoft's server has (MS-DNSP 2.2.2.1.1): a name that the zone lacks is
-// asked of WINS servers, an address of the NetBIOS node that has it.
+// Types of records that only Microsoft's server has (MS-DNSP 2.2.2.1.1). For a name that the zone
+// lacks, the server asks WINS servers; for an address, it asks the NetBIOS node with that address.
 const (
 	typeWins        = 0xFF01
 	typeWinsReverse = 0xFF02
