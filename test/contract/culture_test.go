@@ -20,8 +20,8 @@ var changeIDs = regexp.MustCompile(changes.Pattern)
 
 // TestAnswersAreAlikeInEveryCulture sends the sample of each operation to domains
 // that differ in nothing but the culture of the sessions: the records are equal
-// byte for byte; a plain run tries Turkish only. In Turkish i and I are different letters where case is ignored;
-// the engine refuses what would match otherwise there.
+// byte for byte; a plain run tries Turkish only. There i and I are different letters
+// where case is ignored; the engine refuses what would match otherwise.
 func TestAnswersAreAlikeInEveryCulture(t *testing.T) {
 	now := time.Date(2026, 10, 5, 14, 30, 0, 0, time.UTC)
 	answers := func(t *testing.T, culture string) map[string]string {

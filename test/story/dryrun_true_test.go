@@ -59,9 +59,9 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 }
 
 // TestWhatADryRunSaysComesTrue: every operation that changes something, with the rights of the
-// gateway's account and without some of them; a plain run tries a share of the pairs. What a dry run calls possible succeeds, what it refuses
-// fails with the same code, and where a run is refused the dry run was, or said that the right is not
-// known.
+// gateway's account and without some of them; a plain run tries a share of the pairs. What a dry run
+// calls possible succeeds, what it refuses fails with the same code, and where a run is refused the dry
+// run was, or said that the right is not known.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}

@@ -142,8 +142,9 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
-// resolve is resolve of the replica. Most references are written as the entry itself is.
-func (l *loader) resolve(text string) (*node, *Error) {
+// referred returns the node of a reference, as resolve of the replica does. Most references are written
+// as the entry itself is.
+func referred(l *loader, text string) (*node, *Error) {
 	if e := l.byText[text]; e != nil && e.node != nil && !e.node.deleted {
 		return e.node, nil
 	}
@@ -153,7 +154,7 @@ func (l *loader) resolve(text string) (*node, *Error) {
 // resolveRefs links the objects. References to missing objects are kept as text.
 func (l *loader) resolveRefs() {
 	for _, p := range l.refs {
-		target, err := l.resolve(p.text)
+		target, err := referred(l, p.text)
 		switch {
 		case p.back && err != nil:
 			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {
