@@ -201,8 +201,8 @@ func emitted(op *ops.Operation) string {
 }
 
 // TestHostileValues sends every value to every parameter of every row, in every place: in a plain run
-// a share of the values, most of them in one place. Each must be refused with a 4xx that names the field or reach the script
-// unchanged, and never cause a 500.
+// a share of the values, most of them in one place. Each must be refused with a 4xx that names the field
+// or reach the script unchanged, and never cause a 500.
 func TestHostileValues(t *testing.T) {
 	runner := harness.Answering(harness.OK)
 	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true })

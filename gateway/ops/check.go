@@ -51,7 +51,10 @@ var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 // Check verifies the table in itself and against the scripts. It returns all
 // faults, in the order of the table.
 func Check(table []*Operation, scripts []ps.Script) []error {
-	c := &checker{scripts: map[string]ps.Script{}, used: map[string]bool{}, seen: map[string]string{}, shapes: map[*schema.Shape]bool{}}
+	c := &checker{
+		scripts: map[string]ps.Script{}, used: map[string]bool{},
+		seen: map[string]string{}, shapes: map[*schema.Shape]bool{},
+	}
 	for _, script := range scripts {
 		if _, twice := c.scripts[script.Name]; twice {
 			c.fault("script %s: declared twice", script.Name)

@@ -142,8 +142,9 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
-// resolve is resolveForest of the replica. Most references are written as the entry itself is.
-func (l *loader) resolve(text string) (*node, *Error) {
+// referred returns the node of a reference, as resolveForest of the replica does. Most references
+// are written as the entry itself is.
+func referred(l *loader, text string) (*node, *Error) {
 	if e := l.byText[text]; e != nil && e.node != nil && !e.node.deleted {
 		return e.node, nil
 	}
@@ -154,7 +155,7 @@ func (l *loader) resolve(text string) (*node, *Error) {
 func (l *loader) resolveRefs() {
 	r := l.t.rep
 	for _, p := range l.refs {
-		target, err := l.resolve(p.text)
+		target, err := referred(l, p.text)
 		switch {
 		case p.back && err != nil:
 			if d, bad := ParseDN(p.text); bad != nil || !strings.HasSuffix(d.Key(), fold(l.d.configNC)) {

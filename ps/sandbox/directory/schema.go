@@ -135,7 +135,9 @@ func newSchema() (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Schema{attrs: maps.Clone(s.attrs), classes: maps.Clone(s.classes), links: maps.Clone(s.links), order: s.order}, nil
+	return &Schema{
+		attrs: maps.Clone(s.attrs), classes: maps.Clone(s.classes), links: maps.Clone(s.links), order: s.order,
+	}, nil
 }
 
 // builtInSchema is parsed once: attributes and classes do not change, each schema only adds some.
