@@ -156,10 +156,10 @@ func (r *replicated) ends() map[string]int {
 	return ends
 }
 
-// TestAFrozenLeaderMakesOnlyChangesInFlight: while one gateway stands still, another
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway stands still, another
 // leads. It judges these changes once their scripts can no longer write, and lets them be made
 // again. What the first gateway writes after that is kept next to the verdicts.
-func TestAFrozenLeaderMakesOnlyChangesInFlight(t *testing.T) {
+func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	t.Parallel()
 	d := newTown()
 	folder := t.TempDir()
@@ -329,9 +329,9 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	return leads
 }
 
-// TestAScriptEndsAtTheNextLeader: its change ends at the new leader, its caller
+// TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore: its change ends at the new leader, its caller
 // gets the usual answer, and the new leader unlocks the object at once.
-func TestAScriptEndsAtTheNextLeader(t *testing.T) {
+func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	t.Parallel()
 	d := newTown()
 	rs := newReplicas(t, 3, d.runner, nil)
