@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -214,7 +215,10 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 		shown.Title = texts.Of("search.title", "query", a.text, "what", title)
 	}
 	if !c.May(l.Scope) {
-		shown.Alert = &frame.Alert{Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right")}
+		shown.Alert = &frame.Alert{
+			Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right"),
+			Code: string(schema.Forbidden),
+		}
 		shown.Body = ListPage{Path: l.Address(), Title: title}
 		c.Page(http.StatusForbidden, "list", shown)
 		return
