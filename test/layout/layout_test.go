@@ -85,7 +85,7 @@ var mayImport = map[string][]string{
 	"gateway/ui/figures":                    {},
 	"gateway/ui/packing":                    {},
 	"gateway/ui/frame":                      {"gateway/authn", "gateway/authn/negotiate", "gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/problem", "gateway/schema", "gateway/ui/figures", "gateway/ui/form", "gateway/ui/packing", "gateway/ui/procedure", "gateway/ui/say", "gateway/ui/texts", "gateway/visible"},
-	"gateway/ui/table":                      {"gateway/call", "gateway/identity", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/texts"},
+	"gateway/ui/table":                      {"gateway/call", "gateway/identity", "gateway/schema", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/texts"},
 	"gateway/ui/work":                       {"gateway/authn/signin", "gateway/call", "gateway/identity", "gateway/ops", "gateway/schema", "gateway/schema/jobstate", "gateway/schema/photo", "gateway/ui/form", "gateway/ui/frame", "gateway/ui/procedure", "gateway/ui/say", "gateway/ui/table", "gateway/ui/texts"},
 	"gateway/ui/procedure":                  {"gateway/nearest", "gateway/ops", "gateway/ui/form"},
 	"gateway/ui":                            {"gateway/call", "gateway/identity", "gateway/ops", "gateway/schema", "gateway/ui/figures", "gateway/ui/form", "gateway/ui/frame", "gateway/ui/say", "gateway/ui/table", "gateway/ui/texts", "gateway/ui/work"},

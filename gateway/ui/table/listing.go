@@ -14,6 +14,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/texts"
@@ -215,7 +216,8 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	}
 	if !c.May(l.Scope) {
 		shown.Alert = &frame.Alert{
-			Text: texts.Of("search.forbidden", "what", title), Code: "forbidden", Help: texts.Of("alert.right"),
+			Text: texts.Of("search.forbidden", "what", title), Help: texts.Of("alert.right"),
+			Code: string(schema.Forbidden),
 		}
 		shown.Body = ListPage{Path: l.Address(), Title: title}
 		c.Page(http.StatusForbidden, "list", shown)
