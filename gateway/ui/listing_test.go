@@ -174,3 +174,8 @@ func TestTheRestOfALongPart(t *testing.T) {
 		assert.Len(t, found, len(all), at)
 	}
 }
+
+// showKind shows an object of a type.
+func showKind(hitType string) func(*frame.Visit) {
+	return func(c *frame.Visit) { showObject(c, frame.KindOf(hitType)) }
+}

@@ -241,7 +241,9 @@ func reaches(c *frame.Visit, k *frame.Kind, guid string, scope identity.Scope) b
 // noted returns the records of a part of a page, or notes why it could not be read.
 func noted[T any](o *object, what string, a *frame.Answer) ([]T, *frame.Answer) {
 	if !a.Ok() {
-		o.Unread = append(o.Unread, texts.Of("unread", "what", texts.Of("unread."+what), "why", frame.AlertOf(a).Text))
+		o.Unread = append(
+			o.Unread, texts.Of("unread", "what", texts.Of("unread."+what), "why", frame.AlertOf(a).Text),
+		)
 		return nil, a
 	}
 	for _, w := range a.Warnings {

@@ -141,7 +141,6 @@ func oddPages(t *testing.T) map[string]string {
 		pages["a page of "+k.Path] = shownAt(t, api, k.At(odd)+query, shown)
 		oddActions(t, k, api, pages)
 	}
-	pages["jobs"] = shownAt(t, api, "/ui/jobs"+query, func(c *frame.Visit) { table.ShowListing(c, listingAt("jobs")) })
 	pages["a job"] = shownAt(t, api, say.Address("jobs", odd), func(c *frame.Visit) { work.ShowJob(c, nil) })
 	log := "/ui/audit?view=calls&who=" + url.QueryEscape(odd) + "&target=" + url.QueryEscape(odd)
 	pages["audit"] = shownAt(t, api, log, func(c *frame.Visit) {

@@ -160,11 +160,6 @@ func everyValue(fields []string, check func(map[string]any)) {
 	}
 }
 
-// showKind shows an object of a type.
-func showKind(hitType string) func(*frame.Visit) {
-	return func(c *frame.Visit) { showObject(c, frame.KindOf(hitType)) }
-}
-
 func TestWordsOfMembers(t *testing.T) {
 	for _, kind := range schema.MemberTypes {
 		everyValue([]string{"enabled"}, func(r map[string]any) {

@@ -15,17 +15,19 @@ import (
 )
 
 var (
-	// unread are parts of a page that are no words: scripts, and what is shown as it is in the directory or in the API.
-	unread = regexp.MustCompile(`(?s)<(script|style|code|pre|textarea)\b.*?</(?:script|style|code|pre|textarea)>`)
-	tags   = regexp.MustCompile(`<[^>]*>`)
+	// unread are parts of a page that are no words: scripts, and what is shown as the directory has it.
+	unread = regexp.MustCompile(`(?s)<(script|style|code|pre|textarea)\b.*?` +
+		`</(?:script|style|code|pre|textarea)>`)
+	tags = regexp.MustCompile(`<[^>]*>`)
 	// spoken are the attributes that people read or hear.
 	spoken = regexp.MustCompile(`\b(?:title|aria-label|alt|placeholder|data-l)="([^"]*)"`)
 	opens  = regexp.MustCompile(`href="(/ui/[^"#]*)`)
 	// english are words of sentences that no German text has.
-	english = regexp.MustCompile(`(?i)\b(the|and|of|is|are|you|your|not|this|with|cannot|for|from|been|does|has|which|must)\b|` +
+	english = regexp.MustCompile(`(?i)\b(the|and|of|is|are|you|your|not|this|with|cannot|for|from|been|does|has|which)\b|` +
 		`\b(?:it|to|by|or|as|will|would|can|who|when|but|have|be|nothing|no|none|on|at)\b`)
 	// ids are the parts of an address by which pages of one kind differ.
-	ids = regexp.MustCompile(`/(?:[0-9a-f-]{36}|jb_[^/?]+|ch_[^/?]+|[A-Za-z0-9_-]{43}|[A-Z]+=[^/?]*|[a-z0-9.-]+\.(?:example|arpa))`)
+	ids = regexp.MustCompile(`/(?:[0-9a-f-]{36}|jb_[^/?]+|ch_[^/?]+|[A-Za-z0-9_-]{43}|[A-Z]+=[^/?]*|` +
+		`[a-z0-9.-]+\.(?:example|arpa))`)
 )
 
 // texts are what a page says, piece by piece.
@@ -49,7 +51,9 @@ func (s *system) data(t *testing.T) (all []string) {
 			all = append(all, text)
 		}
 	}
-	for _, path := range []string{"/api/ADUser/ListUsers/All", "/api/ADGroups/All", "/api/Computers/All", "/api/OU/All"} {
+	for _, path := range []string{
+		"/api/ADUser/ListUsers/All", "/api/ADGroups/All", "/api/Computers/All", "/api/OU/All",
+	} {
 		a := s.Get(path)
 		for _, r := range a.Envelope.Result {
 			for value := range maps.Values(r) {
@@ -61,103 +65,121 @@ func (s *system) data(t *testing.T) (all []string) {
 	return slices.Compact(all)
 }
 
-// TestNoPageInGermanSaysAnEnglishSentence: neither one that a link opens to nor one with an error. Names and other
-// data are as the directory has them.
-func TestNoPageInGermanSaysAnEnglishSentence(t *testing.T) {
-	s := start(t, "jobs.rate=0")
-	data := s.data(t)
-	b := s.browser(t)
-	b.signIn("operator")
-	seen := map[string]int{}
-	judge := func(page string) {
-		t.Helper()
-		assert.Contains(t, b.page, `<html lang="de"`, page)
-		for _, text := range textsOn(b.page) {
-			for _, known := range data {
-				text = strings.ReplaceAll(text, known, "")
-			}
-			assert.NotRegexp(t, english, text, page)
+// reader reads pages in German.
+type reader struct {
+	*browser
+	data []string
+	seen map[string]int // pages by kind
+}
+
+// judge complains about English sentences on the page.
+func (r *reader) judge(page string) {
+	r.t.Helper()
+	assert.Contains(r.t, r.page, `<html lang="de"`, page)
+	for _, text := range textsOn(r.page) {
+		for _, known := range r.data {
+			text = strings.ReplaceAll(text, known, "")
 		}
+		assert.NotRegexp(r.t, english, text, page)
 	}
-	require.Equal(t, 303, b.submitFrom("/ui/rights", "/ui/look", "lang", "de"))
-	var walk func(page string)
-	walk = func(page string) {
-		kind := ids.ReplaceAllString(page, "/ID")
-		if at := strings.IndexByte(kind, '?'); at >= 0 {
-			kind = kind[:at]
-		}
-		most := 2
-		if strings.Contains(kind, "/ID") {
-			most = 3
-		}
-		if seen[kind]++; seen[kind] > most || strings.Contains(kind, "/assets/") || strings.Contains(page, "format=csv") ||
-			strings.HasSuffix(kind, ".csv") {
-			return
-		}
-		if b.get(page) == 303 {
-			walk(b.answer.Header.Get("Location"))
-			return
-		}
-		judge(page)
-		for _, m := range opens.FindAllStringSubmatch(b.page, -1) {
-			walk(html.UnescapeString(m[1]))
-		}
+}
+
+// walk judges a page and those that its links lead to, a few of each kind.
+func (r *reader) walk(page string) {
+	r.t.Helper()
+	kind, _, _ := strings.Cut(ids.ReplaceAllString(page, "/ID"), "?")
+	most := 2
+	if strings.Contains(kind, "/ID") {
+		most = 3
 	}
-	// What has happened: changes, lists that were checked, refused and run, and forms with mistakes.
-	require.Equal(t, 200, b.get("/ui/rights"))
-	require.Equal(t, 200, b.sent("user.update", "Username", lea, "JobTitle", "Malerin"))
-	judge("preview")
-	b.confirm()
-	judge("done")
+	file := strings.Contains(page, "format=csv") || strings.HasSuffix(kind, ".csv")
+	if r.seen[kind]++; r.seen[kind] > most || file || strings.Contains(kind, "/assets/") {
+		return
+	}
+	if r.get(page) == 303 {
+		r.walk(r.answer.Header.Get("Location"))
+		return
+	}
+	r.judge(page)
+	for _, m := range opens.FindAllStringSubmatch(r.page, -1) {
+		r.walk(html.UnescapeString(m[1]))
+	}
+}
+
+// work judges a preview, what was done, and lists that were checked and refused.
+func (r *reader) work() {
+	r.t.Helper()
+	require.Equal(r.t, 200, r.get("/ui/rights"))
+	require.Equal(r.t, 200, r.sent("user.update", "Username", lea, "JobTitle", "Malerin"))
+	r.judge("preview")
+	r.confirm()
+	r.judge("done")
 	for name, list := range map[string]string{
 		"wrong":  "Operation,Username,Country\nuser.update,aschmidt,Atlantis\nuser.unlok,a,\n",
 		"failed": "Operation,Username,City\nuser.update,nobody.here,Rom\nuser.update,aschmidt,Rom\n",
 	} {
-		require.Equal(t, 200, b.get("/ui/jobs"))
-		require.Equal(t, 303, upload(b, "", "", "name", name, "mode", "dryRun", "list", list))
-		job := b.answer.Header.Get("Location")
+		require.Equal(r.t, 200, r.get("/ui/jobs"))
+		require.Equal(r.t, 303, upload(r.browser, "", "", "name", name, "mode", "dryRun", "list", list))
+		job := r.answer.Header.Get("Location")
 		if name == "failed" {
-			shows(b, job, "/start")
+			shows(r.browser, job, "/start")
 		}
-		require.Equal(t, 200, b.get(job))
-		judge(name)
+		require.Equal(r.t, 200, r.get(job))
+		r.judge(name)
 	}
-	require.Equal(t, 200, b.get("/ui/jobs"))
-	require.Equal(t, 303, upload(b, "", "", "operation", "user.update", "list", "Wer,Ort\nx,y\n"))
-	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
-	judge("columns")
-	require.Equal(t, 303, b.submit(b.answer.Request.URL.Path, "c0", "City", "c1", "City"))
-	require.Equal(t, 422, b.get(b.answer.Header.Get("Location")))
-	judge("columns with mistakes")
+	require.Equal(r.t, 200, r.get("/ui/jobs"))
+	require.Equal(r.t, 303, upload(r.browser, "", "", "operation", "user.update", "list", "Wer,Ort\nx,y\n"))
+	require.Equal(r.t, 200, r.get(r.answer.Header.Get("Location")))
+	r.judge("columns")
+	require.Equal(r.t, 303, r.submit(r.answer.Request.URL.Path, "c0", "City", "c1", "City"))
+	require.Equal(r.t, 422, r.get(r.answer.Header.Get("Location")))
+	r.judge("columns with mistakes")
+}
+
+// mistakes judges forms with mistakes.
+func (r *reader) mistakes() {
+	r.t.Helper()
 	for page, values := range map[string]url.Values{
 		"/ui/procedures/join":   {},
 		"/ui/do/user.create":    {"Username": {"a b"}, "OUPath": {"Nirgendwo"}, "EmailAddress": {"x"}},
 		"/ui/do/membership.add": {"Username": {lea}, "GroupName": {"Gibt es nicht"}},
 	} {
-		require.Equal(t, 200, b.get(page))
-		values.Set("form", b.form(page).Get("form"))
-		require.Equal(t, 303, b.post(page, values), page)
-		b.get(b.answer.Header.Get("Location"))
-		judge(page + " with mistakes")
+		require.Equal(r.t, 200, r.get(page))
+		values.Set("form", r.form(page).Get("form"))
+		require.Equal(r.t, 303, r.post(page, values), page)
+		r.get(r.answer.Header.Get("Location"))
+		r.judge(page + " with mistakes")
 	}
+}
+
+// TestNoPageInGermanSaysAnEnglishSentence: neither one that a link leads to nor one with an error. Names and
+// other data are as the directory has them.
+func TestNoPageInGermanSaysAnEnglishSentence(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	r := &reader{s.browser(t), s.data(t), map[string]int{}}
+	r.signIn("operator")
+	require.Equal(t, 303, r.submitFrom("/ui/rights", "/ui/look", "lang", "de"))
+	r.work()
+	r.mistakes()
 	for _, page := range []string{
-		"/ui/nowhere", "/ui/people/1a806dcf-5989-521c-8d8b-000000000000", "/ui/jobs/none", "/ui/steps/none", "/ui/lists/none",
-		"/ui/people?q=gibtesnicht", "/ui/search?q=gibtesnicht", "/ui/changes/ch_none", "/ui/audit?day=x", "/ui/zones/none.example",
-		"/ui/people?f=nonsense+eq+1",
+		"/ui/nowhere", "/ui/people/1a806dcf-5989-521c-8d8b-000000000000", "/ui/jobs/none", "/ui/steps/none",
+		"/ui/people?q=gibtesnicht", "/ui/search?q=gibtesnicht", "/ui/changes/ch_none", "/ui/audit?day=x",
+		"/ui/people?f=nonsense+eq+1", "/ui/lists/none", "/ui/zones/none.example",
 	} {
-		b.get(page)
-		judge(page)
+		r.get(page)
+		r.judge(page)
 	}
-	walk("/ui/")
-	walk("/ui/do")
-	assert.Greater(t, len(seen), 100)
-	none := s.browser(t)
+	r.walk("/ui/")
+	r.walk("/ui/do")
+	assert.Greater(t, len(r.seen), 100)
+	none := &reader{s.browser(t), r.data, nil}
 	require.Equal(t, 200, none.get("/ui/"))
 	require.Equal(t, 303, none.submit("/ui/look", "lang", "de"))
 	none.signIn("norights")
-	b = none
-	for _, page := range []string{"/ui/", "/ui/people", "/ui/jobs", "/ui/procedures", "/ui/rights", "/ui/do", "/ui/do/user.delete"} {
-		b.get(page)
-		judge("without rights: " + page)
+	for _, page := range []string{
+		"/ui/", "/ui/people", "/ui/jobs", "/ui/procedures", "/ui/rights", "/ui/do", "/ui/do/user.delete",
+	} {
+		none.get(page)
+		none.judge("without rights: " + page)
 	}
 }

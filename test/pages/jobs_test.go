@@ -192,7 +192,8 @@ func TestAListOfAPersonThatIsNotAccepted(t *testing.T) {
 	}
 	require.Equal(t, 200, b.get("/ui/jobs"))
 	wrong := "UserName,Town\naschmidt,Rome\n"
-	require.Equal(t, 303, upload(b, "", "", "mode", "run", "list", "Operation,"+strings.ReplaceAll(wrong, "\na", "\nuser.unlock,a")))
+	wrong = "Operation," + strings.ReplaceAll(wrong, "\na", "\nuser.unlock,a")
+	require.Equal(t, 303, upload(b, "", "", "mode", "run", "list", wrong))
 	require.Equal(t, 200, b.get(b.answer.Header.Get("Location")))
 	assert.Contains(t, b.page, "Nothing was run")
 	require.Equal(t, 200, b.get("/ui/jobs"))

@@ -13,7 +13,7 @@ import (
 )
 
 // events reads a stream of events to its end.
-func (b *browser) events(page string) string {
+func events(b *browser, page string) string {
 	b.t.Helper()
 	r, err := http.NewRequest(http.MethodGet, b.url+page, nil)
 	require.NoError(b.t, err)
@@ -28,9 +28,9 @@ func (b *browser) events(page string) string {
 	return string(text)
 }
 
-// TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language, names
-// what is left out, keeps what was chosen, and says at the column what is wrong. The list is then shown, run, told
-// of as it runs, and undone.
+// TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language,
+// names what is left out, keeps what was chosen, and says at the column what is wrong. The list is then
+// shown, run, told of as it runs, and undone.
 func TestColumnsOfAListAreChosen(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)
@@ -61,7 +61,7 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 
 	require.Equal(t, 303, b.submitFrom(job, job+"/start"))
 	shows(b, job, `<span class="st ok">done</span>`)
-	told := b.events(job + "/events")
+	told := events(b, job+"/events")
 	assert.Contains(t, told, "event: end\ndata: ")
 	assert.Contains(t, told, "2 of 2 items, 100 %")
 	assert.Equal(t, "München", s.Get("/api/ADUser/aschmidt/Details").Envelope.Result[0]["city"])

@@ -16,7 +16,7 @@ import (
 const formerStaff = "OU=Former Staff,OU=Corp,DC=corp,DC=example"
 
 // done starts a job that is shown, and waits for its end.
-func (b *browser) done(job string) {
+func done(b *browser, job string) {
 	b.t.Helper()
 	shows(b, job, "/start")
 	require.Equal(b.t, 303, b.submit(job+"/start"))
@@ -37,7 +37,9 @@ func TestSomebodyLeaves(t *testing.T) {
 	require.Equal(t, 422, b.get(again))
 	assert.Contains(t, b.page, "Left in May", "nothing typed is lost")
 	assert.Contains(t, b.page, `id="f-Username-e"`)
-	require.Equal(t, 303, b.submit(page, "Username", "mweber", "Description", "Left in May", "OUPath", formerStaff))
+	require.Equal(
+		t, 303, b.submit(page, "Username", "mweber", "Description", "Left in May", "OUPath", formerStaff),
+	)
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/jb_")
 	shows(b, job, "5 of 5 items checked, none is changed")
@@ -49,12 +51,12 @@ func TestSomebodyLeaves(t *testing.T) {
 	details := func() map[string]any { return s.Get("/api/ADUser/mweber/Details").Envelope.Result[0] }
 	before := details()
 	require.Equal(t, 4, groups())
-	b.done(job)
+	done(b, job)
 	assert.Equal(t, 1, groups(), "the primary group stays")
 	assert.Equal(t, false, details()["enabled"])
 	assert.Equal(t, formerStaff, details()["ouPath"])
 	require.Equal(t, 303, b.submitFrom(job, job+"/undo"))
-	b.done(b.answer.Header.Get("Location"))
+	done(b, b.answer.Header.Get("Location"))
 	assert.Equal(t, 4, groups())
 	for _, field := range []string{"enabled", "ouPath", "description"} {
 		assert.Equal(t, before[field], details()[field], field)
@@ -73,17 +75,21 @@ func TestSomebodyJoins(t *testing.T) {
 	for _, field := range []string{"LastName", "Username", "OUPath"} {
 		assert.Contains(t, b.page, `id="f-`+field+`-e"`)
 	}
-	require.Equal(t, 303, b.submit(page, "FirstName", "Nora", "LastName", "Keller", "DisplayName", "Keller, Nora",
-		"Username", "nkeller", "OUPath", "Corp › Staff › Berlin › Sales", "From", "lweber"), "%s", b.page)
+	require.Equal(t, 303, b.submit(page,
+		"FirstName", "Nora", "LastName", "Keller", "DisplayName", "Keller, Nora", "Username", "nkeller",
+		"OUPath", "Corp › Staff › Berlin › Sales", "From", "lweber",
+	), "%s", b.page)
 	job := b.answer.Header.Get("Location")
 	require.Contains(t, job, "/ui/jobs/", "%s", job)
 	shows(b, job, "2 of 2 items checked, none is changed")
 	assert.Contains(t, b.page, "Needs what an earlier row makes")
-	b.done(job)
-	assert.Equal(t, false, s.Get("/api/ADUser/nkeller/Details").Envelope.Result[0]["enabled"], "it has no password yet")
+	done(b, job)
+	assert.Equal(
+		t, false, s.Get("/api/ADUser/nkeller/Details").Envelope.Result[0]["enabled"], "it has no password yet",
+	)
 	assert.Greater(t, len(s.Get("/api/ADUser/nkeller/Group/All").Envelope.Result), 3)
 	require.Equal(t, 303, b.submitFrom(job, job+"/undo"))
-	b.done(b.answer.Header.Get("Location"))
+	done(b, b.answer.Header.Get("Location"))
 	assert.Equal(t, 404, s.Get("/api/ADUser/nkeller/Details").Status)
 }
 
@@ -112,14 +118,18 @@ func TestProceduresOfASite(t *testing.T) {
 	require.Equal(t, 303, b.submitFrom(page, page, "Username", "Administrator", "Who", "me"))
 	job := b.answer.Header.Get("Location")
 	shows(b, job, "2 of 2 items checked")
-	assert.Contains(t, html.UnescapeString(b.page), "critical system object", "each step keeps its guards, and says why")
+	assert.Contains(
+		t, html.UnescapeString(b.page), "critical system object", "each step keeps its guards, and says why",
+	)
 	require.Equal(t, 303, b.submitFrom(page, page, "Username", "mweber", "Who", strings.Repeat("x", 200)))
 	require.Equal(t, 422, b.get(b.answer.Header.Get("Location")))
 	assert.Contains(t, b.page, `id="f-Who-e"`, "a limit of the parameter is said at its blank")
 	require.Equal(t, 303, b.submit(page, "Username", "mweber", "Who", "me; Description=x"))
-	b.done(b.answer.Header.Get("Location"))
+	done(b, b.answer.Header.Get("Location"))
 	found := s.Get("/api/ADUser/mweber/Details").Envelope.Result[0]
-	assert.Equal(t, "Locked by me; Description=x", found["office"], "what is typed is a value, whatever is in it")
+	assert.Equal(
+		t, "Locked by me; Description=x", found["office"], "what is typed is a value, whatever is in it",
+	)
 	none := s.browser(t)
 	none.signIn("norights")
 	assert.Equal(t, 200, none.get("/ui/procedures"))

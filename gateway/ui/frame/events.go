@@ -25,8 +25,8 @@ func NewEvents(c *Visit) *Events {
 	return e
 }
 
-// Send sends a template of a page as an event, unless it is as it was sent last. It reports whether the browser
-// may still be there.
+// Send sends a template of a page as an event, unless it is as it was sent last. It reports whether the
+// browser may still be there.
 func (e *Events) Send(name, page, part string, body any) bool {
 	var html bytes.Buffer
 	if err := e.c.LookOf(e.c.R).template(page).ExecuteTemplate(&html, part, body); err != nil {

@@ -211,7 +211,9 @@ func AlertOf(a *Answer) *Alert {
 	if a.Error == nil {
 		return &Alert{Text: texts.Raw(a.Output)}
 	}
-	shown := &Alert{Text: texts.Error(a.Error.Code, a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID}
+	shown := &Alert{
+		Text: texts.Error(a.Error.Code, a.Error.Message), Code: a.Error.Code, RequestID: a.Error.RequestID,
+	}
 	switch {
 	case a.Status >= http.StatusInternalServerError:
 		shown.Help = texts.Of("alert.again")

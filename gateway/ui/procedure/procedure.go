@@ -51,7 +51,7 @@ var (
 // mostSteps limits the steps of a procedure.
 const mostSteps = 20
 
-// New returns a procedure, or what is wrong with it. Its title is in English and perhaps in German.
+// New returns a procedure, or the mistake in it. Its title is in English and perhaps in German.
 func New(name string, title, steps []string) (*Procedure, error) {
 	p := &Procedure{Name: name}
 	switch {
@@ -112,7 +112,9 @@ func stepOf(text string) (*Step, error) {
 		case field == nil:
 			return nil, fmt.Errorf("%s has no parameter %q", operation, param)
 		case strings.ContainsAny(blanks.ReplaceAllString(value, ""), "{}"):
-			return nil, fmt.Errorf("the value of %s has a brace that is not of a blank, such as {Name} or {Name?}", param)
+			return nil, fmt.Errorf(
+				"the value of %s has a brace that is not of a blank, such as {Name} or {Name?}", param,
+			)
 		case slices.ContainsFunc(s.Values, func(v Value) bool { return v.Param == field.Name }):
 			return nil, fmt.Errorf("%s is given twice", param)
 		case value == Every && (operation != "membership.remove" || param != "GroupName"):
@@ -156,8 +158,8 @@ func (p *Procedure) used() func(func(string) bool) {
 	}
 }
 
-// fieldOf returns the field of a blank: as the first parameter has it whose whole value it is. A blank that is
-// not called by the name of the parameter has its own name as its label.
+// fieldOf returns the field of a blank: as the first parameter has it whose whole value it is. A blank
+// that is not called by the name of the parameter has its own name as its label.
 func (p *Procedure) fieldOf(blank string) form.Field {
 	for _, s := range p.Steps {
 		for _, v := range s.Values {
@@ -186,8 +188,8 @@ func (p *Procedure) Field(blank string) *form.Field {
 	return nil
 }
 
-// Filled returns the values of the parameters of a step by those of the blanks, and whether the step is done at
-// all.
+// Filled returns the values of the parameters of a step by those of the blanks, and whether the step is
+// done at all.
 func (s *Step) Filled(typed map[string]string) (values map[string]string, does bool) {
 	values = map[string]string{}
 	target := s.Form.Target()

@@ -70,7 +70,9 @@ func TestUsualProceduresCanBeReplaced(t *testing.T) {
 		return all
 	}
 	usual := names()
-	assert.Equal(t, []string{"join: Somebody joins", "move: Somebody moves to another team", "leave: Somebody leaves"}, usual)
+	assert.Equal(t, []string{
+		"join: Somebody joins", "move: Somebody moves to another team", "leave: Somebody leaves",
+	}, usual)
 	steps := []string{"user.disable Username={Username}"}
 	assert.Equal(t, []string{usual[0], "leave: Off", "lock: Lock"}, names(
 		Given{"lock", []string{"Lock"}, steps}, Given{"leave", []string{"Off"}, steps}, Given{Name: "move"},

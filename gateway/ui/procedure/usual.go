@@ -32,8 +32,8 @@ var usual = []Given{
 	}},
 }
 
-// All returns the usual procedures and those of the settings, which replace the usual ones of their names. One
-// without steps takes the usual one away. An error says what is wrong in the settings.
+// All returns the usual procedures and those of the settings, which replace the usual ones of their names.
+// One without steps takes the usual one away. An error says what is wrong in the settings.
 func All(given []Given) (all []*Procedure, err error) {
 	taken := map[string]bool{}
 	for _, g := range given {
@@ -47,7 +47,8 @@ func All(given []Given) (all []*Procedure, err error) {
 		if own >= 0 {
 			g = given[own]
 		}
-		if slices.ContainsFunc(all, func(p *Procedure) bool { return p.Name == g.Name }) || len(g.Steps) == 0 && own >= 0 {
+		there := slices.ContainsFunc(all, func(p *Procedure) bool { return p.Name == g.Name })
+		if there || len(g.Steps) == 0 && own >= 0 {
 			continue
 		}
 		p, err := New(g.Name, g.Title, g.Steps)

@@ -145,29 +145,30 @@ const slowFilter = "slow_filter"
 
 // ListPage is the page of a list.
 type ListPage struct {
-	Path       string
-	Query      string
-	Searches   bool
-	Views      []viewTab
-	Chips      []chip
-	Fields     []frame.Choice
-	Operators  []frame.Choice
-	Hidden     []hiddenInput // what the forms keep of the address
-	Counted    texts.Text
-	Note       texts.Text
-	Heads      []Head
-	Rows       []ListRow
-	Many       []manyButton
-	Prev, Next string
-	CSV        string
-	Warnings   []frame.Warning
-	Title      texts.Text
-	Within     frame.Link // the object that the list is a part of
-	Above      any        // what stands above the list; nil: nothing
-	New        string     // address of the form for a new one; empty: none
+	Path      string
+	Query     string
+	Searches  bool
+	Views     []viewTab
+	Chips     []chip
+	Fields    []frame.Choice
+	Operators []frame.Choice
+	Hidden    []hiddenInput // what the forms keep of the address
+	Counted   texts.Text
+	Note      texts.Text
+	Heads     []Head
+	Rows      []ListRow
+	Many      []manyButton
+	ways
+	CSV      string
+	Warnings []frame.Warning
+	Title    texts.Text
+	Within   frame.Link // the object that the list is a part of
+	Above    any        // what stands above the list; nil: nothing
+	New      string     // address of the form for a new one; empty: none
 }
 
 type (
+	ways    struct{ Prev, Next string } // addresses of other pages
 	viewTab struct {
 		Path    string
 		Title   texts.Text

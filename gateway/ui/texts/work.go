@@ -74,7 +74,8 @@ var work = table{
 
 	"procedure.lead": {
 		"Each is one form. You see what every step would do before anything happens, and can undo all of it.",
-		"Jeder ist ein Formular. Sie sehen, was jeder Schritt täte, bevor etwas geschieht, und können alles zurücknehmen.",
+		"Jeder ist ein Formular. Sie sehen, was jeder Schritt täte, bevor etwas geschieht, " +
+			"und können alles zurücknehmen.",
 	},
 	"procedure.none": {"No procedures yet.", "Noch keine Abläufe."},
 	"procedure.lacks": {

@@ -26,8 +26,9 @@ const sheetPath = "lists"
 // keptSheet is a list that waits for its columns to be chosen.
 type keptSheet struct {
 	Name, Operation, Mode, Once, File string
-	Text                              []byte   // packed, and sealed for the cookie of the session: it may have passwords
-	Fields                            []string // that were chosen; nil: none were
+	// Text is packed, and sealed for the cookie of the session: it may have passwords.
+	Text   []byte
+	Fields []string // that were chosen; nil: none were
 }
 
 // known reports whether all columns of a list are known by their names, and none that is needed is missing.
@@ -146,7 +147,7 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	columns := f.Columns(form.ReadSheet(document))
 	body := SheetPage{
 		Action: say.Address(sheetPath, c.R.PathValue("id")), Back: say.Address("jobs"),
-		What: texts.Each(f.Label), Name: texts.Raw(kept.listName()),
+		What: actionIn(f), Name: texts.Raw(kept.listName()),
 	}
 	fields := fieldsOf(columns)
 	if len(kept.Fields) == len(fields) {
@@ -161,7 +162,9 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 		}
 		shown.Values = strings.Join(one.Values, ", ")
 		if field != nil && slices.Index(fields, fields[i]) < i && kept.Fields != nil {
-			shown.Error = texts.Of("sheet.twice", "field", texts.Each(field.Label), "n", slices.Index(fields, fields[i])+1)
+			shown.Error = texts.Of(
+				"sheet.twice", "field", texts.Each(field.Label), "n", slices.Index(fields, fields[i])+1,
+			)
 			body.Wrong = true
 		}
 		for j := range f.Fields {

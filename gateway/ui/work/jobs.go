@@ -46,8 +46,11 @@ type jobItem struct {
 
 // title is how people call the job.
 func (j Job) title() texts.Text {
-	if name := cmp.Or(j.Name, j.Operation); name != "" {
-		return texts.Raw(name)
+	if j.Name != "" {
+		return texts.Raw(j.Name)
+	}
+	if f := form.Of(j.Operation); f != nil {
+		return actionIn(f)
 	}
 	return texts.Of("job.several")
 }

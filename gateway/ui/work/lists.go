@@ -33,7 +33,9 @@ var Lists = table.Listing{
 		{Name: "what", Class: "nm", Cell: ofJob(func(j Job) table.Cell {
 			return table.Cell{Text: j.title(), Link: say.Address("jobs", j.ID)}
 		}), Order: "name operation"},
-		{Name: "by", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: texts.Raw(j.who())} }), Order: "caller"},
+		{Name: "by", Cell: ofJob(func(j Job) table.Cell {
+			return table.Cell{Text: texts.Raw(j.who())}
+		}), Order: "caller"},
 		{Name: "progress", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: j.Progress().Text} })},
 		{Name: "notDone", Cell: ofJob(func(j Job) table.Cell { return table.Cell{Text: j.notDone()} })},
 		{Name: "state", Class: "fit last", Cell: ofJob(Job.stateCell), Order: "state"},

@@ -19,8 +19,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// A procedure asks for its blanks with one form, and is then a list of the person: one preview, one start, and
-// one undo. Each step is a row of the list, with the rights, guards and limits of its operation.
+// A procedure asks for its blanks with one form, and is then a list of the person: one preview, one start,
+// and one undo. Each step is a row of the list, with the rights, guards and limits of its operation.
 
 // procedurePath is where the procedures are.
 const procedurePath = "procedures"
@@ -63,8 +63,8 @@ func ShowProcedures(c *frame.Visit) {
 	c.Page(http.StatusOK, "procedures", shown)
 }
 
-// procedureAt returns the procedure at the address; nil: there is none, or it is not for this person, which is
-// said.
+// procedureAt returns the procedure at the address; nil: there is none, or it is not for this person,
+// which is said.
 func procedureAt(c *frame.Visit) *procedure.Procedure {
 	name := c.R.PathValue("name")
 	i := slices.IndexFunc(c.Procedures, func(p *procedure.Procedure) bool { return p.Name == name })
@@ -163,7 +163,9 @@ func DoProcedure(c *frame.Visit) {
 		leaveProcedure(c, p, typed, problems, failed)
 		return
 	}
-	list := keptSheet{Mode: string(jobstate.DryRun), Name: c.Say("procedure.job", "what", texts.Each(p.Title), "who", firstTyped(p, typed))}
+	list := keptSheet{Mode: string(jobstate.DryRun), Name: c.Say(
+		"procedure.job", "what", texts.Each(p.Title), "who", firstTyped(p, typed),
+	)}
 	a, job := submit(c, list, items, "application/x-ndjson")
 	if job == "" {
 		leaveProcedure(c, p, typed, nil, a)
@@ -172,11 +174,12 @@ func DoProcedure(c *frame.Visit) {
 	c.GoTo(say.Address("jobs", job))
 }
 
-// firstTyped returns what was typed into the first field that names an object, which tells lists of one procedure
-// apart.
+// firstTyped returns what was typed into the first field that names an object, which tells lists of one
+// procedure apart.
 func firstTyped(p *procedure.Procedure, typed url.Values) string {
 	for i := range p.Fields {
-		if field := &p.Fields[i]; field.Required && field.Control != form.Secret && (field.Pick == form.Person || field.Name == "Username") {
+		field := &p.Fields[i]
+		if field.Pick == form.Person && field.Required || field.Name == "Username" {
 			return typed.Get(field.Name)
 		}
 	}
@@ -191,8 +194,8 @@ type procedureItem struct {
 	After      []string       `json:"after,omitempty"`
 }
 
-// itemsOf returns the steps of a procedure as a list, and what is wrong with what was typed; failed: something that
-// must be read cannot be.
+// itemsOf returns the steps of a procedure as a list, and the faults of what was typed; failed: something
+// that must be read cannot be.
 func itemsOf(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values,
 ) (list []byte, problems []form.Problem, failed *frame.Answer) {
@@ -282,8 +285,8 @@ func groupsOf(c *frame.Visit, person string) (all []string, failed *frame.Answer
 	return all, nil
 }
 
-// leaveProcedure keeps the form of a procedure as it was left, without its secrets, and shows it at an address of
-// its own.
+// leaveProcedure keeps the form of a procedure as it was left, without its secrets, and shows it at an
+// address of its own.
 func leaveProcedure(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values, problems []form.Problem, failed *frame.Answer,
 ) {

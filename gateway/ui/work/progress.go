@@ -8,8 +8,9 @@ import (
 	"adgateway/gateway/ui/frame"
 )
 
-// The page of a job that runs is told how far it has come, by events. Each stream is short, and the browser asks
-// for the next one: so a session that has ended is noticed, and a gateway that stops waits for none of them.
+// The page of a job that runs is told how far it has come, by events. Each stream is short, and the
+// browser asks for the next one: so a session that has ended is noticed, and a gateway that stops waits
+// for none of them.
 
 const (
 	progressEvery = time.Second
@@ -18,7 +19,8 @@ const (
 
 // moves reports whether the job goes on by itself.
 func (j Job) moves() bool {
-	return slices.Contains([]jobstate.Job{jobstate.Held, jobstate.Running, jobstate.Stopping}, jobstate.Job(j.State))
+	moving := []jobstate.Job{jobstate.Held, jobstate.Running, jobstate.Stopping}
+	return slices.Contains(moving, jobstate.Job(j.State))
 }
 
 // JobEvents sends how far a job has come: events "progress", and one "end" when it goes on no more.

@@ -45,8 +45,8 @@ type itemRow struct {
 	Message texts.Text
 }
 
-// itemRowOf returns the row of an item. Made is the line of the first row that makes something; zero: none does.
-// A dry run makes nothing, so that it cannot check what needs that.
+// itemRowOf returns the row of an item. Made is the line of the first row that makes something; zero: none
+// does. A dry run makes nothing, so that it cannot check what needs that.
 func itemRowOf(j Job, item jobItem, made int) itemRow {
 	row := itemRow{
 		Line: item.Line, ID: item.ID, What: texts.Raw(item.Operation), State: say.WordOf("item.state", item.State),

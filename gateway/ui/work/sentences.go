@@ -183,7 +183,9 @@ func namesIn(value json.RawMessage) []string {
 func worthOf(c *frame.Visit, s *Step) (all []texts.Text) {
 	for _, check := range s.Plan.Checks {
 		if check.State == schema.CheckFailed {
-			all = append(all, texts.Each([2]string{check.Message, texts.Of("check.failed", "name", check.Name).In(texts.German)}))
+			all = append(
+				all, texts.Each([2]string{check.Message, texts.Of("check.failed", "name", check.Name).In(texts.German)}),
+			)
 		}
 	}
 	for _, w := range s.Warned {

@@ -281,8 +281,8 @@ func withDone(page, step string) string {
 	return at.String()
 }
 
-// landing returns the page to go to when the step is done: that of what it made, or the one that it began at,
-// unless its object is gone.
+// landing returns the page to go to when the step is done: that of what it made, or the one that it began
+// at, unless its object is gone.
 func (s *Step) landing() string {
 	target := s.Form.Target()
 	made := frame.Records[say.Record](s.Result)
@@ -375,7 +375,8 @@ func tooLate(c *frame.Visit) {
 	c.Page(http.StatusGone, "message", frame.Page{Title: texts.Of("step.late"), Alert: gone})
 }
 
-// passwordOf returns the password that a step has generated, as long as it may be seen; empty: there is none.
+// passwordOf returns the password that a step has generated, as long as it may be seen; empty: there is
+// none.
 func passwordOf(c *frame.Visit, s *Step) string {
 	if s.sealed == nil || time.Since(s.shown) >= passwordLife {
 		return ""
