@@ -96,7 +96,8 @@ func (p *Policy) check() error {
 	}
 	for _, pattern := range p.RequireReason {
 		if !ops.MatchesAny(pattern) {
-			faults = append(faults, fmt.Errorf("reason.required: no operation that takes a reason is called %q", pattern))
+			const unknown = "reason.required: no operation that takes a reason is called %q"
+			faults = append(faults, fmt.Errorf(unknown, pattern))
 		}
 	}
 	return errors.Join(faults...)

@@ -141,13 +141,15 @@ func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 func (anyTextKind) Parts() []Part {
 	parts := []Part{{Type: "string"}, {Suffix: "Spelling", Type: "string[]"}, {Suffix: "Digit", Type: "string"}}
 	for _, t := range anyTypes {
-		parts = append(parts, Part{Suffix: t.suffix, Type: "string"}, Part{Suffix: "Inside" + t.suffix, Type: "string"})
+		begins, inside := Part{Suffix: t.suffix, Type: "string"}, Part{Suffix: "Inside" + t.suffix, Type: "string"}
+		parts = append(parts, begins, inside)
 	}
 	return parts
 }
 
 func (k anyTextKind) Doc() Doc {
 	d := k.searchTextKind.Doc()
-	d.Text += " If nothing begins with it, parts of words and phone numbers are found, too: 3 characters, or 5 digits in any spelling."
+	d.Text += " If nothing begins with it, parts of words and phone numbers are found, too: " +
+		"3 characters, or 5 digits in any spelling."
 	return d
 }

@@ -45,11 +45,7 @@ type object struct {
 	Logon      *logonBox
 	PolicyName string
 	Policy     []say.Fact
-	Lockouts   []lockoutRow
-	Secrets    []secretOf
-	Compare    string // address of the comparison of groups; empty: it is not for this person
-	Rights     string // address of what the person may do; empty: it is not for everybody
-	Photo      string // address; empty: there are initials only
+	besides
 	Groups     []relatedRow
 	Leaves     bool         // the groups have a column of actions
 	Members    *membersPart // nil: they were not read
@@ -58,6 +54,15 @@ type object struct {
 	Unread     []texts.Text // what could not be read, and why
 
 	inline map[string]*action
+}
+
+// besides is what a page shows of a person or a computer besides the facts.
+type besides struct {
+	Lockouts []lockoutRow
+	Secrets  []secretOf
+	Compare  string // address of the comparison of groups; empty: it is not for this person
+	Rights   string // address of what the person may do; empty: it is not for everybody
+	Photo    string // address; empty: there are initials only
 }
 
 // card are facts that belong together.

@@ -18,7 +18,8 @@ func TestRecordsHavePages(t *testing.T) {
 	b := s.browser(t)
 	b.signIn("operator")
 	require.Equal(t, 200, b.get("/ui/zones/corp.example"))
-	for operation := range strings.FieldsSeq("a.create cname.create txt.create mx.create srv.create zone.setAging") {
+	const makes = "a.create cname.create txt.create mx.create srv.create zone.setAging"
+	for operation := range strings.FieldsSeq(makes) {
 		assert.Contains(t, b.page, "/ui/do/"+operation+"?", operation)
 	}
 	assert.NotContains(t, b.page, "/ui/do/ptr.create")
@@ -26,7 +27,9 @@ func TestRecordsHavePages(t *testing.T) {
 
 	// A new alias: the form of the zone's page, its preview, and the button.
 	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
-	alias := []string{"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example"}
+	alias := []string{
+		"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example",
+	}
 	b.preview("cname.create", alias...)
 	b.confirm()
 	page := "/ui/zones/corp.example/records/tries/CNAME"
@@ -76,7 +79,8 @@ func TestUnitsHaveActions(t *testing.T) {
 	b.signIn("operator")
 	at := func(dn string) string { return "/ui/ous/" + url.PathEscape(dn) }
 	require.Equal(t, 200, b.get(at("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example")))
-	const offered = "user.create group.createSecurity computer.register ou.create ou.update ou.rename ou.move ou.delete"
+	const offered = "user.create group.createSecurity computer.register ou.create " +
+		"ou.update ou.rename ou.move ou.delete"
 	for operation := range strings.FieldsSeq(offered) {
 		assert.Contains(t, b.page, "/ui/do/"+operation, operation)
 	}
@@ -110,7 +114,8 @@ func TestTheBinRestores(t *testing.T) {
 	assert.Equal(t, 200, s.Get("/api/ADUser/karl.alt/Details").Status)
 
 	require.Equal(t, 200, b.get("/ui/bin"))
-	many := url.Values{"form": {b.form("/ui/signout").Get("form")}, "who": {guids["never.set"]}, "many": {"restore"}}
+	many := url.Values{"who": {guids["never.set"]}, "many": {"restore"}}
+	many.Set("form", b.form("/ui/signout").Get("form"))
 	require.Equal(t, 303, b.post("/ui/bin", many), b.page)
 	require.Equal(t, 200, b.follow())
 	assert.Contains(t, b.page, "Restore")

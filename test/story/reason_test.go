@@ -23,8 +23,8 @@ func TestChangesSayWhy(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret+"\n"), 0o600))
 	chat, log := newInbox(t, storySecret), filepath.Join(folder, "audit.jsonl")
 	const hook = "events.webhooks=[{name: chat, url: 'http://%s/', secretFile: '%s', types: [change]}]"
-	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+log, "reason.required=[user.disable, group.*]",
-		fmt.Sprintf(hook, chat.address, secret))
+	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+log,
+		"reason.required=[user.disable, group.*]", fmt.Sprintf(hook, chat.address, secret))
 	const why = "INC-4711: left <today> & \"soon\""
 	disable := func(pairs ...string) systemtest.Call {
 		return withParams(http.MethodPut, "/api/ADUser/"+systemtest.SampleUser+"/Disable", pairs)

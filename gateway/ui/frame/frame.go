@@ -91,7 +91,7 @@ var themes = []string{"", "light", "dark"}
 
 // LookOf returns how the person wants the pages. Without a choice the browser's language counts.
 func (p *Pages) LookOf(r *http.Request) look {
-	l := look{Reader: texts.Reader{Lang: texts.Accepted(r.Header.Get("Accept-Language")), Zone: p.zone()}}
+	l := look{Reader: texts.Reader{Lang: texts.Accepted(r.Header.Get("Accept-Language")), Zone: p.DayZone()}}
 	kept, err := r.Cookie(p.CookieName(r) + lookSuffix)
 	if err != nil {
 		return l
@@ -116,8 +116,8 @@ func (p *Pages) LookOf(r *http.Request) look {
 // zonePrefix begins the part of the cookie that has the zone.
 const zonePrefix = "zone:"
 
-// zone returns the zone of the gateway.
-func (p *Pages) zone() *time.Location {
+// DayZone returns the zone of the gateway, in which a day ends that a form asks for.
+func (p *Pages) DayZone() *time.Location {
 	if p.Zone == nil {
 		return time.UTC
 	}
@@ -136,9 +136,6 @@ func (l *look) setZone(name string) {
 		l.Zone = time.UTC
 	}
 }
-
-// DayZone returns the zone in which a day ends that a form asks for.
-func (p *Pages) DayZone() *time.Location { return p.zone() }
 
 // Now returns the present time in the zone of the reader.
 func (c *Visit) Now() time.Time { return time.Now().In(c.LookOf(c.R).Zone) }

@@ -50,7 +50,8 @@ func asset(w http.ResponseWriter, r *http.Request) {
 var Templates = sync.OnceValue(func() map[texts.Lang]map[string]*template.Template {
 	all := map[texts.Lang]map[string]*template.Template{}
 	for _, lang := range texts.Langs {
-		all[lang] = parse(texts.Reader{Lang: lang, Zone: time.UTC}, "status", "home", "rights", "signin", "link", "message", "list",
+		reader := texts.Reader{Lang: lang, Zone: time.UTC}
+		all[lang] = parse(reader, "status", "home", "rights", "signin", "link", "message", "list",
 			"search", "user", "group", "computer", "ou", "zone", "change", "do", "doall",
 			"step", "reveal", "thing", "compare", "pick", "job", "sheet", "procedures", "audit")
 	}
@@ -227,7 +228,7 @@ func AlertOf(a *Answer) *Alert {
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
 	wanted := p.LookOf(r)
-	wanted.framed(&shown, r, p.zone())
+	wanted.framed(&shown, r, p.DayZone())
 	if shown.Alert != nil {
 		shown.Empty = nil
 	}

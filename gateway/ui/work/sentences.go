@@ -17,30 +17,33 @@ import (
 
 // StepPage shows what a step would change, or what it did.
 type StepPage struct {
-	ID, Back    string
-	Done, Good  bool // it was confirmed, and succeeded
-	Saying      texts.Text
-	Nothing     bool // would change
-	Lines       []stepLine
-	Rows        []plannedRow
-	Undo        say.Word
-	Worth       []texts.Text // that is worth knowing: only what is unusual
-	Again       string       // address of the form
-	Danger      bool
-	Password    string
-	Spelled     []spelledPart
-	Person      string // whose password it is
-	Account     string
-	Changes     bool       // at the next logon
+	ID, Back   string
+	Done, Good bool // it was confirmed, and succeeded
+	Saying     texts.Text
+	Nothing    bool // would change
+	Lines      []stepLine
+	Rows       []plannedRow
+	Undo       say.Word
+	Worth      []texts.Text // that is worth knowing: only what is unusual
+	Again      string       // address of the form
+	Danger     bool
+	Password   string
+	Spelled    []spelledPart
+	slip
 	Left        texts.Text // how long the password is shown
 	MembersStay bool
-	Seconds     int
 	Gone        bool // a password was generated that is no longer shown
 	Next        string
 	Parts       []copied
 }
 
 type copied struct{ Group, Action, Reason string }
+
+// slip says whose password it is.
+type slip struct {
+	Person, Account string
+	Changes         bool // at the next logon
+}
 
 // stepLine is a sentence about what comes and goes.
 type stepLine struct {
@@ -90,7 +93,6 @@ func resultOf(c *frame.Visit, body *StepPage, s *Step, password string) *frame.A
 		left := passwordLife - time.Since(s.shown)
 		body.Spelled = spelled(password)
 		body.addPerson(c, s)
-		body.Seconds = max(1, int(left.Seconds()))
 		minutes := texts.Count("step.minutes", max(1, int((left+time.Minute-1)/time.Minute)))
 		body.Left = texts.Of("pass.left", "n", minutes)
 	} else if s.sealed != nil {
