@@ -71,7 +71,9 @@ func TestFormats(t *testing.T) {
 func TestNewerFormatsAreNotDecoded(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	read := note{Texts: []string{"as it was"}}
-	for _, text := range []string{`{"v":2,"texts":["a"]}`, `{"v":99}`} {
+	for _, text := range []string{
+		`{"v":2,"texts":["a"]}`, `{"v":99}`, `{"texts":["a"],"v":2}`, `{"v": 2,"texts":["a"]}`,
+	} {
 		require.ErrorIs(t, store.Decode(db, []byte(text), &read), store.ErrNewer)
 		assert.Equal(t, []string{"as it was"}, read.Texts)
 	}
