@@ -37,7 +37,7 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 	made := s.OK(ask("POST", path), http.StatusCreated)
 	assert.Equal(t, map[string]any{
 		"distinguishedName": "DC=life.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example", "zoneName": "life.example", "zoneType": "Primary", "type": "DS",
-		"lookup": "Forward", "replicationScope": "Domain", "dynamicUpdate": "Secure", "readOnly": false, "paused": false, "signed": false, "autoCreated": false,
+		"lookup": "Forward", "directoryPartition": "DomainDnsZones.corp.example", "replicationScope": "Domain", "dynamicUpdate": "Secure", "readOnly": false, "paused": false, "signed": false, "autoCreated": false,
 		"zoneFile": nil, "masterServers": []any{},
 	}, made)
 	for _, route := range []string{zonesPath + "life.example", zonesPath + "LIFE.example."} {
@@ -131,7 +131,7 @@ func TestWhatForwardZonesRefuse(t *testing.T) {
 		{zone("POST", "a"+label63+".example"), "", 400, "invalid_request", "63 characters"},
 		{zone("POST", "b"+name253), "", 400, "invalid_request", "253 characters"},
 		{zone("POST", "*.example"), "", 400, "invalid_request", "zone name"},
-		{zone("POST", "new.example", "ReplicationScope", "Custom"), "", 400, "invalid_request", "Domain, Forest, Legacy or File"},
+		{zone("POST", "new.example", "ReplicationScope", "Custom"), "", 400, "invalid_request", "is required with ReplicationScope=Custom"},
 		{zone("POST", "new.example", "DynamicUpdate", "All"), "", 400, "invalid_request", "None, Secure or NonsecureAndSecure"},
 		{zone("POST", "new.example", "ReplicationScope", "File", "DynamicUpdate", "Secure"), "", 422, "unprocessable", "secure updates"},
 		{zone("POST", "new.example", "DynamicUpdate", "None"), plain, 403, "forbidden", privileged},
@@ -196,7 +196,7 @@ func TestWhatForwardersRefuse(t *testing.T) {
 		{forwarder("POST", "ally.example", masters, "127.0.0.1"), "", 422, "unprocessable", "other hosts"},
 		{forwarder("POST", "ally.example", masters, ""), "", 400, "invalid_request", "is required"},
 		{forwarder("POST", "ally.example", masters, "10.9.0.1", "ForwarderTimeout", "16"), "", 400, "invalid_request", "from 0 to 15"},
-		{forwarder("POST", "ally.example", masters, "10.9.0.1", "ReplicationScope", "File"), "", 400, "invalid_request", "Legacy or Server"},
+		{forwarder("POST", "ally.example", masters, "10.9.0.1", "ReplicationScope", "File"), "", 400, "invalid_request", "Legacy, Custom or Server"},
 		{forwarder("GET", "shop.example"), "", 404, "not_found", "is a primary zone"},
 		{forwarder("GET", "absent.example"), "", 404, "not_found", "was not found"},
 		{forwarder("PUT", "partner.example", "ForwarderTimeout", "3"), plain, 403, "forbidden", "diverts all names"},
@@ -265,12 +265,14 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	start := s.Snapshot()
 	const path = forwarderPath + "ally.example"
 	made := s.OK(systemtest.Call{Method: "POST", Path: path, Params: map[string]any{"MasterServers": []any{"10.9.0.1", "2001:DB8:0::9"}}}, http.StatusCreated)
-	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.1", "2001:db8::9"}, "forwarderTimeout": 5.0, "useRecursion": false, "replicationScope": "Domain"}, made)
+	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.1", "2001:db8::9"}, "forwarderTimeout": 5.0, "useRecursion": false,
+		"replicationScope": "Domain", "directoryPartition": "DomainDnsZones.corp.example"}, made)
 	assert.Equal(t, made, s.OK(ask("GET", path), http.StatusOK))
 	assert.Contains(t, s.Get(forwarderPath+"All").Envelope.Result, made)
 	assert.Len(t, s.Get(forwarderPath+"All").Envelope.Result, 2)
 	changed := s.OK(ask("PUT", path, "MasterServers", "10.9.0.2", "ForwarderTimeout", "15", "UseRecursion", "true", "ReplicationScope", "Forest"), http.StatusOK)
-	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.2"}, "forwarderTimeout": 15.0, "useRecursion": true, "replicationScope": "Forest"}, changed)
+	assert.Equal(t, map[string]any{"zoneName": "ally.example", "masterServers": []any{"10.9.0.2"}, "forwarderTimeout": 15.0, "useRecursion": true,
+		"replicationScope": "Forest", "directoryPartition": "ForestDnsZones.corp.example"}, changed)
 	s.ChangesNothing(ask("PUT", path, "MasterServers", "10.9.0.2", "ForwarderTimeout", "15"))
 	s.ChangesNothing(ask("PUT", path))
 	assert.Equal(t, changed, s.OK(ask("DELETE", path), http.StatusOK))
