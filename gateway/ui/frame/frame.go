@@ -137,9 +137,6 @@ func (l *look) setZone(name string) {
 	}
 }
 
-// Now returns the present time in the zone of the reader.
-func (c *Visit) Now() time.Time { return time.Now().In(c.LookOf(c.R).Zone) }
-
 // setLook keeps how the person wants the pages, and shows the page again.
 func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	l, given := p.LookOf(r), r.PostForm
