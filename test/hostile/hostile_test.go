@@ -307,6 +307,14 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 	case "user.resetPassword":
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	default:
+		if p.Name == ops.ReasonName && op.Effect.Writes() { // the history has it as it was sent
+			if id := a.Header.Get("X-Change-Id"); id != "" && value != "" {
+				made := s.Get("/api/Changes/" + id)
+				require.Equal(s.T, http.StatusOK, made.Status, "%s", made.Body)
+				assert.Equal(s.T, value, s.Record(made)["reason"], name)
+			}
+			return
+		}
 		if check, known := storedBy[op.ID]; known {
 			check(s, g, p, name, value, a)
 			return
