@@ -61,11 +61,11 @@ func TestBinding(t *testing.T) {
 		"no name":                    {query: "=a", code: schema.InvalidRequest, want: " A parameter has no name."},
 		"no name in JSON":            {contentType: js, body: `{"":"a"}`, code: schema.InvalidRequest, want: " A parameter has no name."},
 		"script's name":              {query: "UserName=jdoe", want: ``},
-		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 56 more; see /docs"},
+		"no near one":                {query: "Quxquxquxqux=a", code: schema.InvalidRequest, want: "Quxquxquxqux is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 57 more; see /docs"},
 		"field, two names":           {query: "postalCode=1&ZipCode=2", code: schema.InvalidRequest, want: "postalCode is given twice with different values; here its name is ZipCode"},
 		"field that is no input":     {contentType: js, body: `{"enabled":true}`, code: schema.InvalidRequest, want: "enabled is a field of the record that this operation does not set; Enable or Disable does"},
 		"list in JSON":               {contentType: js, body: `{"ShowFields":["all"]}`, want: ``},
-		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 56 more; see /docs"},
+		"context argument":           {query: "Privileged=true", code: schema.InvalidRequest, want: "Privileged is not a parameter of this operation, which has Username, Password, Name, UserPrincipalName, FirstName, Initials, LastName, DisplayName, Description, EmailAddress and 57 more; see /docs"},
 		"secret in query":            {query: "password=geheim", code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query"},
 		"secret in query and body":   {query: "password=geheim", contentType: js, body: `{"password":"geheim"}`, code: schema.InvalidRequest, want: "Password is a secret and not accepted in the query; send it in the body. For a client that cannot, there are the setting http.allowSecretsInQuery and adgateway token set --secrets-in-query"},
 		"two passwords":              {contentType: form, body: "password=geheim&password=geheim2", code: schema.InvalidRequest, want: "Password is given twice with different values"},
@@ -153,7 +153,7 @@ func TestAProblemIsReportedOnce(t *testing.T) {
 		"required":         {"PUT", "/api/OU/Rename?OUPath=%zz", `{"OUNewName":"a"}`, "OUPath holds a percent sign that does not start an escape"},
 		"required, twice":  {"GET", "/api/ADUserGuid?UserGuid=a&UserGuid=b", "", "UserGuid is given twice with different values"},
 		"rule, and other":  {"PUT", "/api/ADUser/jdoe", `{"Cty":"a","Initials":"1234567"}`, "Cty is not a parameter of this operation; did you mean City?|Initials must be at most 6 characters long; '1234567' was sent"},
-		"required, absent": {"PUT", "/api/OU/Rename", `{"OldName":"a"}`, "OldName is not a parameter of this operation, which has OUPath, OUNewName, DryRun, PlanId, WithETag|OUPath is required|OUNewName is required"},
+		"required, absent": {"PUT", "/api/OU/Rename", `{"OldName":"a"}`, "OldName is not a parameter of this operation, which has OUPath, OUNewName, DryRun, PlanId, Reason, WithETag|OUPath is required|OUNewName is required"},
 	} {
 		s := harness.New(t, harness.Answering(harness.OK), nil)
 		got := harness.Read(t, harness.Call(s, c.method, c.target, c.body, "Content-Type: "+js))

@@ -182,6 +182,17 @@ var atLeastOne = map[string][]string{
 	"computer.deleteMany": {"WildCard", "OUPath"},
 }
 
+// ownValue returns the value of a parameter that values has for the row, or value if it has none.
+func ownValue(op *ops.Operation, p *ops.Param, values map[string]any, value string) string {
+	if own, has := values[p.Name].(string); has {
+		return own
+	}
+	if op.ID == "bin.list" && p.Name == "Type" { // in other rows Type is a record type
+		return p.Example
+	}
+	return value
+}
+
 // onlyField asserts that a refusal names the field and nothing else.
 func onlyField(t *testing.T, got harness.Reply, field string, about ...any) {
 	t.Helper()
@@ -307,7 +318,7 @@ func TestMissingAndEmptyParameters(t *testing.T) {
 				before = runner.Count()
 				got = ask(t, s, op, target(op, "", ""), in, values)
 				clears := op.Effect == ops.Update && p.Kind.Clear() != nil
-				refused := p.Kind.Secret() || p.Name == ops.DryRun || p.Name == ops.PlanID || op.ID == "computer.deleteMany" && p.Name != "Recursive"
+				refused := p.Kind.Secret() || p.Name == ops.DryRun || p.Name == ops.PlanID || op.ID == "computer.deleteMany" && p.Name != "Recursive" && p.Name != ops.ReasonName
 				if p.Required && !p.Clears || refused {
 					onlyField(t, got, p.Name, op.ID, in)
 				} else {
@@ -345,12 +356,10 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			if p.Name == ops.AfterName {
 				value, values[ops.LimitName] = goodCursor(t, op), "10"
 			}
-			if own, has := values[p.Name].(string); has {
-				value = own
+			if p.Name == "DirectoryPartition" {
+				values["ReplicationScope"] = "Custom"
 			}
-			if op.ID == "bin.list" && p.Name == "Type" { // in other rows Type is a record type
-				value = p.Example
-			}
+			value = ownValue(op, &p, values, value)
 			delete(values, p.Name)
 			query := url.Values{}
 			for name, v := range values {

@@ -103,7 +103,8 @@ func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
 // isPage reports whether a path leads to a page for people, whose session the leader knows. The
 // files that pages are drawn with are the same at every gateway.
 func isPage(path string) bool {
-	return strings.HasPrefix(path, transport.PagesPath) && !strings.HasPrefix(path, transport.PagesPath+"assets/")
+	page, is := strings.CutPrefix(path, transport.PagesPath)
+	return is && !strings.HasPrefix(page, "assets/")
 }
 
 // hasCopy reports whether this gateway can answer a read of what the gateways keep from its own

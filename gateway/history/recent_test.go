@@ -75,7 +75,7 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	assert.Len(t, shown.UndoneBy, 1)
 }
 
-// TestWhatAReaderSeesIsItsOwn writes a change once for readers with equal rights, and anew for others.
+// TestWhatAReaderSeesIsItsOwn writes a change once for readers with equal rights, and again for others.
 func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")

@@ -200,7 +200,7 @@ var secureInDirectory = Rule{
 }
 
 // inPartition is the partition of a zone whose scope is Custom.
-var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone, Example: "dnspart.corp.example",
+var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone,
 	Doc: "With the replication scope Custom: the DNS name of an application partition, which must exist."}
 
 // customPartition rejects a partition that is missing or has no use.

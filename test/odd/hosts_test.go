@@ -60,10 +60,10 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			left := lines(s.Do(hostCall(http.MethodGet, host, "", nil)))
 			assert.Len(t, left, c.stay)
 			if !c.back { // names or values that no call creates
-				assert.Contains(t, string(dry.Body), `"state":"open","undo":"none"`)
+				assert.Contains(t, string(dry.Body), `"state":"open","reason":null,"undo":"none"`)
 				return
 			}
-			assert.Contains(t, string(dry.Body), `"state":"open","undo":"full"`)
+			assert.Contains(t, string(dry.Body), `"state":"open","reason":null,"undo":"full"`)
 			undone := s.Do(systemtest.UndoOf(gone.Header.Get("X-Change-Id")))
 			require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
@@ -164,7 +164,7 @@ func TestWhatIsLeftOfAController(t *testing.T) {
 	dry := s.Do(call)
 	require.Equal(t, http.StatusOK, dry.Status, "%s", dry.Body)
 	assert.Equal(t, left, strings.Count(string(dry.Body), `"kind":"remove"`), "%s", dry.Body)
-	assert.Contains(t, string(dry.Body), `"state":"open","undo":"full"`)
+	assert.Contains(t, string(dry.Body), `"state":"open","reason":null,"undo":"full"`)
 	require.Empty(t, before.Compare(s.Snapshot()))
 	call.Params = nil
 	a := s.Do(call)

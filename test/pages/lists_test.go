@@ -29,8 +29,8 @@ func events(b *browser, page string) string {
 }
 
 // TestColumnsOfAListAreChosen: the page suggests the field of each column by its name in either language,
-// names what is left out, keeps what was chosen, and says at the column what is wrong. The list is then
-// shown, run, told of as it runs, and undone.
+// names what is left out, keeps what was chosen, and shows mistakes at the column. The list is then
+// shown, run with its progress, and undone.
 func TestColumnsOfAListAreChosen(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

@@ -32,7 +32,7 @@ func secretive(t *testing.T, settings ...string) *system {
 }
 
 // secretForm returns the form of a page that shows a secret.
-func (b *browser) secretForm(action, what string) url.Values {
+func secretForm(b *browser, action, what string) url.Values {
 	b.t.Helper()
 	for _, part := range strings.Split(b.page, `action="`+action+`"`)[1:] {
 		if part, _, _ = strings.Cut(part, "</form>"); strings.Contains(part, `name="what" value="`+what+`"`) {
@@ -60,12 +60,12 @@ func TestALocalPasswordIsShownUntilItIsClosed(t *testing.T) {
 	assert.Contains(t, b.page, "BitLocker key 7F6B1D5C")
 	assert.NotContains(t, b.page, localPass)
 
-	form := b.secretForm(page+"/reveal", "laps")
+	form := secretForm(b, page+"/reveal", "laps")
 	form.Set("Reason", "short")
 	require.Equal(t, 400, b.post(page+"/reveal", form))
 	assert.Contains(t, b.page, `value="short"`, "nothing typed is lost")
 	assert.Contains(t, b.page, "at least 8 characters")
-	form = b.secretForm(page+"/reveal", "laps") // the page has a new one
+	form = secretForm(b, page+"/reveal", "laps") // the page has a new one
 	form.Set("Reason", becauseOf)
 	require.Equal(t, 303, b.post(page+"/reveal", form), b.page)
 	shown := b.answer.Header.Get("Location")
@@ -110,7 +110,7 @@ func TestABitLockerKeyIsFoundByWhatTheScreenShows(t *testing.T) {
 	found := regexp.MustCompile(`href="(/ui/computers/[0-9a-f-]*)#secrets"`).FindStringSubmatch(b.page)
 	require.NotNil(t, found, b.page)
 	require.Equal(t, 200, b.get(found[1]))
-	form := b.secretForm(found[1]+"/reveal", "key")
+	form := secretForm(b, found[1]+"/reveal", "key")
 	form.Set("Reason", becauseOf)
 	require.Equal(t, 303, b.post(found[1]+"/reveal", form), b.page)
 	require.Equal(t, 200, b.follow())

@@ -30,7 +30,7 @@ func Midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
-// Day shows a time as people say it: today with the hour, else the day. The zone is that of now.
+// Day shows a time as people say it: today with the hour, else the day. The zone is the location of now.
 func Day(text string, now time.Time) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {

@@ -179,7 +179,7 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 	return "", wordsOfPick(c, "pick.none", "name", text)
 }
 
-// Meant returns the identity of an object by what people call it, or what is wrong with the name.
+// Meant returns the identity of an object by what people call it, or why the name cannot be used.
 func Meant(c *frame.Visit, pick form.Pick, text string) (identity string, problem *form.Words) {
 	return meantObject(c, pick, text)
 }

@@ -121,7 +121,7 @@ func (t *tx) parentOf(d DN, dn string) (*node, *Error) {
 		return parent, nil
 	}
 	if best == nil {
-		if d.Len() > 0 && t.rep.foreign(d) {
+		if d.Len() > 0 && foreign(d) {
 			return nil, fail(CodeReferral, KindReferral, dn, "the name is in another domain")
 		}
 		return nil, fail(CodeNoParent, KindNoParent, dn, "the name is outside the domain")

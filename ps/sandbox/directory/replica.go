@@ -248,7 +248,7 @@ func (r *replica) resolveForest(ref string) (*node, *Error) {
 		return n, nil
 	}
 	if best == nil {
-		if r.foreign(d) {
+		if foreign(d) {
 			return nil, fail(CodeReferral, KindReferral, ref, "the name is in another domain")
 		}
 		return nil, fail(CodeNoSuchObject, KindNotFound, ref, "the name is outside the domain")
@@ -259,7 +259,7 @@ func (r *replica) resolveForest(ref string) (*node, *Error) {
 }
 
 // foreign reports whether a DN outside the domain belongs to another domain.
-func (r *replica) foreign(d DN) bool {
+func foreign(d DN) bool {
 	return strings.EqualFold(d.rdns[len(d.rdns)-1].Type, "DC")
 }
 
