@@ -70,14 +70,15 @@ func rightsOf(c *frame.Visit, who string) ([]*identity.Principal, string, *frame
 	if !read.Ok() {
 		return nil, "", frame.AlertOf(read)
 	}
-	for _, r := range frame.Records[say.Record](read) {
-		all, err := c.Rights(c.R.Context(), r.Text("sid"))
-		if err != nil {
-			return nil, "", &frame.Alert{Text: texts.Of("right.unknown")}
-		}
-		return all, r.First("displayName", "name"), nil
+	found := frame.Records[say.Record](read)
+	if len(found) == 0 {
+		return nil, "", &frame.Alert{Text: texts.Of("object.gone")}
 	}
-	return nil, "", &frame.Alert{Text: texts.Of("object.gone")}
+	all, err := c.Rights(c.R.Context(), found[0].Text("sid"))
+	if err != nil {
+		return nil, "", &frame.Alert{Text: texts.Of("right.unknown")}
+	}
+	return all, found[0].First("displayName", "name"), nil
 }
 
 // roleOf says what a role may do.

@@ -117,7 +117,7 @@ func identityOf(f *form.Form, r say.Record) (pairs []string) {
 		case known && text != "":
 			pairs = append(pairs, field.Name, text)
 		case !field.Required:
-		case rest == "" && known == false || rest == "" && field.Name == "DNS_TargetName":
+		case rest == "" && (!known || field.Name == "DNS_TargetName"):
 			rest = field.Name
 			pairs = append(pairs, field.Name, r.Text("data"))
 		default:

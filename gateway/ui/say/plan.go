@@ -33,7 +33,7 @@ const (
 	MemberChange = "member" // they are members that go and come
 )
 
-// The effect of a plan that changes nothing.
+// NoEffect is the effect of a plan that changes nothing.
 const NoEffect = "none"
 
 // ExistsField is the field of a plan that says whether the object is there.

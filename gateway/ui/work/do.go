@@ -354,7 +354,8 @@ func kindNamed(pick form.Pick) *frame.Kind {
 	return frame.KindAt(paths[pick])
 }
 
-// do takes what was typed into a form, and goes to the preview of what it would change, or back to the form.
+// DoOperation takes what was typed into a form. It goes to the preview of what it would change, or
+// back to the form.
 func DoOperation(c *frame.Visit) {
 	f := askedOperation(c)
 	if f == nil {

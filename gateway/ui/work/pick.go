@@ -30,7 +30,7 @@ var searched = map[form.Pick]string{
 // pickOption is an object that a picker offers.
 type pickOption struct{ Kind, Icon, Value, Name, About string }
 
-// pick answers a picker with what fits what was typed.
+// ShowPick answers a picker with what fits what was typed.
 func ShowPick(c *frame.Visit) {
 	kind, text := form.Pick(c.R.PathValue("kind")), strings.TrimSpace(c.R.URL.Query().Get("q"))
 	var all []pickOption

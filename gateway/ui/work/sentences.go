@@ -229,7 +229,7 @@ func changedMeanwhile(c *frame.Visit, s *Step) (all []texts.Text) {
 // doneName is the parameter of a page that names the step of its message.
 const doneName = "done"
 
-// message returns what the page says about a step that was done; nil: nothing.
+// MessageOf returns what the page says about a step that was done; nil: nothing.
 func MessageOf(c *frame.Visit) *frame.Done {
 	id := c.R.URL.Query().Get(doneName)
 	if c.R.Method != http.MethodGet || id == "" {
