@@ -76,6 +76,7 @@ func TestAStartThatHangsHoldsUpNobodyForLong(t *testing.T) {
 				<-ctx.Done()
 				return context.Cause(ctx)
 			}
+			time.Sleep(time.Second / 2) // the second start begins when the run below has waited long enough
 			return nil
 		}
 		p := open(t, m, func(c *pool.Config) {
