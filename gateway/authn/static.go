@@ -152,8 +152,8 @@ func (s *Static) all() iter.Seq[*identity.Principal] {
 	}
 }
 
-// digest returns a keyed digest. Nobody sees one, so that nobody can lengthen what it is of, as with
-// digests that are sent.
+// digest returns a keyed digest. Digests stay in the process. A digest that is sent could be
+// extended by its receiver.
 func (s *Static) digest(secret string) [32]byte {
 	var room [256]byte
 	return sha256.Sum256(append(append(room[:0], s.key[:]...), secret...))

@@ -63,8 +63,8 @@ func (l *Log) Append(ctx context.Context, batch []byte, at time.Time) (store.Poi
 // Claim begins the next term for a process and returns its number. If the process has a term
 // already, Claim returns the number of that one. It fails with [ErrDeposed] if it finds a message
 // of another process that was not read when it was called, and stores nothing then: a process must
-// have caught up before it claims a term. It fails with [ErrKeyUnknown] if it cannot tell whether
-// it has read all. [ErrUndecided] and other errors are as for Append.
+// have caught up before it claims a term. It fails with [ErrKeyUnknown] if it does not know
+// that it has read everything. [ErrUndecided] and other errors are as for Append.
 func (l *Log) Claim(ctx context.Context, p Process, at time.Time) (uint64, error) {
 	l.mu.Lock()
 	verified := l.verified

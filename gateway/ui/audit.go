@@ -109,8 +109,8 @@ func (p *auditPage) turn(to string, pairs ...string) {
 	p.Turns = append(p.Turns, frame.Link{Path: p.address(pairs...), Text: texts.Of("audit." + to)})
 }
 
-// showAudit shows what was changed on a day, or the calls: those of the person, or with ops:read of
-// everybody, about what the person may read.
+// showAudit shows what was changed on a day, or the calls. A person sees their own
+// calls, or with ops:read all calls about what the person may read.
 func showAudit(c *frame.Visit) {
 	body, ok := askedAudit(c)
 	shown := frame.Page{Title: texts.Of("page.audit"), Section: "audit"}

@@ -108,8 +108,8 @@ func acceptTicket(t Ticket) (Accepted, error) {
 	return accountOf(&session, reply)
 }
 
-// kerberosCredentials returns the credentials of this process for accepting tickets. Those of the package
-// Negotiate would accept NTLM, too.
+// kerberosCredentials returns the credentials of this process for accepting tickets. The
+// credentials of the package Negotiate would accept NTLM, too.
 func kerberosCredentials() (credentials handle, free func(), err error) {
 	name, err := windows.UTF16PtrFromString("Kerberos")
 	if err != nil {

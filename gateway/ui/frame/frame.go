@@ -76,7 +76,7 @@ func Initials(name string) string {
 // look is how a person wants the pages, which a cookie keeps.
 type look struct {
 	texts.Reader
-	zone  string // that the person has chosen; empty: that of the gateway
+	zone  string // chosen by the person; empty: the zone of the gateway
 	theme string // light or dark; empty: as the system has it
 	keys  string // off: the key "/" is not taken
 }
@@ -169,7 +169,7 @@ func (p *Pages) setLook(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, Next(given.Get("next")), http.StatusSeeOther)
 }
 
-// zoneNames are the zones that everybody can choose. The script adds that of the computer.
+// zoneNames are the zones that everybody can choose. The script adds the zone of the computer.
 var zoneNames = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Bogota", "America/Chicago",
 	"America/Denver", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Sao_Paulo",

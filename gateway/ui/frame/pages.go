@@ -299,8 +299,8 @@ func pageOf(r *http.Request) string {
 	return Next(cmp.Or(r.PostForm.Get("from"), r.PostForm.Get("next")))
 }
 
-// Next returns the address of a page to go to, or that of the status page if the text is
-// anything but the path of a page here.
+// Next returns the address of a page to go to. It is the status page if the text is anything but
+// the path of a page here.
 func Next(text string) string {
 	target, err := url.Parse(text)
 	if err != nil || target.Scheme != "" || target.Host != "" || target.User != nil || target.Opaque != "" ||

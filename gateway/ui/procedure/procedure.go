@@ -188,8 +188,8 @@ func (p *Procedure) Field(blank string) *form.Field {
 	return nil
 }
 
-// Filled returns the values of the parameters of a step by those of the blanks, and whether the step is
-// done at all.
+// Filled fills the blanks into the parameters of a step. It also reports whether the step is done at
+// all.
 func (s *Step) Filled(typed map[string]string) (values map[string]string, does bool) {
 	values = map[string]string{}
 	target := s.Form.Target()

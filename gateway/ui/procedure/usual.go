@@ -32,8 +32,9 @@ var usual = []Given{
 	}},
 }
 
-// All returns the usual procedures and those of the settings, which replace the usual ones of their names.
-// One without steps takes the usual one away. An error says what is wrong in the settings.
+// All returns the usual procedures and the procedures of the settings. A procedure of the settings
+// replaces the usual one of its name, and removes it if it has no steps. The error names the mistake
+// in the settings.
 func All(given []Given) (all []*Procedure, err error) {
 	taken := map[string]bool{}
 	for _, g := range given {

@@ -63,7 +63,7 @@ func getSetting(c *call) error {
 }
 
 // getPartition is the body of Get-DnsServerDirectoryPartition -Name. It knows the
-// partitions that zones can be created in besides those of the domain and the forest.
+// partitions that zones can be created in besides the partitions of the domain and the forest.
 func getPartition(c *call) error {
 	name := c.String("Name")
 	exists, err := c.server.HasPartition(name)
