@@ -52,7 +52,7 @@ func TestThePackageOfTheModuleHasEveryFileOnce(t *testing.T) {
 func TestThePackageOfTheModuleIsBuilt(t *testing.T) {
 	for _, tool := range append([]string{"msiextract"}, msiTools...) {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("apt-get install wixl msitools faketime")
+			t.Skip(tool + " is missing: apt-get install wixl msitools faketime")
 		}
 	}
 	files := moduleFiles(t)
