@@ -131,7 +131,7 @@ func (r *replicated) judged() {
 		}
 		before := len(r.of.nodes.Messages())
 		r.sleep(time.Second)
-		proved := func() bool { return len(r.of.nodes.Messages()) > before && r.leads() }
+		proved := func() bool { return len(r.of.nodes.Messages()) > before && r.Leads() }
 		require.Eventually(r.of.t, proved, replicaPatience, time.Millisecond)
 	}
 	judged := func() bool { return r.Member.Status().Open == 0 }
@@ -320,7 +320,7 @@ func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
 		for _, r := range rs.others(former) {
-			if r.runs() && r.leads() && rs.know(r) {
+			if r.runs() && r.Leads() && rs.know(r) {
 				leads = r
 			}
 		}
@@ -405,7 +405,7 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	assert.Equal(t, 1, d.written("u1"))
 }
 
-var _ gateway.Current = current{}
+var _ authn.Source = current{}
 
 // current finds the caller of a job.
 type current struct{ *authn.Static }

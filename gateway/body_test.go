@@ -179,7 +179,7 @@ func TestBodiesShareTheMemory(t *testing.T) {
 		return &ps.Result{Effect: ps.EffectCreated}, req.Records([]byte("[" + harness.Sample(schema.User) + "]"))
 	}}
 	const large = 100 << 10
-	s := harness.New(t, runner, func(o *gateway.Options) { o.BodyMemory = 1 << 20 })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Bodies.Memory = 1 << 20 })
 	body := func(size int) string { return "City=a" + strings.Repeat("&", size) }
 	post := func(token string, size int) int {
 		return harness.Call(s, "POST", "/api/ADUser/jdoe", body(size), "Content-Type: "+form, "Auth-Token: Bearer "+token).Code
@@ -218,7 +218,7 @@ func TestTheMemoryOfBodiesIsSpent(t *testing.T) {
 		caller := &identity.Principal{Name: fmt.Sprint("caller", i), Scopes: []identity.Scope{identity.All}}
 		require.NoError(t, static.AddToken(fmt.Sprint("token-of-caller-", i), caller))
 	}
-	s := harness.New(t, runner, func(o *gateway.Options) { o.Auth, o.BodyMemory = static, 1<<20 })
+	s := harness.New(t, runner, func(o *gateway.Options) { o.Auth, o.Bodies.Memory = static, 1<<20 })
 	post := func(i int) int {
 		token := fmt.Sprint("Auth-Token: Bearer token-of-caller-", i)
 		return harness.Call(s, "POST", "/api/ADUser/jdoe", large, "Content-Type: "+form, token).Code

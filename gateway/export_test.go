@@ -1,4 +1,9 @@
 package gateway
 
-// PolicyInUse returns the current policy.
-func (s *Server) PolicyInUse() Policy { return s.current.Load().Policy }
+import "adgateway/gateway/call"
+
+// Leads reports whether the gateway leads.
+func (s *Server) Leads() bool { return s.here.Leads() }
+
+// PolicyInUse returns the current policy of calls.
+func (s *Server) PolicyInUse() call.Policy { return *s.current.Load() }

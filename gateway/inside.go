@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
@@ -10,42 +9,14 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
-	"adgateway/gateway/problem"
-	"adgateway/gateway/schema"
 	"adgateway/gateway/transport"
 	"adgateway/gateway/ui/figures"
 	"adgateway/gateway/ui/frame"
 )
 
-// Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
-// or sign-in. It is authorised, metered, audited, logged and counted as the call of a client, and
-// is answered as [Server.Do] does. Op and Classic of c are set here, and so is its ID if it has
-// none that is well formed. Its Input is [call.Values].
-//
-// The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
+// Call makes a call for a part of the gateway itself, see [transport.Server.Call].
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
-	op := s.operationOf(operation)
-	if op == nil {
-		return call.Answer{}, problem.New(schema.NotSupported, "This gateway does not have the operation '%s'.", operation)
-	}
-	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
-	c.Classic = transport.IsClassic(c.Principal, s.current.Load().Dialect)
-	c.ID = transport.WellFormedID(c.ID)
-	answer, err := s.web.Inside(ctx, c)
-	return call.Settled(c, answer, err)
-}
-
-// pathOf returns the values of a call for the path of its row.
-func pathOf(op *ops.Operation, input call.Input) map[string]string {
-	values, _ := input.(call.Values)
-	path := map[string]string{}
-	for i := range op.Params {
-		p := &op.Params[i]
-		if value, has := values[p.Name]; has && p.Path != "" {
-			path[p.Path] = fmt.Sprint(value)
-		}
-	}
-	return path
+	return s.web.Call(ctx, operation, c)
 }
 
 // Readiness implements [frame.API].

@@ -2,10 +2,9 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"adgateway/gateway/authn"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
@@ -13,59 +12,13 @@ import (
 	"adgateway/gateway/meters"
 )
 
-// Package jobs runs jobs, and package rows below it answers calls about them. This file connects
-// both.
-
-// JobLimits are the limits of jobs. All are required unless their comments say otherwise.
-type JobLimits struct {
-	MaxItems  int
-	MaxBytes  int64         // of a list
-	Running   int           // jobs at a time
-	PerCaller int           // of one caller
-	Share     float64       // of a lane's sessions that items may use
-	Rate      int           // items of a job a second; zero: no limit
-	Keep      time.Duration // how long jobs are kept
-	MaxStored int64         // limit of all jobs in bytes; one caller gets a quarter
-	Secrets   bool          // lists may hold passwords
-}
-
-// check returns which limits are missing.
-func (l *JobLimits) check() error {
-	faults := positive("option JobLimits.", map[string]int64{
-		"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes, "Running": int64(l.Running),
-		"PerCaller": int64(l.PerCaller), "Keep": int64(l.Keep), "MaxStored": l.MaxStored,
-	})
-	if l.Share <= 0 {
-		wrong := fmt.Errorf("gateway: option JobLimits.Share must be positive, not %g", l.Share)
-		faults = errors.Join(faults, wrong)
-	}
-	return faults
-}
-
-// Current is an [authn.Authenticator] that finds callers again.
-type Current interface {
-	// Now returns a caller with its current rights; nil if the caller no longer exists.
-	Now(id identity.ID) *identity.Principal
-}
-
-// rights returns what a caller may do now: one principal, or one for each role of a person. There
-// is none if the caller no longer exists. It fails if the rights cannot be determined at the
-// moment.
+// rights returns what a caller may do now, see [authn.RightsOf].
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
-	if id.Kind == identity.KindPerson {
-		if s.pages == nil {
-			return nil, nil
-		}
-		return s.pages.Rights(ctx, id.ID)
+	people := authn.People(nil)
+	if s.pages != nil {
+		people = s.pages.Rights
 	}
-	current, ok := s.Auth.(Current)
-	if !ok {
-		return nil, nil
-	}
-	if p := current.Now(id); p != nil {
-		return []*identity.Principal{p}, nil
-	}
-	return nil, nil
+	return authn.RightsOf(ctx, s.Auth, people, id)
 }
 
 // openJobs opens the jobs of the store, and registers the handlers of calls about them.
@@ -82,20 +35,16 @@ func (s *Server) openJobs() error {
 		},
 		WhyNotUndoable: s.history.WhyNotUndoable, Made: s.history.Made,
 		Cursors: s.cursors, Streams: s.streams, Log: s.Log,
-		Limits: rows.Limits{
-			MaxItems: s.JobLimits.MaxItems, MaxBytes: s.JobLimits.MaxBytes, Secrets: s.JobLimits.Secrets,
-		},
+		Limits: s.Lists,
 	}).Local())
 	return nil
 }
 
 // openManager opens the manager of the jobs of the store.
 func (s *Server) openManager() (err error) {
-	limits := s.JobLimits
 	o := jobs.Options{
 		Store: s.Kept, Call: s.Items().Call, Entry: rows.Entry, Ended: s.jobEnded, Log: s.Log, Wall: s.Wall,
-		Sessions: s.Sessions, Ready: s.LaneReady, Share: limits.Share, Running: limits.Running,
-		PerCaller: limits.PerCaller, Rate: limits.Rate, Keep: limits.Keep, MaxStored: limits.MaxStored, Room: s.Bounds.Room,
+		Sessions: s.Sessions, Ready: s.LaneReady, Limits: s.Jobs, Room: s.Bounds.Room,
 	}
 	if s.calls.Keys != nil {
 		o.Forget = s.calls.Keys.ForgetItems

@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"fmt"
-	"time"
 )
 
 // In a cluster of one writer the gateway that leads makes all changes, as one that is alone does. A
@@ -31,26 +30,10 @@ func (s *Server) load(ctx context.Context) error {
 	return s.jobs.Load(ctx)
 }
 
-// judgedFor is how long jobs wait for the open changes of earlier terms.
-const judgedFor = 5 * time.Second
-
 // runJobsOfTerm runs jobs until the term ends. Most open changes of earlier terms are judged by
 // then, so items that have made one need not be called twice.
 func (s *Server) runJobsOfTerm(ctx context.Context) {
-	limit := time.NewTimer(judgedFor)
-	defer limit.Stop()
-	for waits := true; waits; {
-		changed := s.Member.Changed()
-		if s.Member.Status().Open == 0 {
-			break
-		}
-		select {
-		case <-changed:
-		case <-limit.C:
-			waits = false
-		case <-ctx.Done():
-			return
-		}
+	if s.here.WaitJudged(ctx) {
+		s.RunJobs(ctx)
 	}
-	s.RunJobs(ctx)
 }

@@ -82,7 +82,7 @@ func newDesk(
 		return answer.Do(ctx, req)
 	}}
 	d.server = harness.New(t, runner, func(o *gateway.Options) {
-		o.Kept, o.History, o.JobLimits.Rate = kept, history, 0
+		o.Kept, o.History, o.Work.Jobs.Rate = kept, history, 0
 		o.Quotas = identity.NewMeters(quota, nil)
 		o.Pages = func(*gateway.Server) gateway.Pages { return d }
 	})

@@ -120,7 +120,7 @@ func (rs *replicas) leader() (leads *replicated) {
 	require.Eventually(rs.t, func() bool {
 		leads = nil
 		for _, r := range rs.all {
-			if r.runs() && !rs.mail.isCut(r.name) && r.leads() {
+			if r.runs() && !rs.mail.isCut(r.name) && r.Leads() {
 				leads = r
 			}
 		}

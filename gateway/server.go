@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/audit"
@@ -27,12 +26,14 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/here"
 	"adgateway/gateway/cluster/hop"
 	"adgateway/gateway/forward"
 	"adgateway/gateway/history"
 	"adgateway/gateway/idempotency"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/rows"
 	"adgateway/gateway/meters"
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
@@ -70,41 +71,27 @@ type Options struct {
 
 	HTTP
 	Storage
-	Jobs
+	Work
 	Cluster
 }
 
 // HTTP is what the server shows over HTTP, and how.
 type HTTP struct {
-	HideDocs bool // do not serve /openapi.json and /docs
+	Web
 
 	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
 	// Nil: there are none.
 	Pages func(api *Server) Pages
 
-	Engine  string  // "sandbox" or "powershell" (default)
-	Version Version // for /version
 	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// Metrics is served by /metrics; the server registers its own. Nil: only those.
-	Metrics     *prometheus.Registry
-	OpenMetrics bool // clients on this machine may read the metrics without a credential
-
-	BodyLimit  int64 // bytes of a request's body; zero: 1 MiB
-	BodyMemory int64 // bytes of the bodies of all running requests
-
-	Connections Connections
 	// EndPoint returns the bindings of connections with the server's certificate, see [negotiate.EndPoint];
 	// nil: tickets are not bound to connections.
 	EndPoint func() []byte
 
-	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
-	SpoolMost   int64  // bytes in these files; zero: no files
-
-	Streams     int           // of events that are sent at the same time, of which one caller gets a quarter
-	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
-	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+	Streams     int // of events that are sent at the same time, of which one caller gets a quarter
+	StreamAbove int // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
 }
 
 // Storage is what the server keeps for its callers.
@@ -115,9 +102,10 @@ type Storage struct {
 	Bounds  Bounds           // of what is kept for callers
 }
 
-// Jobs says how jobs run, which need a store and a history.
-type Jobs struct {
-	JobLimits JobLimits
+// Work says how jobs run, which need a store and a history.
+type Work struct {
+	Lists     rows.Limits
+	Jobs      jobs.Limits
 	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
 	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
 }
@@ -140,8 +128,7 @@ type Cluster struct {
 // Pages are the pages for people, and know who may use them.
 type Pages interface {
 	http.Handler
-	// Rights returns what a person with a SID may do now, signed in or not: one principal for each
-	// role, none if the account may no longer log on. It fails if the directory could not answer.
+	// Rights is an [authn.People].
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
 	// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
 	Tickets() authn.Tickets
@@ -155,59 +142,21 @@ type Bounds struct {
 	Spool *bounds.Room // what is left on the disk of temporary files; nil: no limit
 }
 
-// Policy is the part of the settings that may change while the server runs, see
-// [Server.Apply]. Limits and times are required.
+// Policy is the part of the settings that may change while the server runs, see [Server.Apply].
 type Policy struct {
-	Dialect             identity.Dialect // for principals without one
-	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
-	Origins             []string         // origins whose pages may call the API
-	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
-
-	RequireGuard []identity.Scope // whose changes must have a guard
-	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
-	// RequireReason are operations, or patterns such as user.*, that must have a reason.
-	RequireReason []string
-
-	ReadLimit   time.Duration // for one run of a read
-	ListLimit   time.Duration // for one run of a list
-	WriteLimit  time.Duration // for one run of a change
-	SettleLimit time.Duration // for settling a change that was cut off
-	SettlePause time.Duration // between the two readings that must agree
-	BulkLimit   int           // objects that one bulk removal may remove
-	StaleDays   int           // without a logon after which a computer is stale
-
-	Guarded privileged.Set // what the settings name; without groups those that the gateway's accounts are in
-
-	PlanLife      time.Duration // for which a plan can be applied
-	PlansOfOthers bool          // a credential may apply a plan that another one made
-
-	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
-
-	Grace time.Duration // for running requests when the server stops
+	call.Policy
+	WebPolicy
 }
 
-// policyInForce is a policy, and the part of it that all calls are made under.
-type policyInForce struct {
-	Policy
-	calls call.Policy
-}
-
-// inForce returns the policy as it is used.
-func (p Policy) inForce() *policyInForce {
-	return &policyInForce{p, call.Policy{
-		RequireGuard: p.RequireGuard, RequireKey: p.RequireKey, RequireReason: p.RequireReason,
-		ReadLimit: p.ReadLimit, ListLimit: p.ListLimit, WriteLimit: p.WriteLimit,
-		SettleLimit: p.SettleLimit, SettlePause: p.SettlePause,
-		PlanLife: p.PlanLife, PlansOfOthers: p.PlansOfOthers,
-		BulkLimit: p.BulkLimit, StaleDays: p.StaleDays, Guarded: p.Guarded, Protocols: p.Protocols,
-	}}
-}
-
-// What HTTP shows and keeps, as the options name it.
+// The options and the policy of HTTP, by which callers name them.
 type (
+	Web         = transport.Settings
+	WebPolicy   = transport.WebPolicy
 	Version     = transport.Version
 	Check       = transport.Check
 	Connections = transport.Connections
+	Bodies      = transport.Bodies
+	Spool       = transport.Spool
 )
 
 // sandboxEngine is the engine whose secrets are made up.
@@ -220,16 +169,17 @@ type Server struct {
 	parameterNames []string      // of every operation
 	calls          *call.Service // makes all calls
 	meters         *meters.Meters
+	here           here.Gateway
 	hour           figures.Hour
 	streams        *call.Streams // of events
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
-	pages          Pages                         // nil: there are none
-	forwarder      *forward.Forwarder            // nil: the gateway is in no cluster
-	jobs           *jobs.Manager                 // nil: there are none
-	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
+	pages          Pages                       // nil: there are none
+	forwarder      *forward.Forwarder          // nil: the gateway is in no cluster
+	jobs           *jobs.Manager               // nil: there are none
+	current        atomic.Pointer[call.Policy] // immutable; a call uses the same one throughout
 }
 
 // New returns a server. The error joins every fault of the options or of the
@@ -246,13 +196,19 @@ func New(options Options) (*Server, error) {
 		parameterNames: call.ParameterNames(options.Operations),
 		streams:        call.NewStreams(options.Streams),
 	}
+	s.here = here.Gateway{
+		Member: options.Member, Cluster: options.ClusterName, Kept: options.Kept, Lanes: s.usableLanes,
+	}
+	if options.Hop != nil {
+		s.here.Name = options.Hop.Gateway
+	}
 	s.calls = &call.Service{
 		Table:  call.NewTable(options.Operations, options.Scripts),
 		Runner: options.Runner, Log: options.Log, Audit: options.Audit, Kept: options.Kept,
 		Guarded:     options.Guarded,
 		Reveals:     call.Reveals{Unaudited: options.Engine == sandboxEngine, Ended: s.meters.Revealed},
-		StreamAbove: options.StreamAbove, Gateways: s.gateways, History: options.History,
-		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: func() *call.Policy { return &s.current.Load().calls },
+		StreamAbove: options.StreamAbove, Gateways: s.here.Serving, History: options.History,
+		Room: options.Bounds.Room, Clustered: s.clustered(), Policy: s.current.Load,
 	}
 	if options.History != nil {
 		s.calls.Amend = history.Removals{History: options.History, Log: options.Log}.In
@@ -260,7 +216,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.calls.Local = call.Local{
 		Handlers: map[string]call.Handler{
-			"caller.show": call.WhoAmI, "plan.get": call.ShowPlan(s.calls), "cluster.show": s.showCluster,
+			"caller.show": call.WhoAmI, "plan.get": call.ShowPlan(s.calls), "cluster.show": s.here.Show,
 		},
 		Streamers: map[string]call.Streamer{},
 	}
@@ -333,14 +289,10 @@ func (s *Server) Apply(policy Policy) error {
 	if len(policy.RequireKey) > 0 && s.calls.Keys == nil {
 		return errors.New("http.requireKey: without a store (store.file) no call can have a key")
 	}
-	web := transport.Policy{
-		Dialect: policy.Dialect, AllowSecretsInQuery: policy.AllowSecretsInQuery, Origins: policy.Origins,
-		TrustedProxies: policy.TrustedProxies, Grace: policy.Grace,
-	}
-	if err := s.web.Apply(web); err != nil {
+	if err := s.web.Apply(policy.WebPolicy); err != nil {
 		return err
 	}
-	s.current.Store(policy.inForce())
+	s.current.Store(&policy.Policy)
 	return nil
 }
 
@@ -348,15 +300,8 @@ func (s *Server) Apply(policy Policy) error {
 func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
 		Calls: s.calls, Operations: s.Operations, Log: s.Log,
-		Callers:  transport.Callers{Auth: s.Auth, Quotas: s.Quotas},
-		HideDocs: s.HideDocs, Engine: s.Engine, Version: s.Version, Features: s.features(),
-		Ready: s.checks, Metrics: s.Metrics, OpenMetrics: s.OpenMetrics,
-		Bodies: transport.Bodies{Limit: s.BodyLimit, List: s.JobLimits.MaxBytes, Memory: s.BodyMemory},
-		Spool: transport.Spool{
-			Folder: s.SpoolFolder, Most: s.SpoolMost, Share: s.Bounds.Spool.Passing(s.SpoolMost),
-		},
-
-		Connections: s.Connections, KeepAlive: s.KeepAlive, Answered: s.answered,
+		Callers: transport.Callers{Auth: s.Auth, Quotas: s.Quotas},
+		Ready:   s.checks, Features: s.features(), Settings: s.Web, Answered: s.answered,
 		Stopping: func() {
 			s.stop()
 			if s.Stopping != nil {
@@ -364,6 +309,8 @@ func (s *Server) overHTTP() transport.Options {
 			}
 		},
 	}
+	options.Bodies.List = s.Lists.MaxBytes
+	options.Spool.Share = s.Bounds.Spool.Passing(s.Spool.Most)
 	if s.Pages != nil {
 		s.pages = s.Pages(s)
 		options.Pages, options.Tickets = s.pages, s.pages.Tickets()
@@ -372,7 +319,7 @@ func (s *Server) overHTTP() transport.Options {
 	if s.Member != nil {
 		s.forwarder = s.newForwarder()
 		id := func(r *http.Request) string { return s.web.RequestID(r) }
-		options.Hop = s.forwarder.Hop(id, s.leads)
+		options.Hop = s.forwarder.Hop(id, s.here.Leads)
 	}
 	return options
 }

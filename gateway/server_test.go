@@ -55,13 +55,13 @@ func TestNewReportsEveryFault(t *testing.T) {
 func TestThePolicyIsUsedAsGiven(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	policy := harness.Policy()
-	assert.Equal(t, policy, s.PolicyInUse())
+	assert.Equal(t, policy.Policy, s.PolicyInUse())
 	policy.ReadLimit = 0
 	require.ErrorContains(t, s.Apply(policy), "option Policy.ReadLimit")
-	assert.Equal(t, harness.Policy(), s.PolicyInUse(), "the one before")
+	assert.Equal(t, harness.Policy().Policy, s.PolicyInUse(), "the one before")
 	policy.ReadLimit, policy.SettlePause = time.Minute, policy.SettleLimit
 	require.NoError(t, s.Apply(policy))
-	assert.Equal(t, policy, s.PolicyInUse())
+	assert.Equal(t, policy.Policy, s.PolicyInUse())
 }
 
 func TestEveryAnswerHasItsHeaders(t *testing.T) {

@@ -74,7 +74,7 @@ func getList(t *testing.T, address string) (status int, size int64) {
 func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	runner, ended := sessions(4)
 	folder := t.TempDir()
-	address := running(t, runner, func(o *gateway.Options) { o.StreamAbove, o.SpoolFolder = 256<<10, folder })
+	address := running(t, runner, func(o *gateway.Options) { o.StreamAbove, o.Spool.Folder = 256<<10, folder })
 	var slow []net.Conn
 	for range 4 {
 		slow = append(slow, slowReader(t, address))
@@ -111,12 +111,12 @@ func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 // folder that does not exist.
 func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){
-		"no files":  func(o *gateway.Options) { o.SpoolMost = 0 },
-		"spent":     func(o *gateway.Options) { o.SpoolMost = 1 << 20 },
-		"no folder": func(o *gateway.Options) { o.SpoolFolder = filepath.Join(t.TempDir(), "none") },
+		"no files":  func(o *gateway.Options) { o.Spool.Most = 0 },
+		"spent":     func(o *gateway.Options) { o.Spool.Most = 1 << 20 },
+		"no folder": func(o *gateway.Options) { o.Spool.Folder = filepath.Join(t.TempDir(), "none") },
 		"a file": func(o *gateway.Options) {
-			o.SpoolFolder = filepath.Join(t.TempDir(), "file")
-			require.NoError(t, os.WriteFile(o.SpoolFolder, nil, 0o600))
+			o.Spool.Folder = filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(o.Spool.Folder, nil, 0o600))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package call
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -11,7 +10,6 @@ import (
 	"adgateway/gateway/bounds"
 	"adgateway/gateway/changes"
 	"adgateway/gateway/idempotency"
-	"adgateway/gateway/identity"
 	"adgateway/gateway/names"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/plan"
@@ -42,31 +40,6 @@ func NewTable(rows []*ops.Operation, scripts []ps.Script) Table {
 func (t Table) takes(script, name string) bool {
 	_, declared := t.Scripts[script].Param(name)
 	return declared
-}
-
-// Policy is the part of the settings that applies to calls. It may change while the gateway runs;
-// one call uses the same policy throughout.
-type Policy struct {
-	RequireGuard []identity.Scope // whose changes must have a guard
-	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
-	// RequireReason are operations, or patterns such as user.*, that must have a reason.
-	RequireReason []string
-
-	ReadLimit  time.Duration // for one run of a read
-	ListLimit  time.Duration // for one run of a list
-	WriteLimit time.Duration // for one run of a change
-	// SettleLimit is the time limit for finding the outcome of a change.
-	SettleLimit time.Duration
-	SettlePause time.Duration // between the two readings that must agree
-	BulkLimit   int           // objects that one bulk removal may remove
-	StaleDays   int           // without a logon after which a computer is stale
-
-	Guarded privileged.Set // what the settings name
-
-	PlanLife      time.Duration // for which a plan can be applied
-	PlansOfOthers bool          // a credential may apply what another has planned
-
-	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 }
 
 // Reveals configures calls that reveal secrets.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"adgateway/gateway/bounds"
+	"adgateway/gateway/required"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/store"
 	"adgateway/ps"
@@ -54,16 +54,33 @@ type Options struct {
 	// a call that only waits would count as one that ended with the gateway. Nil: always.
 	Ready func(lane ps.Lane) bool
 
-	Sessions  map[ps.Lane]int // of each lane
-	Share     float64         // of a lane's sessions that items may use at a time; at least one may
-	Running   int             // jobs at a time
-	PerCaller int             // open jobs of one caller
-	Rate      int             // items of a job a second, 0: no limit
-	Keep      time.Duration   // how long jobs are kept
-	MaxStored int64           // bytes that all jobs may take, of which one caller gets a share; 0: no limit
-	Room      *bounds.Room    // the room on the disk; nil: no limit
+	Sessions map[ps.Lane]int // of each lane
+	Room     *bounds.Room    // the room on the disk; nil: no limit
+	Limits
 
 	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
+}
+
+// Limits limit jobs. All but Rate are required.
+type Limits struct {
+	Running   int           // jobs at a time
+	PerCaller int           // open jobs of one caller
+	Share     float64       // of a lane's sessions that items may use at a time; at least one may
+	Rate      int           // items of a job a second; zero: no limit
+	Keep      time.Duration // for which jobs are kept
+	MaxStored int64         // bytes that all jobs may take, of which one caller gets a quarter
+}
+
+// Check returns which limits are missing.
+func (l *Limits) Check() error {
+	faults := required.Positive("Jobs.", map[string]int64{
+		"Running": int64(l.Running), "PerCaller": int64(l.PerCaller),
+		"Keep": int64(l.Keep), "MaxStored": l.MaxStored,
+	})
+	if l.Share <= 0 {
+		faults = errors.Join(faults, fmt.Errorf("gateway: option Jobs.Share must be positive, not %g", l.Share))
+	}
+	return faults
 }
 
 // Manager runs jobs. It is safe for concurrent use.
@@ -87,9 +104,6 @@ type Manager struct {
 func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
-	}
-	if o.MaxStored == 0 {
-		o.MaxStored = math.MaxInt64
 	}
 	m := &Manager{Options: o, store: db{o.Store}, shelf: newShelf(&o), slots: map[ps.Lane]chan struct{}{}, active: map[string]*run{}}
 	for lane, sessions := range o.Sessions {

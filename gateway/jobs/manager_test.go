@@ -78,7 +78,7 @@ func start(t *testing.T, file string, w *world, change func(*jobs.Options)) *gat
 	log.SetOutput(io.Discard)
 	options := jobs.Options{
 		Store: sealed, Call: w.call, Log: log, Sessions: map[ps.Lane]int{ps.Directory: 4, ps.DNS: 2},
-		Share: 0.5, Running: 4, PerCaller: 2, Keep: time.Hour,
+		Limits: jobs.Limits{Share: 0.5, Running: 4, PerCaller: 2, Keep: time.Hour, MaxStored: 1 << 30},
 	}
 	if change != nil {
 		change(&options)

@@ -49,7 +49,7 @@ func newLeading(t *testing.T, db store.Store, w *world) *leading {
 	l.store.follows.Store(true)
 	l.Manager = jobs.New(jobs.Options{
 		Store: storetest.Seal(t, l.store), Call: w.call, Log: log, Sessions: map[ps.Lane]int{ps.Directory: 2},
-		Share: 1, Running: 4, PerCaller: 2, Keep: time.Hour,
+		Limits: jobs.Limits{Share: 1, Running: 4, PerCaller: 2, Keep: time.Hour, MaxStored: 1 << 30},
 	})
 	return l
 }

@@ -30,7 +30,7 @@ type exchange struct {
 	id          string
 	startedAt   time.Time
 	answeredAt  time.Time // when an answer without a known end began; zero for others
-	policy      *Policy
+	policy      *WebPolicy
 	sendTimeout time.Duration // for one piece of the answer
 
 	op        *ops.Operation      // nil: not for an operation

@@ -2,17 +2,51 @@ package transport
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
 	"adgateway/gateway/accesslog"
 	"adgateway/gateway/call"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
 )
 
-// Inside makes a call for another part of the gateway. It is logged and counted like a client's
-// request.
-func (s *Server) Inside(ctx context.Context, c call.Call) (call.Answer, error) {
+// Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
+// or sign-in. It is authorised, metered, audited, logged and counted as the call of a client, and
+// is answered as [call.Service.Do] does. Op and Classic of c are set here, and so is its ID if it has
+// none that is well formed. Its Input is [call.Values].
+//
+// The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
+func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	op := ops.Find(s.Operations, operation)
+	if op == nil {
+		return call.Answer{}, problem.New(schema.NotSupported,
+			"This gateway does not have the operation '%s'.", operation)
+	}
+	c.Op, c.Path, c.Principal = op, pathOf(op, c.Input), s.Quotas.Of(c.Principal)
+	c.Classic = IsClassic(c.Principal, s.current.Load().policy.Dialect)
+	c.ID = WellFormedID(c.ID)
+	answer, err := s.inside(ctx, c)
+	return call.Settled(c, answer, err)
+}
+
+// pathOf returns the values of a call for the path of its row.
+func pathOf(op *ops.Operation, input call.Input) map[string]string {
+	values, _ := input.(call.Values)
+	path := map[string]string{}
+	for i := range op.Params {
+		p := &op.Params[i]
+		if value, has := values[p.Name]; has && p.Path != "" {
+			path[p.Path] = fmt.Sprint(value)
+		}
+	}
+	return path
+}
+
+// inside makes a call, and logs and counts it like a client's request.
+func (s *Server) inside(ctx context.Context, c call.Call) (call.Answer, error) {
 	startedAt := time.Now()
 	s.meters.running.Inc()
 	defer s.meters.running.Dec()

@@ -26,7 +26,7 @@ var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // receive creates the state of a request, with the client's id if that is well formed, and writes
 // the outcome to the log and the metrics, even after a panic.
-func (s *Server) receive(policy *Policy) gin.HandlerFunc {
+func (s *Server) receive(policy *WebPolicy) gin.HandlerFunc {
 	engine := []string{s.Engine}
 	return func(c *gin.Context) {
 		id := s.RequestID(c.Request)

@@ -21,6 +21,7 @@ import (
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
 	"adgateway/gateway/ops"
+	"adgateway/gateway/required"
 )
 
 // Calls is what HTTP needs of the domain. It must be safe for concurrent use.
@@ -44,23 +45,13 @@ type Options struct {
 	Log *logrus.Logger
 	Hop *Hop // nil: the gateway is in no cluster
 
-	HideDocs bool         // do not serve /openapi.json and /docs
-	Pages    http.Handler // under /ui/, for people; nil: there are none
+	Pages http.Handler // under /ui/, for people; nil: there are none
 
-	Engine   string   // "sandbox" or "powershell"
-	Version  Version  // for /version
 	Features []string // for /version: what an older gateway would not honour
 	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// Metrics is served by /metrics; the server registers its own.
-	Metrics     *prometheus.Registry
-	OpenMetrics bool // clients on this machine may read the metrics without a credential
-
-	Bodies      Bodies
-	Spool       Spool
-	Connections Connections
-	KeepAlive   time.Duration // how long a stream of events may be silent; zero: 15 s
+	Settings
 
 	// Answered is called after each request for an operation, with the status and the reason of a
 	// failure; nil: it succeeded. It is called from many goroutines.
@@ -68,6 +59,34 @@ type Options struct {
 
 	// Stopping is called when the server stops and waits for running requests.
 	Stopping func()
+}
+
+// Settings are what a server shows and how much it takes.
+type Settings struct {
+	HideDocs bool    // do not serve /openapi.json and /docs
+	Engine   string  // "sandbox" or "powershell" (default)
+	Version  Version // for /version
+
+	// Metrics is served by /metrics; the server registers its own. Nil: only those.
+	Metrics     *prometheus.Registry
+	OpenMetrics bool // clients on this machine may read the metrics without a credential
+
+	Bodies      Bodies
+	Spool       Spool
+	Connections Connections
+	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+}
+
+// Complete sets the defaults of what is no setting, and returns which limits are missing.
+func (s *Settings) Complete() error {
+	s.Engine = cmp.Or(s.Engine, "powershell")
+	if s.Metrics == nil {
+		s.Metrics = prometheus.NewRegistry()
+	}
+	return errors.Join(
+		required.Positive("Bodies.", map[string]int64{"Memory": s.Bodies.Memory}),
+		required.Positive("Connections.", s.Connections.Limits()),
+	)
 }
 
 // Callers are who may call. Auth and Quotas are required.
@@ -80,9 +99,12 @@ type Callers struct {
 	EndPoint func(*http.Request) []byte
 }
 
+// standardBody is the size of a body in bytes where no other limit was given.
+const standardBody = 1 << 20
+
 // Bodies limit the bodies of requests, in bytes.
 type Bodies struct {
-	Limit  int64 // for one body
+	Limit  int64 // for one body; zero: 1 MiB
 	List   int64 // for one body that an operation takes as a whole
 	Memory int64 // for the bodies of all running requests together
 }
@@ -103,13 +125,22 @@ type Hop struct {
 	Leads func() bool
 }
 
-// Policy is the part of the configuration that may change while a server runs, see [Server.Apply].
-type Policy struct {
+// WebPolicy is the part of the configuration that may change while a server runs, see [Server.Apply].
+type WebPolicy struct {
 	Dialect             identity.Dialect // for principals without one
 	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
 	Origins             []string         // origins whose pages may call the API
 	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
-	Grace               time.Duration    // for running requests when the server stops
+	Grace               time.Duration    // for running requests when the server stops; required
+}
+
+// check returns why requests cannot be served under the policy.
+func (p *WebPolicy) check() error {
+	err := required.Positive("Policy.", map[string]int64{"Grace": int64(p.Grace)})
+	if p.Dialect != identity.Standard && p.Dialect != identity.Classic {
+		err = errors.Join(err, fmt.Errorf("gateway: option Policy.Dialect: %q is no dialect", p.Dialect))
+	}
+	return err
 }
 
 // Version is the build shown by /version.
@@ -136,7 +167,7 @@ type Server struct {
 
 // view is the server under one policy. A request uses one view throughout.
 type view struct {
-	policy  Policy // immutable
+	policy  WebPolicy // immutable
 	proxies Proxies
 	handler http.Handler
 }
@@ -145,6 +176,7 @@ type view struct {
 func New(options Options) (*Server, error) {
 	accesslog.Adopt(options.Log)
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
+	options.Bodies.Limit = cmp.Or(options.Bodies.Limit, standardBody)
 	s := &Server{
 		Options: options, routes: newRoutes(options.Operations), parameterNames: call.ParameterNames(options.Operations),
 		meters: newMeters(), bodies: newBodies(options.Bodies.Memory), turns: newTurns(),
@@ -158,7 +190,10 @@ func New(options Options) (*Server, error) {
 }
 
 // Apply changes the policy for requests from now on. If it fails, the policy stays as it was.
-func (s *Server) Apply(policy Policy) error {
+func (s *Server) Apply(policy WebPolicy) error {
+	if err := policy.check(); err != nil {
+		return err
+	}
 	next := &view{policy: policy}
 	engine, err := s.engine(&next.policy)
 	if err != nil {
@@ -177,7 +212,7 @@ func (s *Server) Apply(policy Policy) error {
 }
 
 // engine builds the router: middleware, operations, the operational endpoints.
-func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
+func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
@@ -225,7 +260,7 @@ func (s *Server) Forwarded() http.Handler {
 }
 
 // Run serves on the listener, with TLS if configured, until ctx is done or the
-// listener fails. Then it waits for running requests, at most [Policy.Grace], and
+// listener fails. Then it waits for running requests, at most [WebPolicy.Grace], and
 // closes the listener and all connections. The error is nil if ctx ended it and all
 // requests were answered.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {

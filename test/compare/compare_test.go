@@ -34,7 +34,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	s := harness.New(t, &scripts{rows(), harness.Sample}, func(o *gateway.Options) {
 		o.Kept, o.History, o.Audit = kept, history, log
-		o.JobLimits.Rate, o.Policy.SettlePause = 0, time.Millisecond
+		o.Work.Jobs.Rate, o.Policy.SettlePause = 0, time.Millisecond
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})

@@ -23,6 +23,7 @@ import (
 	"adgateway/gateway/jobs"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/required"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
@@ -45,11 +46,16 @@ type Options struct {
 	Limits  Limits
 }
 
-// Limits are the limits of lists.
+// Limits limit lists. Both numbers are required.
 type Limits struct {
 	MaxItems int
 	MaxBytes int64
 	Secrets  bool // lists may contain passwords
+}
+
+// Check returns which limits are missing.
+func (l *Limits) Check() error {
+	return required.Positive("Lists.", map[string]int64{"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes})
 }
 
 // Service answers the calls about jobs. It is safe for concurrent use.

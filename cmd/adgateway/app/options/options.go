@@ -7,8 +7,11 @@ package options
 import (
 	"adgateway/gateway"
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/call"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/jobs"
+	"adgateway/gateway/jobs/rows"
 	"adgateway/gateway/ops"
 	"adgateway/gateway/privileged"
 	"adgateway/ps"
@@ -19,21 +22,19 @@ func Gateway(s *config.Settings) gateway.Options {
 	return gateway.Options{
 		Operations: ops.Extended(s.Account.Attributes, s.Time.Location()),
 		Policy:     Policy(s), MaxWait: s.Pool.MaxWait,
-		HTTP: gateway.HTTP{
-			HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
-			Connections: connections(s.HTTP),
-			BodyMemory:  mebibytes(s.HTTP.MaxBodyMemory), Streams: s.Events.Streams,
-			SpoolFolder: s.HTTP.SpoolFolder, SpoolMost: mebibytes(s.HTTP.MaxSpool),
-		},
+		HTTP: gateway.HTTP{Web: web(s), Streams: s.Events.Streams},
 		Storage: gateway.Storage{
 			KeyLife: s.Idempotency.Keep,
 			Bounds: gateway.Bounds{
 				Plans: mebibytes(s.Plans.MaxSize), Keys: mebibytes(s.Idempotency.MaxSize),
 			},
 		},
-		Jobs: gateway.Jobs{
-			JobLimits: jobLimits(s.Jobs),
-			Sessions:  map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
+		Work: gateway.Work{
+			Lists: rows.Limits{
+				MaxItems: s.Jobs.MaxItems, MaxBytes: mebibytes(s.Jobs.MaxBytes), Secrets: s.Jobs.Secrets == config.SecretsSealed,
+			},
+			Jobs:     jobLimits(s.Jobs),
+			Sessions: map[ps.Lane]int{ps.Directory: s.Pool.DirectorySessions, ps.DNS: s.Pool.DNSSessions},
 		},
 		Cluster: gateway.Cluster{NameHold: s.Names.Hold},
 	}
@@ -43,15 +44,18 @@ func Gateway(s *config.Settings) gateway.Options {
 func Policy(s *config.Settings) gateway.Policy {
 	h := s.HTTP
 	return gateway.Policy{
-		Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
-		RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey),
-		RequireReason: s.Reason.Required,
-		Origins:       h.AllowedOrigins, TrustedProxies: h.TrustedProxies,
-		ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
-		SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause, Grace: h.ShutdownTimeout,
-		BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, Guarded: guarded(s.Limits),
-		PlanLife: s.Plans.Life, PlansOfOthers: s.Plans.OtherCaller,
-		Protocols: protocols(s),
+		Policy: call.Policy{
+			RequireGuard: scopes(h.RequireGuard), RequireKey: scopes(h.RequireKey), RequireReason: s.Reason.Required,
+			ReadLimit: h.ReadTimeout, ListLimit: h.ListTimeout, WriteLimit: h.WriteTimeout,
+			SettleLimit: h.SettleTimeout, SettlePause: h.SettlePause,
+			BulkLimit: s.Limits.BulkDelete, StaleDays: s.Limits.StaleDays, Guarded: guarded(s.Limits),
+			PlanLife: s.Plans.Life, PlansOfOthers: s.Plans.OtherCaller,
+			Protocols: protocols(s),
+		},
+		WebPolicy: gateway.WebPolicy{
+			Dialect: identity.Dialect(h.Dialect), AllowSecretsInQuery: h.AllowSecretsInQuery,
+			Origins: h.AllowedOrigins, TrustedProxies: h.TrustedProxies, Grace: h.ShutdownTimeout,
+		},
 	}
 }
 
@@ -102,10 +106,20 @@ func protocols(s *config.Settings) ops.ProtocolSettings {
 	return p
 }
 
-func jobLimits(c config.Jobs) gateway.JobLimits {
-	return gateway.JobLimits{
-		MaxItems: c.MaxItems, MaxBytes: mebibytes(c.MaxBytes), Running: c.Running, PerCaller: c.PerCaller,
-		Share: float64(c.Share) / 100, Rate: c.Rate, Keep: c.Keep, MaxStored: mebibytes(c.MaxStored), Secrets: c.Secrets == config.SecretsSealed,
+func jobLimits(c config.Jobs) jobs.Limits {
+	return jobs.Limits{
+		Running: c.Running, PerCaller: c.PerCaller, Share: float64(c.Share) / 100, Rate: c.Rate,
+		Keep: c.Keep, MaxStored: mebibytes(c.MaxStored),
+	}
+}
+
+// web returns what is shown over HTTP and how much is taken.
+func web(s *config.Settings) gateway.Web {
+	return gateway.Web{
+		HideDocs: !s.Docs.Enabled, OpenMetrics: s.Metrics.OpenOnLoopback,
+		Bodies:      gateway.Bodies{Memory: mebibytes(s.HTTP.MaxBodyMemory)},
+		Spool:       gateway.Spool{Folder: s.HTTP.SpoolFolder, Most: mebibytes(s.HTTP.MaxSpool)},
+		Connections: connections(s.HTTP),
 	}
 }
 

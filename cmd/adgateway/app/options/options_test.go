@@ -74,21 +74,25 @@ func TestEverySettingIsInTheOptions(t *testing.T) {
 // TestOptionsHaveNoDefaults: what settings say is what the server uses, and a server that is not
 // told does not choose for itself: zero is refused by name, or is what the server uses, too.
 func TestOptionsHaveNoDefaults(t *testing.T) {
-	zeroes := []string{"SpoolMost", "SpoolFolder", "HideDocs", "OpenMetrics"}
 	for _, part := range []struct {
 		prefix string
 		of     func(*gateway.Options) any // a pointer
 		zeroes []string
 	}{
 		{"option ", func(o *gateway.Options) any { return o }, nil},
-		{"option ", func(o *gateway.Options) any { return &o.HTTP }, zeroes},
+		{"option ", func(o *gateway.Options) any { return &o.HTTP }, nil},
+		{"option ", func(o *gateway.Options) any { return &o.HTTP.Web }, []string{"HideDocs", "OpenMetrics"}},
+		{"option Bodies.", func(o *gateway.Options) any { return &o.Bodies }, nil},
+		{"option Spool.", func(o *gateway.Options) any { return &o.Spool }, []string{"Folder", "Most"}},
 		{"option ", func(o *gateway.Options) any { return &o.Storage }, nil},
-		{"option ", func(o *gateway.Options) any { return &o.Jobs }, nil},
+		{"option ", func(o *gateway.Options) any { return &o.Work }, nil},
 		{"option ", func(o *gateway.Options) any { return &o.Cluster }, nil},
 		{"option Bounds.", func(o *gateway.Options) any { return &o.Bounds }, nil},
-		{"option Policy.", func(o *gateway.Options) any { return &o.Policy }, nil},
+		{"option Policy.", func(o *gateway.Options) any { return &o.Policy.Policy }, nil},
+		{"option Policy.", func(o *gateway.Options) any { return &o.Policy.WebPolicy }, []string{"AllowSecretsInQuery"}},
 		{"option Policy.Protocols.", func(o *gateway.Options) any { return &o.Policy.Protocols }, nil},
-		{"option JobLimits.", func(o *gateway.Options) any { return &o.JobLimits }, []string{"Rate", "Secrets"}},
+		{"option Lists.", func(o *gateway.Options) any { return &o.Lists }, []string{"Secrets"}},
+		{"option Jobs.", func(o *gateway.Options) any { return &o.Work.Jobs }, []string{"Rate"}},
 		{"option Connections.", func(o *gateway.Options) any { return &o.Connections }, nil},
 	} {
 		settings := options.Gateway(config.Default())

@@ -1,0 +1,67 @@
+package call
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
+	"adgateway/gateway/privileged"
+	"adgateway/gateway/required"
+)
+
+// Policy is the part of the settings that applies to calls. It may change while the gateway runs;
+// one call uses the same policy throughout.
+type Policy struct {
+	RequireGuard []identity.Scope // whose changes must have a guard
+	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
+	// RequireReason are operations, or patterns such as user.*, that must have a reason.
+	RequireReason []string
+
+	ReadLimit  time.Duration // for one run of a read
+	ListLimit  time.Duration // for one run of a list
+	WriteLimit time.Duration // for one run of a change
+	// SettleLimit is the time limit for finding the outcome of a change.
+	SettleLimit time.Duration
+	SettlePause time.Duration // between the two readings that must agree
+	BulkLimit   int           // objects that one bulk removal may remove
+	StaleDays   int           // without a logon after which a computer is stale
+
+	Guarded privileged.Set // what the settings name
+
+	PlanLife      time.Duration // for which a plan can be applied
+	PlansOfOthers bool          // a credential may apply what another has planned
+
+	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
+}
+
+// Check returns why calls cannot be made under the policy. Limits and times are required.
+func (p *Policy) Check() error {
+	faults := []error{required.Positive("Policy.", map[string]int64{
+		"ReadLimit": int64(p.ReadLimit), "ListLimit": int64(p.ListLimit), "WriteLimit": int64(p.WriteLimit),
+		"SettleLimit": int64(p.SettleLimit), "SettlePause": int64(p.SettlePause),
+		"BulkLimit": int64(p.BulkLimit), "StaleDays": int64(p.StaleDays), "PlanLife": int64(p.PlanLife),
+		"Protocols.ChallengeTTL": int64(p.Protocols.ChallengeTTL), "Protocols.Budget": int64(p.Protocols.Budget),
+	})}
+	for _, pattern := range p.RequireReason {
+		if !ops.MatchesAny(pattern) {
+			const unknown = "reason.required: no operation that takes a reason is called %q"
+			faults = append(faults, fmt.Errorf(unknown, pattern))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Longest returns how long a call of an operation may run until its answer begins, the finding of
+// its outcome included. op is nil for a page, which may make any call.
+func (p *Policy) Longest(op *ops.Operation) time.Duration {
+	longest := max(p.ReadLimit, p.WriteLimit) // dry runs of changes are reads
+	if op != nil {
+		if op.Reply.Mark == ops.List {
+			longest = max(longest, p.ListLimit)
+		}
+		longest = max(longest, op.Timeout)
+	}
+	return longest + p.SettleLimit
+}

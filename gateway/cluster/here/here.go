@@ -1,0 +1,103 @@
+// Package here answers for this gateway in its cluster: who leads, how many gateways serve, and how
+// the cluster stands.
+package here
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/cluster"
+	"adgateway/gateway/cluster/standing"
+	"adgateway/gateway/problem"
+	"adgateway/gateway/schema"
+	"adgateway/gateway/store"
+)
+
+// Gateway is this gateway in its cluster. It is safe for concurrent use.
+type Gateway struct {
+	Member  *cluster.Member // nil: the gateway is in no cluster, and the other fields are not used
+	Cluster string          // name of the cluster
+	Name    string          // of this gateway
+	Kept    *store.Sealed
+	Lanes   func() []string // returns the lanes whose servers this gateway can use
+}
+
+// Serving returns how many gateways serve the same clients.
+func (g Gateway) Serving() int {
+	n := 1
+	if g.Member == nil {
+		return n
+	}
+	for _, other := range g.Member.Status().Gateways {
+		if other.Alive {
+			n++
+		}
+	}
+	return n
+}
+
+// Leads reports whether this gateway makes the changes. One that is in no cluster does.
+func (g Gateway) Leads() bool {
+	if g.Member == nil {
+		return true
+	}
+	_, leads := g.Member.Leads()
+	return leads
+}
+
+// state returns the state of the cluster as this gateway knows it.
+func (g Gateway) state() standing.State {
+	version, _ := g.Kept.Seals()
+	return standing.Of(g.Member.Status(), standing.Self{
+		Cluster: g.Cluster, Gateway: g.Name, KeyVersion: version, Format: g.Member.Format(),
+		Reads: g.Kept.Newest(), Lanes: g.Lanes(),
+	})
+}
+
+// Show is the [call.Handler] of GET /api/Cluster.
+func (g Gateway) Show(_ context.Context, a call.Accepted) (call.Answer, error) {
+	if g.Member == nil {
+		return call.Answer{}, problem.New(schema.NotSupported,
+			"This gateway is alone: it has not joined a cluster (adgateway cluster init, or join).")
+	}
+	state := g.state()
+	return a.Answer(state.Sentence(), state), nil
+}
+
+// ServeHTTP answers with the state of the cluster, without authentication. It is for the listener
+// of the hop.
+func (g Gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if g.Member == nil {
+		http.Error(w, "the log of the cluster has not begun", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(g.state()) // the client may have left
+}
+
+// judgedFor is how long a new leader waits for the open changes of earlier terms before it begins
+// work of its own.
+const judgedFor = 5 * time.Second
+
+// WaitJudged waits until the open changes of earlier terms are judged, but no longer than a few
+// seconds. It returns false at once if ctx is done.
+func (g Gateway) WaitJudged(ctx context.Context) bool {
+	limit := time.NewTimer(judgedFor)
+	defer limit.Stop()
+	for {
+		changed := g.Member.Changed()
+		if g.Member.Status().Open == 0 {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+}

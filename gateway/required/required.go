@@ -1,0 +1,35 @@
+// Package required checks that what a part of the gateway needs was given to it. Options that come
+// from settings have no default in the code, because the setting has one (package config).
+package required
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Positive returns an error that joins one for each value that is not positive, sorted by name.
+// It is nil if all are positive. The prefix stands before each name in its error.
+func Positive(prefix string, values map[string]int64) error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if value := values[name]; value <= 0 {
+			fault := fmt.Errorf("gateway: option %s%s must be positive, not %d", prefix, name, value)
+			faults = append(faults, fault)
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// Given returns an error that joins one for each name whose value says that it is missing, sorted
+// by name. It is nil if none is.
+func Given(missing map[string]bool) error {
+	var faults []error
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if missing[name] {
+			faults = append(faults, fmt.Errorf("gateway: option %s is missing", name))
+		}
+	}
+	return errors.Join(faults...)
+}
