@@ -81,8 +81,7 @@ func BenchmarkOwn(b *testing.B) {
 // runner that answers at once and a store in memory.
 func BenchmarkItem(b *testing.B) {
 	kept := storetest.Seal(b, store.NewMemory(nil))
-	history, err := changes.Open(b.Context(), kept, time.Hour, 1<<20)
-	require.NoError(b, err)
+	history := changes.New(kept, time.Hour, 1<<20)
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	s := harness.New(b, &harness.Runner{Do: d.Run}, func(o *gateway.Options) { o.Kept, o.History = kept, history })
 	n := 0
@@ -139,8 +138,7 @@ func BenchmarkWire(b *testing.B) {
 func BenchmarkStreams(b *testing.B) {
 	for _, streams := range []int{0, 1, 48} {
 		kept := storetest.Seal(b, store.NewMemory(nil))
-		history, err := changes.Open(b.Context(), kept, time.Hour, 1<<30)
-		require.NoError(b, err)
+		history := changes.New(kept, time.Hour, 1<<30)
 		s := harness.New(b, harness.Answering(harness.OK), func(o *gateway.Options) {
 			o.History, o.Streams = history, 200
 		})

@@ -441,8 +441,7 @@ func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := &unsureStore{Store: store.NewMemory(nil)}
 			kept := storetest.Seal(t, db)
-			history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-			require.NoError(t, err)
+			history := changes.New(kept, time.Hour, 1<<20)
 			d := harness.NewScene(t, &harness.RomeDeed)
 			s := harness.New(t, d.Run(func(string) bool { return false }), func(o *gateway.Options) { o.Kept, o.History = kept, history })
 			plan := planID(t, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe?City=Rome&DryRun=true", "").Body.Bytes())

@@ -83,8 +83,7 @@ func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Reques
 	faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.5)
 	t.Cleanup(func() { assert.NoError(t, faulty.Close()) })
 	db := storetest.Seal(t, faulty)
-	history, err := changes.Open(t.Context(), db, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(db, time.Hour, 1<<20)
 	s := harness.New(t, &harness.Runner{Do: run}, func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = db, history, time.Millisecond
 	})

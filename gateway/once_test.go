@@ -231,8 +231,7 @@ func TestAChangeTakesThreeWrites(t *testing.T) {
 	q.now = time.Now()
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(5)}})
 	store := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
-	history, err := changes.Open(t.Context(), store, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(store, time.Hour, 1<<20)
 	s := harness.New(t, harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]"), func(o *gateway.Options) {
 		o.Auth, o.Kept, o.History = accounts, store, history
 	})

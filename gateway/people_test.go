@@ -62,8 +62,7 @@ func newDesk(
 ) *desk {
 	d := &desk{t: t, now: now, turns: map[int]func(){}}
 	kept := storetest.Seal(t, store.NewMemory(nil))
-	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(kept, time.Hour, 1<<20)
 	changed := ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}
 	answer := harness.Answering(changed, "["+harness.Sample(schema.User)+"]")
 	runner := &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {

@@ -218,8 +218,7 @@ func (r *replicated) start() {
 		File: r.replica.File, Gateway: r.name, Leader: hop.Of(member, r.name), TLS: r.of.ca.client(r.name),
 		Leads: func() bool { _, leads := member.Leads(); return leads },
 	})
-	r.history, err = changes.Open(t.Context(), own, time.Hour, 1<<20)
-	require.NoError(t, err)
+	r.history = changes.New(own, time.Hour, 1<<20)
 	runner, change := r.options()
 	leader := hop.Of(member, r.name)
 	r.Server = harness.New(t, runner, func(o *gateway.Options) {

@@ -197,8 +197,7 @@ func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
 				q := newQuotas(t)
 				kept := storetest.Seal(t, store.NewMemory(nil))
 				runner := harness.Answering(ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}, "["+harness.Sample(schema.User)+"]")
-				history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-				require.NoError(t, err)
+				history := changes.New(kept, time.Hour, 1<<20)
 				s := harness.New(t, runner, func(o *gateway.Options) {
 					o.Kept, o.History, o.Auth = kept, history, current{harness.Auth(t)}
 					o.Pages = func(*gateway.Server) gateway.Pages { return everybodysPages{} }

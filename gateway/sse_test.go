@@ -31,8 +31,7 @@ import (
 // openHistory returns an empty history.
 func openHistory(t *testing.T) *changes.History {
 	t.Helper()
-	h, err := changes.Open(t.Context(), harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")), time.Hour, 1<<30)
-	require.NoError(t, err)
+	h := changes.New(harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db")), time.Hour, 1<<30)
 	return h
 }
 
@@ -314,8 +313,7 @@ func FuzzLastEventID(f *testing.F) {
 	require.NoError(f, err)
 	sealed, err := store.Seal(plain, key)
 	require.NoError(f, err)
-	h, err := changes.Open(f.Context(), sealed, time.Hour, 1<<20)
-	require.NoError(f, err)
+	h := changes.New(sealed, time.Hour, 1<<20)
 	s := harness.New(f, harness.Answering(harness.OK), func(o *gateway.Options) { o.History = h })
 	harness.Stop(f, s) // streams end soon after they begin
 	end, err := h.End(f.Context())

@@ -193,42 +193,20 @@ type History struct {
 	life  time.Duration
 	most  int64 // bytes
 
+	full chan struct{} // says that there may be too much
+
 	mu   sync.Mutex
-	size int64 // upper bound of all records; sweeping makes it smaller
+	size int64 // upper bound of all records; trimming makes it smaller
 }
 
-// Open returns the history in a store. It keeps records for a time, and removes the oldest ones
-// when all of them are larger than some bytes.
-func Open(ctx context.Context, db *store.Sealed, life time.Duration, most int64) (*History, error) {
-	h := &History{store: db, life: life, most: most}
-	var err error
-	h.size, err = h.measure(ctx)
-	return h, err
+// New returns the history in a store. It keeps records for a time. While [History.RunTrimming] runs,
+// the oldest ones are removed once all of them are larger than some bytes.
+func New(db *store.Sealed, life time.Duration, most int64) *History {
+	return &History{store: db, life: life, most: most, full: make(chan struct{}, 1)}
 }
 
 // Life is how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
-
-// Measure determines the size of the history, because others may have added to it.
-func (h *History) Measure(ctx context.Context) error {
-	size, err := h.measure(ctx)
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.size = max(h.size, size)
-	return nil
-}
-
-// measure returns the size of all records.
-func (h *History) measure(ctx context.Context) (size int64, err error) {
-	err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
-		size += int64(len(e.Value))
-		return true
-	})
-	return size, err
-}
 
 // Save creates a record, or replaces it in its last known state. It fails with [store.ErrConflict]
 // if others changed it since.
@@ -264,7 +242,8 @@ func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *R
 	}
 	saved, err := h.store.Store.Get(ctx, kind, r.ID)
 	r.revision = saved.Revision
-	return errors.Join(err, h.Saved(ctx, r))
+	h.Saved(r)
+	return err
 }
 
 // Adopt adds a completed record of another history, at a time, and appends it to [Log]. It does
@@ -339,9 +318,18 @@ func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	return h.decode(e)
 }
 
-// Saved notes that a record was put. It removes the oldest records if all are too large.
-func (h *History) Saved(ctx context.Context, r *Record) error {
-	return h.grow(ctx, int64(r.size))
+// Saved counts a record that was put. If all are too large now, [History.RunTrimming] removes the
+// oldest.
+func (h *History) Saved(r *Record) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size += int64(r.size)
+	if h.size > h.most {
+		select {
+		case h.full <- struct{}{}:
+		default: // it has been told
+		}
+	}
 }
 
 // Get returns a record, or [ErrAbsent].
@@ -366,7 +354,8 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 	if err != nil {
 		return err
 	}
-	return h.Saved(ctx, r)
+	h.Saved(r)
+	return nil
 }
 
 // Newest calls visit with the records before a time and before an identity, newest first, until it

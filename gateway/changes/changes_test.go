@@ -23,8 +23,7 @@ func open(t *testing.T, most int64) *History {
 	require.NoError(t, err)
 	sealed, err := store.Seal(plain, key)
 	require.NoError(t, err)
-	h, err := Open(t.Context(), sealed, time.Hour, most)
-	require.NoError(t, err)
+	h := New(sealed, time.Hour, most)
 	return h
 }
 
@@ -120,6 +119,7 @@ func TestTheOldestChangesAreRemovedForNewerOnes(t *testing.T) {
 	const most = 64 << 10
 	h := open(t, most)
 	ids := add(t, h, 40, strings.Repeat("x", 4<<10))
+	require.NoError(t, h.trim(t.Context()))
 	kept := newest(t, h, time.Time{}, "")
 	assert.Less(t, len(kept), 20)
 	assert.Greater(t, len(kept), 5)
@@ -176,6 +176,7 @@ func TestTheLogEndsWithItsChanges(t *testing.T) {
 		r := &Record{ID: NewID(), Time: time.Now(), Author: Author{Caller: strings.Repeat("x", 4<<10)}}
 		require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
 	}
+	require.NoError(t, h.trim(t.Context()))
 	ids, kept := logged(t, h), newest(t, h, time.Time{}, "")
 	require.Len(t, ids, len(kept))
 	assert.Equal(t, kept[len(kept)-1], ids[0])

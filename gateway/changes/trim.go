@@ -24,23 +24,69 @@ type sized struct {
 	bytes    int64
 }
 
-// grow counts what was added, and removes old records if all are too large.
-func (h *History) grow(ctx context.Context, bytes int64) error {
+// RunTrimming measures the history, to which others may have added, and removes the oldest records
+// whenever all are too large. Changes go on meanwhile. It returns when ctx is done, and calls failed
+// with each error before that.
+func (h *History) RunTrimming(ctx context.Context, failed func(error)) {
+	size, err := h.measure(ctx)
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.size += bytes
-	if h.size <= h.most {
-		return nil
+	h.size = max(h.size, size)
+	full := h.size > h.most
+	h.mu.Unlock()
+	for {
+		if full && err == nil {
+			err = h.trim(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			failed(err)
+		}
+		select {
+		case <-h.full:
+			full, err = true, nil
+		case <-ctx.Done():
+			return
+		}
 	}
-	callers, size, err := h.byCaller(ctx) // records that were replaced or have expired are gone
+}
+
+// measure returns the size of all records.
+func (h *History) measure(ctx context.Context) (size int64, err error) {
+	err = h.store.Store.Range(ctx, kind, "", func(e store.Entry) bool {
+		size += int64(len(e.Value))
+		return true
+	})
+	return size, err
+}
+
+// trim removes old records if all are too large. Records that were replaced or have expired are
+// counted in [History.Saved], and found to be gone here. A record that is saved meanwhile is counted
+// twice at most.
+func (h *History) trim(ctx context.Context) error {
+	h.mu.Lock()
+	counted := h.size
+	h.mu.Unlock()
+	callers, size, err := h.byCaller(ctx)
 	if err != nil {
 		return err
 	}
-	h.size = size
-	if size <= h.most {
-		return nil
+	if size > h.most {
+		goal := h.most - h.most/20 // so that this is rare
+		if size, err = h.removeSurplus(ctx, callers, size, goal); err != nil {
+			return err
+		}
 	}
-	goal := h.most - h.most/20 // so that this is rare
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.size += size - counted
+	return nil
+}
+
+// removeSurplus removes the oldest records of the callers with the most, down to a size, and the
+// entries of [Log] that lead to none. It returns the size that is left, and ends early without an
+// error if a record was replaced meanwhile: the next one that is saved has it tried again.
+func (h *History) removeSurplus(
+	ctx context.Context, callers map[identity.ID][]sized, size, goal int64,
+) (left int64, err error) {
 	surplus := tooMuch(callers, size-goal)
 	oldest := ""
 	for _, records := range callers {
@@ -48,23 +94,27 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 			oldest = records[0].key
 		}
 	}
-	for part := range slices.Chunk(surplus, store.MostChanges) {
+	for part := range slices.Chunk(surplus, removedAtOnce) {
 		changes := make([]store.Change, len(part))
+		removed := int64(0)
 		for i, record := range part {
 			changes[i] = store.Change{Kind: kind, Key: record.key, Expect: record.revision}
-			size -= record.bytes
+			removed += record.bytes
 		}
 		_, err := h.store.Store.Apply(ctx, changes...)
 		if errors.Is(err, store.ErrConflict) {
-			return nil // one of them was replaced meanwhile; the next record tries again
+			return size, nil
 		}
 		if err != nil {
-			return err
+			return size, err
 		}
-		h.size = size
+		size -= removed
 	}
-	return h.trimLog(ctx, oldest)
+	return size, h.trimLog(ctx, oldest)
 }
+
+// removedAtOnce is how many records a batch removes. Changes wait for the batch.
+const removedAtOnce = 100
 
 // byCaller returns the records of each caller, oldest first, and the size of all.
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {

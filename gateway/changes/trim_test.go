@@ -1,8 +1,11 @@
 package changes
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,8 +31,7 @@ func made(t *testing.T, h *History, caller string, length int) *Record {
 }
 
 func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
-	h, err := Open(t.Context(), storetest.Seal(t, store.NewMemory(nil)), 24*time.Hour, 64<<10)
-	require.NoError(t, err)
+	h := New(storetest.Seal(t, store.NewMemory(nil)), 24*time.Hour, 64<<10)
 	quiet := []*Record{made(t, h, "quiet", 10), made(t, h, "another", 10)}
 	var flood []*Record
 	for i := range 300 {
@@ -38,11 +40,12 @@ func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
 			quiet = append(quiet, made(t, h, "quiet", 10))
 		}
 	}
+	require.NoError(t, h.trim(t.Context()))
 	for _, r := range quiet {
 		_, err := h.Get(t.Context(), r.ID)
 		require.NoError(t, err)
 	}
-	_, err = h.Get(t.Context(), flood[0].ID)
+	_, err := h.Get(t.Context(), flood[0].ID)
 	require.ErrorIs(t, err, ErrAbsent)
 	_, err = h.Get(t.Context(), flood[299].ID)
 	require.NoError(t, err)
@@ -55,6 +58,52 @@ func TestAFloodOfOneCallerLeavesTheChangesOfOthers(t *testing.T) {
 	assert.LessOrEqual(t, entries, 64+300/15, "the order of the changes is bounded as well")
 	_, _, err = h.After(t.Context(), store.Position{}, 1000)
 	require.NoError(t, err, "who begins anew reads what is left")
+}
+
+// TestTheHistoryIsTrimmedWhileItRuns: what others added before counts from the start, a record that
+// makes it too large has the oldest ones removed, and an error does not end it.
+func TestTheHistoryIsTrimmedWhileItRuns(t *testing.T) {
+	kept := &refusing{Store: store.NewMemory(nil)}
+	db := storetest.Seal(t, kept)
+	before := New(db, 24*time.Hour, 1<<30)
+	for range 100 {
+		made(t, before, "before", 1000)
+	}
+	h := New(db, 24*time.Hour, 64<<10)
+	kept.refuses.Store(true)
+	failed := make(chan error)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.RunTrimming(ctx, func(err error) { failed <- err })
+	}()
+	require.ErrorIs(t, <-failed, errRefused)
+	kept.refuses.Store(false)
+	last := made(t, h, "now", 10)
+	require.Eventually(t, func() bool {
+		size, err := h.measure(t.Context())
+		return err == nil && size <= 64<<10
+	}, time.Minute, time.Millisecond)
+	_, err := h.Get(t.Context(), last.ID)
+	require.NoError(t, err)
+	stop()
+	<-ended
+}
+
+var errRefused = errors.New("refused")
+
+// refusing refuses to remove records while it is told to.
+type refusing struct {
+	store.Store
+	refuses atomic.Bool
+}
+
+func (s *refusing) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
+	if s.refuses.Load() {
+		return store.Absent, errRefused
+	}
+	return s.Store.Apply(ctx, changes...)
 }
 
 func TestLevels(t *testing.T) {

@@ -32,9 +32,8 @@ func (c *counting) Get(ctx context.Context, kind store.Kind, key string) (store.
 func newRecent(t *testing.T) (s *Service, kept *counting, from store.Position) {
 	t.Helper()
 	kept = &counting{Store: store.NewMemory(nil)}
-	h, err := changes.Open(t.Context(), storetest.Seal(t, kept), time.Hour, 1<<30)
-	require.NoError(t, err)
-	from, err = h.End(t.Context())
+	h := changes.New(storetest.Seal(t, kept), time.Hour, 1<<30)
+	from, err := h.End(t.Context())
 	require.NoError(t, err)
 	return New(Options{History: h, Operations: ops.Table()}), kept, from
 }

@@ -41,8 +41,7 @@ func (o *outer) Plan(_ context.Context, parts int) error {
 // undoTwo undoes the removal of two computers, by two calls that come to what do returns.
 func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, error)) (call.Answer, error) {
 	t.Helper()
-	kept, err := changes.Open(t.Context(), storetest.Seal(t, store.NewMemory(nil)), time.Hour, 1<<30)
-	require.NoError(t, err)
+	kept := changes.New(storetest.Seal(t, store.NewMemory(nil)), time.Hour, 1<<30)
 	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
 	removed := []ps.Intended{
 		harness.Removed(harness.GUID, schema.Computer), harness.Removed(other, schema.Computer),

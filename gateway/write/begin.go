@@ -210,7 +210,7 @@ func (p *recordPart) Begun() {
 		r.due = r.record.ID
 	}
 	r.kept = true
-	r.w.saved(r.record)
+	r.w.History.Saved(r.record)
 }
 
 // TakenOver refuses a change whose call another gateway has settled.

@@ -196,7 +196,7 @@ func (r *Run) end(how CallEnd) *EndPart {
 	e.Answered, e.Spent = how.Answered, how.Spent
 	return &EndPart{
 		Put:    func(tx *store.Tx) error { return r.w.storeEndOf(tx, e) },
-		Stored: func() { r.w.saved(c) },
+		Stored: func() { r.w.History.Saved(c) },
 	}
 }
 

@@ -41,8 +41,7 @@ func writing(t *testing.T) (*Writer, *script) {
 	db, err := store.Seal(store.NewMemory(time.Now), key)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
-	history, err := changes.Open(t.Context(), db, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(db, time.Hour, 1<<20)
 	log, runner := logrus.New(), &script{}
 	log.SetOutput(t.Output())
 	w, err := New(Options{

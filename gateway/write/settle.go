@@ -72,13 +72,6 @@ func (w *Writer) endParts(tx *store.Tx, c *changes.Record, e *End) error {
 	return nil
 }
 
-// saved notes that the record of a change was put into the history.
-func (w *Writer) saved(c *changes.Record) {
-	if err := w.History.Saved(context.Background(), c); err != nil {
-		w.Log.WithError(err).Error("the oldest changes could not be removed from the history")
-	}
-}
-
 // startSettled marks lines that were written when the gateway was started again.
 const startSettled = "start"
 
@@ -164,7 +157,7 @@ func (w *Writer) settled(recorded bool, c *changes.Record, v *Verdict, result *p
 		return err
 	})
 	if err == nil && recorded {
-		w.saved(c)
+		w.History.Saved(c)
 	}
 	if err == nil || errors.Is(err, ErrClosed) {
 		w.doubts.end(c.ID)

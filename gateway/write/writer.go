@@ -139,7 +139,7 @@ func (w *Writer) RunMember(ctx context.Context, leading ...func(ctx context.Cont
 			}
 		})
 	})
-	leading = append([]func(context.Context){w.RunClosing, w.measureHistory}, leading...)
+	leading = append([]func(context.Context){w.RunClosing}, leading...)
 	for {
 		changed := w.Member.Changed()
 		if term, leads := w.Member.Leads(); leads {
@@ -185,12 +185,5 @@ func (w *Writer) leaveTidy(ctx context.Context) {
 	w.handOverDoubts()
 	if err := w.evidence.removePaid(ctx); err != nil && ctx.Err() == nil {
 		w.Log.WithError(err).Debug("notes of lines of the audit could not be removed yet")
-	}
-}
-
-// measureHistory finds out how large the history is, which others have added to.
-func (w *Writer) measureHistory(ctx context.Context) {
-	if err := w.History.Measure(ctx); err != nil && ctx.Err() == nil {
-		w.Log.WithError(err).Warn("the size of the history could not be read")
 	}
 }

@@ -30,8 +30,7 @@ func newWorld(t *testing.T) *world {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, log.Close()) })
 	kept := storetest.Seal(t, store.NewMemory(nil))
-	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<24)
-	require.NoError(t, err)
+	history := changes.New(kept, time.Hour, 1<<24)
 	s := harness.New(t, &scripts{rows(), harness.Sample}, func(o *gateway.Options) {
 		o.Kept, o.History, o.Audit = kept, history, log
 		o.Work.Jobs.Rate, o.Policy.SettlePause = 0, time.Millisecond

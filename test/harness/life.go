@@ -164,8 +164,7 @@ func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, c
 	g.Life = &Life{}
 	g.Full = &FullStore{Store: &mortal{g.Store, g.Life}}
 	store := storetest.Seal(g.T, g.Full)
-	history, err := changes.Open(g.T.Context(), store, time.Hour, 1<<20)
-	require.NoError(g.T, err)
+	history := changes.New(store, time.Hour, 1<<20)
 	g.Server = New(g.T, run(g.Life.Step), func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = store, history, time.Millisecond
 		for _, one := range change {

@@ -76,8 +76,8 @@ func openKept(ctx context.Context, o Options) (*kept, error) {
 	if rewound := s.store.State().Rewound; rewound != nil {
 		o.Log.WithError(rewound).WithField("remedy", store.AfterRewind).Error("the store was taken back")
 	}
-	s.past, err = changes.Open(ctx, s.store, o.Settings.Changes.Keep, most)
-	return s, err
+	s.past = changes.New(s.store, o.Settings.Changes.Keep, most)
+	return s, nil
 }
 
 func (s *kept) inMemory() error {

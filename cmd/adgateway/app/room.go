@@ -62,3 +62,10 @@ func unkept(log func(string, map[string]any)) func(error) {
 			map[string]any{"error": err.Error()})
 	}
 }
+
+// untrimmed logs why the history could not be made smaller.
+func untrimmed(log func(string, map[string]any)) func(error) {
+	return func(err error) {
+		log("the oldest changes could not be removed from the history", map[string]any{"error": err.Error()})
+	}
+}

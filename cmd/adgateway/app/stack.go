@@ -165,6 +165,9 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 // writing returns the tasks that only the writing gateway runs, each until its context ends.
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
+	if h := s.kept.history(); h != nil {
+		all = append(all, func(ctx context.Context) { h.RunTrimming(ctx, untrimmed(log)) })
+	}
 	if db := s.kept.sealed(); db != nil && s.room != nil {
 		all = append(all, func(ctx context.Context) { quota.KeepUsage(ctx, db, s.room, unkept(log)) })
 	}

@@ -69,10 +69,7 @@ func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.
 	if err != nil {
 		return nil, err
 	}
-	history, err := changes.Open(ctx, db, m.Life, m.Most)
-	if err != nil {
-		return nil, err
-	}
+	history := changes.New(db, m.Life, m.Most)
 	err = history.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {
 		all = append(all, c)
 		return true

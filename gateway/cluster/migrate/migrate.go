@@ -147,10 +147,7 @@ func (m *migration) complete(ctx context.Context) (err error) {
 	if err := m.settle(ctx, db); err != nil {
 		return err
 	}
-	history, err := changes.Open(ctx, db, m.Life, m.Most)
-	if err != nil {
-		return err
-	}
+	history := changes.New(db, m.Life, m.Most)
 	for _, j := range m.Journals {
 		if err := m.addJournal(ctx, j, history); err != nil {
 			return err

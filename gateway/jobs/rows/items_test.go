@@ -102,8 +102,7 @@ func (l *losable) State() store.State {
 func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	db := &losable{Store: store.NewMemory(nil)}
 	kept := storetest.Seal(t, db)
-	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(kept, time.Hour, 1<<20)
 	d := &harness.OneUser{City: "Oslo", At: func(point string) { db.lost.Store(point == "changed") }}
 	s := harness.New(t, &harness.Runner{Do: d.Run}, func(o *gateway.Options) {
 		o.Kept, o.History, o.Policy.SettlePause = kept, history, time.Millisecond
@@ -143,8 +142,7 @@ func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	var lost atomic.Bool
 	kept := storetest.Seal(t, &oneWriteLost{Store: store.NewMemory(nil), lost: &lost})
-	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(kept, time.Hour, 1<<20)
 	d := harness.NewScene(t, &harness.Undos[0])
 	runner := d.Run(func(point string) bool { lost.Store(point == "written"); return false })
 	s := harness.New(t, runner, func(o *gateway.Options) {
@@ -197,8 +195,7 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 		"each time, by its limit": {ps.KindTimeout, math.MaxInt, 3 + 1, schema.Timeout},
 	} {
 		kept := storetest.Seal(t, store.NewMemory(nil))
-		history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-		require.NoError(t, err)
+		history := changes.New(kept, time.Hour, 1<<20)
 		d, cut := &harness.OneUser{City: "Oslo", At: func(string) {}}, 0
 		s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 			if cut < c.times {
@@ -222,8 +219,7 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 // there was no time left. Nothing is wrong with the item.
 func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 	kept := storetest.Seal(t, store.NewMemory(nil))
-	history, err := changes.Open(t.Context(), kept, time.Hour, 1<<20)
-	require.NoError(t, err)
+	history := changes.New(kept, time.Hour, 1<<20)
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	first := sync.OnceFunc(func() { close(announced); <-goOn })
 	d := &harness.OneUser{City: "Oslo", At: func(point string) {
