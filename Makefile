@@ -90,8 +90,9 @@ generate: ## what is derived and committed: OpenAPI document, tables and pages o
 
 deep: vet-windows deadcode thorough race fuzz bench-once kerberos-test ## what takes longer: all of vet for Windows, dead code, all cases of every test, race detector, fuzzing, benchmarks once, tickets of a real authority
 
-# Linters and tests live for seconds: they collect garbage less often.
-test lint plain: export GOGC ?= 400
+# Linters and tests live for seconds: they collect garbage less often, as long as there is memory.
+test lint plain: export GOGC ?= 1600
+plain: export GOMEMLIMIT ?= 1GiB
 
 # Tests of what is written: no tracked file has markers of a merge, and every citation of a
 # fact resolves.

@@ -3,6 +3,7 @@ package scripts
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"adgateway/ps"
 )
@@ -27,9 +28,11 @@ func DoctorSources(lane ps.Lane) []ps.Source {
 func doctorList(lane ps.Lane) []string { return folder(doctorFolder + folders[lane]) }
 
 // DescribeDoctor is [Describe] for the scripts of the doctor's sessions.
-func DescribeDoctor() ([]ps.Script, error) {
+func DescribeDoctor() ([]ps.Script, error) { return describedDoctor() }
+
+var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
 	return describeAll(doctorPreludes, func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
-}
+})
 
 // Survey returns lines that the doctor runs in a PowerShell without a session.
 // They work in every language mode and write one line: [SurveyMark] and JSON.

@@ -188,6 +188,30 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	}
 }
 
+// TestWhatWasCheckedHidesNoFault: a table without a fault is remembered, and nothing else is taken
+// for it.
+func TestWhatWasCheckedHidesNoFault(t *testing.T) {
+	row := good()
+	for range 2 {
+		require.Empty(t, Check([]*Operation{row}, []ps.Script{goodScript()}))
+	}
+	broken := *row
+	broken.Summary = ""
+	assert.Len(t, Check([]*Operation{&broken}, []ps.Script{goodScript()}), 1)
+	for name, spoil := range map[string]func(*ps.Script){
+		"name":      func(s *ps.Script) { s.Name = "Get-Other" },
+		"lane":      func(s *ps.Script) { s.Lane = ps.DNS },
+		"writes":    func(s *ps.Script) { s.Writes = true },
+		"parameter": func(s *ps.Script) { s.Params[0].Type = "int" },
+	} {
+		require.Empty(t, Check([]*Operation{row}, []ps.Script{goodScript()}))
+		script := goodScript()
+		spoil(&script)
+		assert.NotEmpty(t, Check([]*Operation{row}, []ps.Script{script}), name)
+	}
+	assert.NotEmpty(t, Check([]*Operation{row}, nil))
+}
+
 func TestCheckFindsConflictsBetweenRows(t *testing.T) {
 	a, b := good(), good()
 	b.Path = "/api/THING/{Other}"

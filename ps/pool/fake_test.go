@@ -23,6 +23,9 @@ type fake struct {
 	inUse atomic.Bool
 	runs  atomic.Int64
 	size  atomic.Int64
+
+	notice  <-chan struct{} // of the maker
+	watched atomic.Bool
 }
 
 func (f *fake) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
@@ -59,13 +62,22 @@ func (f *fake) Close(ctx context.Context) error {
 }
 
 func (f *fake) Kill()                  { f.end() }
-func (f *fake) Dead() <-chan struct{}  { return f.dead }
 func (f *fake) Memory() (int64, error) { return f.size.Load(), nil }
 
+// Dead returns the channel that end closes. If the maker has notice, its first caller, which is the
+// pool's watcher of the session, gets that instead.
+func (f *fake) Dead() <-chan struct{} {
+	if f.notice != nil && f.watched.CompareAndSwap(false, true) {
+		return f.notice
+	}
+	return f.dead
+}
+
+// end ends the session. As [pool.Session] demands, Dead is closed before a run fails.
 func (f *fake) end() {
 	f.once.Do(func() {
-		f.stop()
 		close(f.dead)
+		f.stop()
 		f.maker.live.Add(-1)
 	})
 }
@@ -81,7 +93,8 @@ type maker struct {
 	t       *testing.T
 	start   func(ctx context.Context, n int64) error // nil: every start succeeds
 	scripts map[string]func(ctx context.Context, f *fake, req ps.Request) (*ps.Result, error)
-	hang    bool // sessions do not end when they are closed
+	hang    bool          // sessions do not end when they are closed
+	notice  chan struct{} // closes when the pool's watchers learn of dead sessions; nil: at once
 
 	starts, live, most, closed, probes atomic.Int64
 	mu                                 sync.Mutex
@@ -102,7 +115,7 @@ func (m *maker) Start(ctx context.Context) (pool.Session, error) {
 			break
 		}
 	}
-	f := &fake{maker: m, dead: make(chan struct{})}
+	f := &fake{maker: m, dead: make(chan struct{}), notice: m.notice}
 	f.kill, f.stop = context.WithCancel(context.Background())
 	m.mu.Lock()
 	m.all = append(m.all, f)

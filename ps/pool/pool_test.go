@@ -328,6 +328,40 @@ func TestAReadIsRetriedIfItsSessionDiesBeforeAnswering(t *testing.T) {
 	}
 }
 
+// All idle sessions die at the same time, and the pool has not been told yet.
+func TestNoRequestGetsASessionThatDiedUnnoticed(t *testing.T) {
+	for _, write := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMaker(t)
+			m.notice = make(chan struct{})
+			p := open(t, m, nil)
+			var calls sync.WaitGroup
+			for range 3 {
+				calls.Go(func() {
+					_, err := p.Run(t.Context(), request("Get-Slow"))
+					assert.NoError(t, err)
+				})
+			}
+			calls.Wait()
+			require.EqualValues(t, 3, m.live.Load())
+			for n := range 3 {
+				m.session(n).end()
+			}
+			req := request("Get-Quick")
+			req.Write = write
+			_, err := p.Run(t.Context(), req)
+			assert.NoError(t, err)
+			synctest.Wait()
+			stats := p.Stats()[ps.Directory]
+			assert.Zero(t, stats.Retries)
+			assert.Equal(t, 1, stats.Idle)
+			assert.EqualValues(t, 4, m.starts.Load())
+			close(m.notice)
+			require.NoError(t, p.Close(t.Context()))
+		})
+	}
+}
+
 func TestACancelledReadKeepsItsSessionIfItEndsInTime(t *testing.T) {
 	for _, c := range []struct {
 		grace time.Duration

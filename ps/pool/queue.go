@@ -50,12 +50,22 @@ func (l *lane) acquire(ctx context.Context, req ps.Request) (*held, error) {
 
 // free returns the idle session that a request may take at once, or nil. No other
 // request waits for it, because settle leaves none idle for those that may have it.
-// The caller holds mu.
+// It ends idle sessions that have died before [lane.died] was called: when several
+// die together, the retry of a read must not get another dead one. The caller holds
+// mu.
 func (l *lane) free(list bool) *held {
-	if len(l.idle) == 0 || (list && l.listPlaces() == 0) {
+	if list && l.listPlaces() == 0 {
 		return nil
 	}
-	return l.idle[len(l.idle)-1]
+	for len(l.idle) > 0 {
+		h := l.idle[len(l.idle)-1]
+		if !isDead(h) {
+			return h
+		}
+		l.remove(h)
+		l.end(h, endDied)
+	}
+	return nil
 }
 
 // listPlaces returns how many more sessions lists may hold. The caller holds mu.

@@ -134,9 +134,9 @@ func (l *lane) add(a *attempt, session Session) {
 	l.live[h] = struct{}{}
 	l.idle = append(l.idle, h)
 	l.replaced = l.replaced || a.replacement
-	// It ends because Dead is always closed in the end.
-	go func() {
-		<-session.Dead()
+	dead := session.Dead()
+	go func() { // ends because Dead is always closed in the end
+		<-dead
 		l.died(h)
 	}()
 	l.settle()

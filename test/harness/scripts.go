@@ -2,11 +2,15 @@ package harness
 
 import (
 	"strings"
+	"sync"
 
 	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
 )
+
+// ownScripts are the scripts of [ops.Table], which all servers share.
+var ownScripts = sync.OnceValue(func() []ps.Script { return Scripts(ops.Table()) })
 
 // Scripts returns declarations of scripts that match the rows.
 func Scripts(table []*ops.Operation) []ps.Script {

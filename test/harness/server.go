@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +20,6 @@ import (
 	"adgateway/gateway/authn"
 	"adgateway/gateway/config"
 	"adgateway/gateway/identity"
-	"adgateway/gateway/ops"
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/ps"
@@ -62,7 +62,7 @@ func Options(t testing.TB, runner ps.Runner) gateway.Options {
 	log.SetOutput(io.Discard)
 	log.SetFormatter(accesslog.Text())
 	o := options.Gateway(settings)
-	o.Runner, o.Auth, o.Log, o.Engine, o.Scripts = runner, Auth(t), log, "sandbox", Scripts(ops.Table())
+	o.Runner, o.Auth, o.Log, o.Engine, o.Scripts = runner, Auth(t), log, "sandbox", slices.Clone(ownScripts())
 	return o
 }
 
