@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// AccountKind says how Windows logs on an account.
+// AccountKind determines how Windows logs on an account.
 type AccountKind string
 
-// The kinds. Only a [UserAccount] has a password to provide.
+// The kinds of accounts. Only a [UserAccount] needs a password.
 const (
 	VirtualAccount AccountKind = "virtual account"
 	ManagedAccount AccountKind = "group managed service account"
@@ -27,7 +27,7 @@ const forms = `write DOMAIN\name$ (group managed service account), NT SERVICE\{n
 	` (virtual account), DOMAIN\user, .\user or user@domain (user)`
 
 // ParseAccount returns the kind of an account, judged by its form, and its canonical
-// spelling. An empty account is [Service.Account].
+// spelling. Empty text means [Service.Account].
 func (s Service) ParseAccount(text string) (account string, kind AccountKind, err error) {
 	if text == "" {
 		return s.Account(), VirtualAccount, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/kardianos/service"
 )
 
-// Kept is what is kept of a service that is removed or updated, for the next
-// installation. A password is not.
+// Kept is the state of a removed or updated service that is stored for the next
+// installation. It does not contain a password.
 type Kept struct {
 	CommandLine string    `json:"commandLine"`
 	Account     string    `json:"account"`
@@ -20,7 +20,7 @@ type Kept struct {
 	Running     bool      `json:"running"`
 }
 
-// Keep returns what is to be kept of the installed service, or nil if there is none.
+// Keep returns the state of the installed service, or nil if there is none.
 func (m *Manager) Keep() (*Kept, error) {
 	found, err := m.native.Find()
 	if errors.Is(err, service.ErrNotInstalled) {
@@ -32,10 +32,9 @@ func (m *Manager) Keep() (*Kept, error) {
 	return &Kept{CommandLine: found.CommandLine, Account: found.Account, Start: found.Start, Running: found.State == Running || found.State == Starting}, nil
 }
 
-// Restore undoes an installation that failed afterwards: the service has the command line that was
-// kept, or is removed if there was none. It reports whether that is done. A service that is gone is
-// not created again, because it may have been removed long ago, and what was kept is for the next
-// installation.
+// Restore undoes an installation that failed at a later step: the service gets the command line in kept
+// again, or is removed if kept is nil. It reports whether that is done. A service that no longer exists is
+// not created again, because it may have been removed long ago, and the next installation can use kept.
 func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error) {
 	if kept == nil {
 		if _, err := m.native.Find(); errors.Is(err, service.ErrNotInstalled) {
@@ -50,7 +49,7 @@ func (m *Manager) Restore(ctx context.Context, kept *Kept) (done bool, err error
 	return err == nil, m.of.explain(err)
 }
 
-// Write writes it to a file.
+// Write writes the state to a file.
 func (k Kept) Write(path string) error {
 	text, err := json.MarshalIndent(k, "", "  ")
 	if err != nil {
@@ -59,7 +58,7 @@ func (k Kept) Write(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o600)
 }
 
-// ReadKept returns what a file keeps, or nil if there is no such file.
+// ReadKept reads the state in a file. It returns nil if the file does not exist.
 func ReadKept(path string) (*Kept, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ const (
 	pollWait = 250 * time.Millisecond
 )
 
-// ErrNotInstalled is the error of what needs the service when there is none.
+// ErrNotInstalled is the error of a call that needs an installed service when there is none.
 var ErrNotInstalled = service.ErrNotInstalled
 
 var errElevation = errors.New(notElevated)
@@ -32,12 +32,12 @@ var errElevation = errors.New(notElevated)
 // Registration describes the service to install.
 type Registration struct {
 	Executable string   // full path; empty means the running executable
-	Arguments  []string // to run as the service
+	Arguments  []string // with which Windows starts it
 	Account    string   // see [ParseAccount]
 	Password   string   // of a user account; never shown
-	Reset      bool     // an update sets start type and recovery actions as well
-	Kept       *Kept    // of a service that was removed; nil if there is none
-	// OnDomainController allows an installation there.
+	Reset      bool     // an update also resets start type and recovery actions
+	Kept       *Kept    // state of a removed service; nil if there is none
+	// OnDomainController permits an installation on a domain controller.
 	OnDomainController bool
 }
 
@@ -50,44 +50,44 @@ type Manager struct {
 	poll   time.Duration
 }
 
-// native is what kardianos/service does not offer. Errors of Windows are returned
-// unchanged; ErrNotInstalled means that there is no such service.
+// native contains the functions that kardianos/service does not offer. Errors of Windows are
+// returned unchanged. ErrNotInstalled means that the service does not exist.
 type native interface {
 	Elevated() bool
 	Find() (registered, error)
-	// Create registers the service; Change does the rest.
+	// Create only registers the service. Change sets the rest.
 	Create(commandLine, account, password string) error
-	DomainController() bool // this computer is one
-	// Change sets the command line, the account and its password, and the start type,
-	// each unchanged if empty, and what every installation has: description and
-	// pre-shutdown timeout. The warnings name what this Windows does not support.
+	DomainController() bool // this computer is a domain controller
+	// Change sets the command line, the account and its password, and the start type, each
+	// unchanged if empty. It also sets the properties common to every installation: description
+	// and pre-shutdown timeout. The warnings name settings that this Windows does not support.
 	Change(c change) (warnings []string, err error)
 	// GrantLogon gives an account the right to log on as a service.
 	GrantLogon(account string) error
-	// Recover makes Windows restart the service after failures, including those that
-	// it reports itself.
+	// Recover makes Windows restart the service after failures, including failures that the
+	// service reports itself.
 	Recover(delays []time.Duration, reset time.Duration) (warnings []string, err error)
 	AddEventSource() error
-	Stop() error // requests a stop and does not wait
+	Stop() error // requests a stop without waiting for it
 }
 
 // registered is the service as registered in Windows.
 type registered struct {
 	CommandLine string
-	Arguments   []string // of it
+	Arguments   []string // in CommandLine
 	Account     string
 	Start       StartType
 	Recovers    bool // has recovery actions
 	State       State
 }
 
-// change is what to change of a service.
+// change describes the changes to a service.
 type change struct {
 	CommandLine, Account, Password string
 	Start                          StartType
 }
 
-// StartType says when Windows starts the service.
+// StartType determines when Windows starts the service.
 type StartType string
 
 // The start types.
@@ -98,8 +98,7 @@ const (
 	Disabled  StartType = "disabled"
 )
 
-// NewManager returns a manager of a service. On other systems it fails with an error
-// that says what to use there.
+// NewManager returns a manager of a service. On other systems its error names the alternative there.
 func NewManager(of Service) (*Manager, error) {
 	windows := newNative(of)
 	if windows == nil {
@@ -124,8 +123,7 @@ func (m *Manager) service() (service.Service, error) {
 	return s, nil
 }
 
-// Install registers the service or updates the existing one. It returns what it did,
-// as lines to show.
+// Install registers the service or updates the existing one. It returns one line of text for each step taken.
 func (m *Manager) Install(r Registration) ([]string, error) {
 	if r.Executable == "" {
 		var err error
@@ -176,9 +174,8 @@ func (m *Manager) Install(r Registration) ([]string, error) {
 	return append(done, warnings...), nil
 }
 
-// allowLogon grants the right to log on as a service to accounts that do not have it
-// by their kind, and returns what it did. It is no error if that fails: a group policy
-// may give the right.
+// allowLogon grants the right to log on as a service to accounts whose kind does not imply it, and
+// returns text about that. A failure is only a warning, because a group policy may grant the right.
 func (m *Manager) allowLogon(account string, kind AccountKind) []string {
 	if kind != UserAccount && kind != ManagedAccount {
 		return nil
@@ -221,7 +218,7 @@ func (m *Manager) create(r Registration, kind AccountKind) ([]string, error) {
 	return slices.Concat(done, m.allowLogon(r.Account, kind), warnings), nil
 }
 
-// update changes what differs; keep means that the account is not changed.
+// update changes the properties that differ. keep means that the account stays unchanged.
 func (m *Manager) update(r Registration, kind AccountKind, old registered, keep bool) ([]string, error) {
 	if keep || strings.EqualFold(old.Account, r.Account) && r.Password == "" {
 		r.Account = ""
@@ -285,13 +282,13 @@ func (m *Manager) Uninstall(ctx context.Context) error {
 	return nil
 }
 
-// Start starts the service and waits until it runs.
+// Start starts the service and waits until it is running.
 func (m *Manager) Start(ctx context.Context) error {
 	state, err := m.installed()
 	if err != nil || state == Running {
 		return err
 	}
-	if state == Stopping { // it can only be started after it has stopped
+	if state == Stopping { // a start is possible only after the stop
 		if err := m.await(ctx, StopWait+5*time.Second, Stopped, Stopping); err != nil {
 			return err
 		}
@@ -308,7 +305,7 @@ func (m *Manager) Start(ctx context.Context) error {
 	return m.await(ctx, m.of.StartWait, Running, Starting)
 }
 
-// Stop asks the service to stop and waits until it has.
+// Stop requests a stop and waits until the service has stopped.
 func (m *Manager) Stop(ctx context.Context) error {
 	state, err := m.installed()
 	if err != nil || state == Stopped {
@@ -319,8 +316,8 @@ func (m *Manager) Stop(ctx context.Context) error {
 			return err
 		}
 	}
-	if state != Stopping { // otherwise it has been requested already
-		// kardianos/service would wait forever.
+	if state != Stopping { // otherwise a stop has already been requested
+		// kardianos/service would wait without a time limit.
 		if err := m.native.Stop(); err != nil && !errors.Is(err, errnoCannotAccept) {
 			return m.of.explain(err)
 		}
@@ -336,7 +333,7 @@ func (m *Manager) Restart(ctx context.Context) error {
 	return m.Start(ctx)
 }
 
-// await waits for a state. Any state but those on the way there is an error.
+// await waits for a state. Any state that is neither want nor in onTheWay is an error.
 func (m *Manager) await(ctx context.Context, wait time.Duration, want State, onTheWay ...State) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -367,9 +364,9 @@ func (m *Manager) installed() (State, error) {
 	return state, err
 }
 
-// Status returns the state of the service and problems that keep it from running as
-// installed. It needs no special rights, because it does not use kardianos/service,
-// which would request those for starting and stopping.
+// Status returns the state of the service, and problems that keep it from running as
+// installed. It needs no special rights, because it does not use kardianos/service, which
+// requests rights to start and stop the service.
 func (m *Manager) Status() (state State, problems []string, err error) {
 	found, err := m.native.Find()
 	switch {
@@ -387,8 +384,8 @@ func (m *Manager) Status() (state State, problems []string, err error) {
 	return found.State, problems, nil
 }
 
-// commandLine quotes arguments for CommandLineToArgvW. Paths cannot contain quotation
-// marks, so only a trailing backslash would be taken for an escape.
+// commandLine quotes arguments for CommandLineToArgvW. Paths cannot contain quotation marks,
+// so only a trailing backslash could be mistaken for an escape.
 func commandLine(r Registration) string {
 	words := []string{`"` + r.Executable + `"`}
 	for _, argument := range r.Arguments {

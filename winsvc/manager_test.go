@@ -73,7 +73,7 @@ func (f *fakeWindows) Start() error {
 	return nil
 }
 
-// next sets the following states unless the test has set them.
+// next sets the states to report, unless the test has set them.
 func (f *fakeWindows) next(states ...State) {
 	if f.states == nil {
 		f.states = states
@@ -122,7 +122,7 @@ func (f *fakeWindows) AddEventSource() error {
 	return f.call("AddEventSource")
 }
 
-// Stop is in both interfaces; on Windows only that of native is called.
+// Stop is a method of both interfaces. On Windows, only the one of native is called.
 func (f *fakeWindows) Stop() error {
 	if err := f.call("Stop"); err != nil {
 		return err

@@ -94,15 +94,14 @@ func (serviceManager) DomainController() bool {
 
 func (serviceManager) GrantLogon(account string) error { return host.AllowServiceLogon(account) }
 
-// A starting and a stopping service reports its progress within these times. A start can
-// keep a computer busy that has just been switched on.
+// The times within which a starting or stopping service reports progress. A start may take
+// long on a computer that has just been switched on.
 const (
 	startHint = 30 * time.Second
 	stopHint  = 5 * time.Second
 )
 
-// argumentsOf returns the words of a command line after its executable, or none if it
-// cannot be parsed.
+// argumentsOf returns the words of a command line without the executable, or nil if it cannot be parsed.
 func argumentsOf(line string) []string {
 	words, err := windows.DecomposeCommandLine(line)
 	if err != nil || len(words) == 0 {
@@ -132,8 +131,8 @@ func (m serviceManager) Create(commandLine, account, password string) error {
 	return windows.CloseServiceHandle(handle)
 }
 
-// optional adds a warning if this Windows does not know a setting of services, which is
-// ERROR_INVALID_LEVEL, and otherwise returns the error.
+// optional adds a warning if err is ERROR_INVALID_LEVEL, which means that this Windows does
+// not support a setting of services, and otherwise returns err.
 func optional(warnings *[]string, setting string, err error) error {
 	if errors.Is(err, windows.ERROR_INVALID_LEVEL) {
 		*warnings = append(*warnings, fmt.Sprintf("this Windows does not support %s (%v)", setting, err))
@@ -145,7 +144,7 @@ func optional(warnings *[]string, setting string, err error) error {
 	return nil
 }
 
-// text returns nil, which means unchanged, for an empty text.
+// text returns a UTF-16 string, or nil, which means unchanged, for an empty text.
 func text(s string) (*uint16, error) {
 	if s == "" {
 		return nil, nil
@@ -224,17 +223,16 @@ func (m serviceManager) Stop() error {
 	return err
 }
 
-// endedByManager returns a context that only the service manager ends. Go converts
-// CTRL_LOGOFF_EVENT and CTRL_SHUTDOWN_EVENT to SIGTERM. Windows sends them to services
-// as well, the former whenever anybody logs off; a service that reacted would stop
-// while its manager considers it running.
+// endedByManager returns a context that only the service manager ends. Go converts CTRL_LOGOFF_EVENT
+// and CTRL_SHUTDOWN_EVENT to SIGTERM. Windows also sends them to services, the former whenever
+// anybody logs off. A service that reacted to them would stop while its manager considers it running.
 func endedByManager(ctx context.Context) context.Context {
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
 	return context.WithoutCancel(ctx)
 }
 
-// run asks the service manager first, instead of guessing from the session or the parent
-// process, and runs in the foreground if the manager did not start this process.
+// run asks the service manager whether it started this process, instead of guessing from the
+// session or the parent process. If it did not, run runs in the foreground.
 func run(h *handler, manager service.Service, s Service, foreground context.Context) error {
 	p := &program{handler: h}
 	err := svc.Run(s.Name, p)
@@ -246,9 +244,9 @@ func run(h *handler, manager service.Service, s Service, foreground context.Cont
 	return errors.Join(err, p.failed)
 }
 
-// program implements [svc.Handler]. Unlike kardianos/service it reports how long starting and
-// stopping may take, and accepts the pre-shutdown notification, which leaves time to finish running
-// requests; after the shutdown notification itself there are only 5 seconds.
+// program implements [svc.Handler]. Unlike kardianos/service it reports how long starting
+// and stopping may take, and accepts the pre-shutdown notification, which leaves time to
+// finish running requests; after the shutdown notification itself, only 5 seconds remain.
 type program struct {
 	*handler
 	failed error // error of the start; valid after svc.Run
@@ -290,8 +288,8 @@ func (p *program) Execute(_ []string, requests <-chan svc.ChangeRequest, states 
 	return false, 0
 }
 
-// answer tells the manager the state until end is called. A service that is starting is
-// asked for nothing else, and an unreceived request would block the manager's thread.
+// answer reports the state to the manager until end is called. While a service starts, the manager
+// can only ask for its state, and a request that is not received would block the manager's thread.
 func (p *program) answer(requests <-chan svc.ChangeRequest, states chan<- svc.Status) (end func()) {
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {

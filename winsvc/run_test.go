@@ -15,7 +15,7 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// events records what is written to the system's event log.
+// journal records the entries written to the system's event log.
 type journal struct {
 	service.Logger // other methods are not called
 	mu             sync.Mutex
@@ -57,7 +57,7 @@ func TestStartReturnsAndStopWaits(t *testing.T) {
 	assert.Empty(t, exits)
 }
 
-// What is prepared writes to the event log until it has been stopped.
+// A prepared service can write to the event log until it has stopped.
 func TestEventsOfWhatIsServed(t *testing.T) {
 	recorded := &journal{}
 	h := newHandler(t.Context(), func(_ context.Context, write events.Write) (func(context.Context) error, string, error) {
@@ -87,7 +87,7 @@ func TestTheManagerHearsOfAServiceThatStops(t *testing.T) {
 	assert.Equal(t, []uint32{1, 2, 3}, heard[:3])
 }
 
-// The start of a node takes as long as its data is much.
+// A start may take long, because a node with much data does.
 func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 	for name, result := range map[string]error{"it starts": nil, "it fails": errors.New("the disk is gone")} {
 		release := make(chan struct{})
@@ -111,7 +111,7 @@ func TestTheManagerHearsOfAServiceThatStarts(t *testing.T) {
 	}
 }
 
-// A requested stop is not a failure: otherwise Windows would restart the service.
+// A requested stop is never a failure, because Windows would restart the service after a failure.
 func TestAnUncleanStopIsToldAndIsNoFailure(t *testing.T) {
 	cut := errors.New("2 requests were cut off")
 	h, recorded, exits := started(t, func(ctx context.Context) error { <-ctx.Done(); return cut })

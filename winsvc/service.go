@@ -8,44 +8,44 @@ import (
 	"time"
 )
 
-// Service is a service of the product, with what the texts about it name.
+// Service is a service of the product, with the names that texts about it contain.
 type Service struct {
 	Name string // of the service, its event log source, its virtual account and its program
 
 	Check string // command that reports mistakes in the settings
 
 	display, description string
-	elsewhere            string // command that does the same away from Windows
+	elsewhere            string // command that does the same on other systems
 
-	// StartWait is how long a start may take. The service manager hears meanwhile that it
-	// goes on.
+	// StartWait is the time limit of a start. Meanwhile the service manager is told that the
+	// start makes progress.
 	StartWait time.Duration
 }
 
-// Gateway is the service. With a node of its cluster beside the gateway it starts both.
+// Gateway is the service of the gateway. If the host has a node of its cluster, the service runs both.
 var Gateway = Service{
 	Name: "adgateway", display: "Active Directory gateway",
 	description: "Manages Active Directory, Windows DNS and computers over HTTP.",
 	Check:       "adgateway config check", elsewhere: "serve", StartWait: 30 * time.Second,
 }
 
-// Account is the account that a service has when none is chosen. It needs no password.
-// In the network it acts as the computer's account.
+// Account returns the account that a service has by default. It needs no password. On the
+// network it acts as the computer's account.
 func (s Service) Account() string { return `NT SERVICE\` + s.Name }
 
-// filled returns a text with the names of this service in it.
+// filled returns a text with the names of this service inserted.
 func (s Service) filled(text string) string {
 	return strings.NewReplacer("{name}", s.Name, "{check}", s.Check, "{elsewhere}", s.elsewhere).Replace(text)
 }
 
-// notWindows says what to use on other systems.
+// notWindows returns an error that names the alternative on other systems.
 func (s Service) notWindows() error {
 	return errors.New(s.filled("the service is only available on Windows. Here run '{name} {elsewhere}' under this system's own service manager, " +
 		"such as a systemd unit with ExecStart=/usr/local/bin/{name} {elsewhere} --config /etc/{name}/adgateway.yaml"))
 }
 
-// explain adds the advice for an error of the service manager. It uses the code,
-// never the message, which is in the language of Windows.
+// explain adds advice to an error of the service manager. It decides by the code, never by
+// the message, which is in the language of Windows.
 func (s Service) explain(err error) error {
 	var code syscall.Errno
 	if err == nil || !errors.As(err, &code) {

@@ -15,7 +15,7 @@ func TestTextsNameTheService(t *testing.T) {
 	}
 }
 
-// The caller that starts a service waits as long as that may take, and no longer.
+// A caller waits for the start of a service exactly as long as the start may take.
 func TestAServiceHasItsTimeToStart(t *testing.T) {
 	for wait, says := range map[time.Duration]string{time.Minute: "", 20 * time.Millisecond: "still starting"} {
 		f, m := newFake(t)

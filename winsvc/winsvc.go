@@ -1,10 +1,8 @@
-// Package winsvc installs and controls the product's Windows services ([Gateway],
-// [Manager]) and runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds
-// recovery actions with growing delays, updates in place, and explanations of the
-// errors of Windows.
+// Package winsvc installs and controls the product's Windows services ([Gateway], [Manager]) and
+// runs a process as one of them ([Service.Run]). It builds on kardianos/service and adds recovery
+// actions with growing delays, updates in place, and explanations of the errors of Windows.
 //
-// It knows nothing about what the services do. On other systems only Run works, in the
-// foreground.
+// It does not depend on what the services do. On other systems only Run works, in the foreground.
 package winsvc
 
 import (
@@ -34,10 +32,10 @@ const (
 	Unknown      State = "unknown"
 )
 
-// Prepare does what must have happened before the service counts as started. If it
-// fails, the service does not start. The returned serve runs until its context is
-// done, and stops everything it started before it returns; started describes in one
-// line what is running. write may be called as long as serve has not returned.
+// Prepare does everything that must be complete before the service counts as started. If it
+// fails, the service does not start. The returned serve runs until its context is done, and
+// stops everything that it started before it returns. started describes in one line what is
+// running. write may be called until serve has returned.
 type Prepare func(ctx context.Context, write events.Write) (serve func(context.Context) error, started string, err error)
 
 // Run runs as this service until the service manager or ctx stops it. After an error
@@ -63,7 +61,7 @@ type handler struct {
 	prepare Prepare
 	exit    func(code int)
 	events  service.Logger
-	ended   chan struct{} // closed when serve has returned; nil before it was called
+	ended   chan struct{} // closed when serve has returned; nil before serve is called
 	err     error         // returned by serve; valid after ended is closed
 }
 
@@ -93,14 +91,14 @@ func (h *handler) Start(service.Service) error {
 	return nil
 }
 
-// numbered are the methods of an event log whose entries have ids, as on Windows.
+// numbered is an event log whose entries have ids, as on Windows.
 type numbered interface {
 	NInfo(id uint32, v ...any) error
 	NWarning(id uint32, v ...any) error
 	NError(id uint32, v ...any) error
 }
 
-// write implements [events.Write]. What cannot be written is in the service's log.
+// write implements [events.Write]. Entries that cannot be written are in the service's log instead.
 func (h *handler) write(e events.Event, text string) {
 	if log, ok := h.events.(numbered); ok {
 		_ = [...]func(uint32, ...any) error{log.NInfo, log.NWarning, log.NError}[e.Level](e.ID, text)
@@ -128,18 +126,18 @@ func (h *handler) Stop(service.Service) error {
 	return nil
 }
 
-// stop calls Stop, and meanwhile report as [reporting] does.
+// stop calls Stop, and meanwhile report, see [reporting].
 func (h *handler) stop(every time.Duration, report func(checkpoint uint32)) {
 	_ = reporting(every, report, func() error { return h.Stop(nil) }) // never fails
 }
 
-// start calls Start, and meanwhile report as [reporting] does: Windows takes a service
-// for hung whose checkpoint no longer grows.
+// start calls Start, and meanwhile report, see [reporting]: Windows considers a service hung
+// if its checkpoint does not increase.
 func (h *handler) start(every time.Duration, report func(checkpoint uint32)) error {
 	return reporting(every, report, func() error { return h.Start(nil) })
 }
 
-// reporting calls do, and meanwhile report with a growing checkpoint at every interval.
+// reporting calls do, and meanwhile calls report with an increasing checkpoint at every interval.
 func reporting(every time.Duration, report func(checkpoint uint32), do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()

@@ -1,9 +1,9 @@
-// Command adgateway-engine runs the node with the log of a cluster beside one of its gateways,
-// whose service starts it.
+// Command adgateway-engine runs the node that stores a cluster's
+// log. It runs on the host of a gateway, whose service starts it.
 //
 //	adgateway-engine run        run the node
-//	adgateway-engine doctor     check what the node needs of this computer
-//	adgateway-engine config     print the same node as a configuration of nats-server
+//	adgateway-engine doctor     check whether this computer meets the node's needs
+//	adgateway-engine config     print the node's configuration for nats-server
 //	adgateway-engine version    print the version
 package main
 

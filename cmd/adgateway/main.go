@@ -4,10 +4,10 @@
 //	adgateway sandbox    the whole API over a simulated domain
 //	adgateway service    install and control the Windows service
 //	adgateway token      manage the tokens that may call the API
-//	adgateway user       the same for callers with name and password
+//	adgateway user       manage the callers with a name and a password
 //	adgateway config     create, check and show the settings
 //	adgateway doctor     check what an installation needs
-//	adgateway audit      show the record of changes and verify that nobody altered it
+//	adgateway audit      show the record of changes and verify that it was not altered
 //	adgateway job        run lists of changes as jobs of a gateway
 //	adgateway version    print the version
 package main

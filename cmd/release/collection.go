@@ -16,9 +16,9 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// collectionArchive returns the Ansible collection by file name, as "ansible-galaxy
-// collection build" makes it of a folder with a galaxy.yml: an archive with a list of its
-// files in FILES.json, whose sum stands in MANIFEST.json.
+// collectionArchive returns the Ansible collection by file name, in the form that
+// "ansible-galaxy collection build" makes of a folder with a galaxy.yml: an archive with a
+// list of its files in FILES.json, whose checksum is in MANIFEST.json.
 func collectionArchive(version string, licence []byte, stamp time.Time) (map[string][]byte, error) {
 	files, err := clients.Collection(ops.Table())
 	if err != nil {
@@ -62,7 +62,7 @@ func listed(files map[string][]byte) []any {
 	return rows
 }
 
-// entry is the row of a file, or of a folder, which has no content.
+// entry returns the row of a file, or of a folder if content is nil.
 func entry(path string, content []byte) map[string]any {
 	if content == nil {
 		return map[string]any{"name": path, "ftype": "dir", "chksum_type": nil, "chksum_sha256": nil, "format": 1}
@@ -85,7 +85,7 @@ func indented(value any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// packTar creates a compressed archive. Its bytes depend on nothing but the files and the time.
+// packTar creates a compressed archive. Its bytes depend only on the files and the time.
 func packTar(files map[string][]byte, stamp time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)

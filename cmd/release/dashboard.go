@@ -8,15 +8,15 @@ import (
 // panel is a graph of the Grafana dashboard. Its queries use $instance and $lane.
 type panel struct {
 	title, about string
-	unit         string // of Grafana
-	width        int    // of 24 columns
+	unit         string // a unit that Grafana knows
+	width        int    // in columns; a row has 24
 	queries      []query
 }
 
-// query is a line of a graph, or several.
+// query is the query for one or more lines of a graph.
 type query struct{ expr, legend string }
 
-// panels are the graphs, row by row; the widths of a row add up to 24.
+// panels are the graphs, row by row. The widths in a row add up to 24.
 var panels = []panel{
 	{"Requests", "Requests a second, by class of the status", "reqps", 12, []query{
 		{`sum by (class) (rate(adgateway_http_requests_total{instance=~"$instance"}[$__rate_interval]))`, "{{class}}"}}},
@@ -65,8 +65,7 @@ var panels = []panel{
 		{`process_resident_memory_bytes{job="adgateway",instance=~"$instance"}`, "{{instance}}"}}},
 }
 
-// dashboard returns the Grafana dashboard as JSON, for provisioning: its data source is a
-// variable.
+// dashboard returns the Grafana dashboard as JSON for provisioning. Its data source is a variable.
 func dashboard() ([]byte, error) {
 	const height = 8
 	source := map[string]any{"type": "prometheus", "uid": "${datasource}"}

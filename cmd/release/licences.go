@@ -23,9 +23,8 @@ type licence struct {
 	phrases []string
 }
 
-// allowed are licences that only require their text, and two that also permit
-// linking unchanged libraries into other works (the list in the zip says where their
-// sources are).
+// allowed are the licences that only require their text to be included, and two that also permit
+// linking unchanged libraries into other works. The list in the zip says where their sources are.
 var allowed = []licence{
 	{"Apache-2.0", []string{"Apache License Version 2.0"}},
 	{"MIT", []string{"Permission is hereby granted, free of charge, to any person obtaining a copy"}},
@@ -39,7 +38,7 @@ var allowed = []licence{
 
 var spaces = regexp.MustCompile(`\s+`)
 
-// licenceOf returns the name of the licence of a text, or "" if it is not allowed.
+// licenceOf returns the name of the licence in a text, or "" if it is not allowed.
 func licenceOf(text []byte) string {
 	folded := strings.ToLower(spaces.ReplaceAllString(string(text), " "))
 	for _, l := range allowed {
@@ -57,12 +56,12 @@ var licenceFile = regexp.MustCompile(`(?i)^((un)?licen[cs]e|copying|copyright|no
 type goModule struct {
 	Path, Version, Dir string
 	Main               bool
-	Replace            *goModule // nil: nothing replaces it
+	Replace            *goModule // nil: the module is not replaced
 }
 
-// licencesOf returns the licence files of all modules whose code is in the executable,
-// and of Go itself, by their path below licenses/, and the names of the licences by the
-// path of the module. A module without an allowed licence is an error.
+// licencesOf returns the licence files of Go and of all modules with code in the executable,
+// by their path below licenses/, and the names of the licences by module path. A module
+// without an allowed licence is an error.
 func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte, of map[string][]string, err error) {
 	listed, err := goTool(ctx, t, "list", "-deps", "-json=ImportPath,Dir,Module", "./cmd/"+p.Name)
 	if err != nil {
@@ -96,7 +95,7 @@ func licencesOf(ctx context.Context, p program, t target) (all map[string][]byte
 	return all, of, errors.Join(faults...)
 }
 
-// packageDirs returns the folders of the packages of each module but our own.
+// packageDirs returns the package folders of each module except our own.
 func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]goModule, err error) {
 	dirs, modules = map[string][]string{}, map[string]goModule{}
 	decoder := json.NewDecoder(bytes.NewReader(listed))
@@ -117,8 +116,8 @@ func packageDirs(listed []byte) (dirs map[string][]string, modules map[string]go
 	}
 }
 
-// collect reads the licence files of a module: those in its root, and those in the
-// folders on the path to each package that is used.
+// collect reads the licence files of a module: those in its root, and those in the folders
+// on the path to each package in use.
 func collect(m goModule, packages []string, all map[string][]byte) (names []string, err error) {
 	folders := map[string]bool{}
 	for _, dir := range packages {

@@ -1,15 +1,14 @@
-// Command release builds a release: a zip for each system with the executable, default
-// settings, the manual, alert rules and a dashboard, the licences of everything inside, a
-// bill of materials, and checksums; another one with adgateway-engine; an MSI of the
-// gateway for each Windows; the PowerShell module as zip, NuGet package and MSI; the Ansible
-// collection; what package managers of Windows read; and the provenance of all that.
+// Command release builds a release: a zip for each system with the executable, default settings, the
+// manual, alert rules and a dashboard, the licences of everything inside, a bill of materials, and
+// checksums; a second zip with adgateway-engine; an MSI of the gateway for each Windows; the PowerShell
+// module as zip, NuGet package and MSI; the Ansible collection; the files for Windows package managers;
+// and the provenance of all these files.
 //
 //	release -version v1.2.3 -out dist
 //
-// The same sources and SOURCE_DATE_EPOCH produce the same bytes: entries are sorted,
-// every time is SOURCE_DATE_EPOCH, and nothing depends on the machine. With a certificate
-// (-sign-certificate, -sign-key) what is for Windows is signed before it is packed; then the
-// bytes are other ones each time.
+// The same sources and SOURCE_DATE_EPOCH produce the same bytes: entries are sorted, every time is
+// SOURCE_DATE_EPOCH, and nothing depends on the machine. With a certificate (-sign-certificate,
+// -sign-key), files for Windows are signed before they are packed. The bytes then differ in each build.
 package main
 
 import (
@@ -35,13 +34,12 @@ import (
 
 const product = "adgateway"
 
-// program is an executable of a release, which has a zip for each system, and an MSI for
-// each Windows.
+// program is an executable of a release. It has a zip for each system, and may have an MSI for each Windows.
 type program struct {
-	Name        string    // of its folder in cmd, and of its service if it has an installer
+	Name        string    // name of its folder in cmd, and of its service if it has an installer
 	Description string    // in the version information of Windows
-	version     string    // variable that the linker sets
-	Installer   installer // zero: there is none
+	version     string    // variable set by the linker
+	Installer   installer // zero: no MSI
 }
 
 var (
@@ -82,7 +80,7 @@ func main() {
 	}
 }
 
-// job is a release that is asked for.
+// job is a requested release.
 type job struct {
 	version, commit, url, manual, only string
 	withMSI                            bool
@@ -90,7 +88,7 @@ type job struct {
 	stamp                              time.Time
 }
 
-// release writes the files of a release into a folder, and their sums.
+// release writes the files of a release, and their checksums, into a folder.
 func (j *job) release(ctx context.Context, out string) error {
 	if j.version == "" {
 		return errors.New("-version is missing")
@@ -148,7 +146,7 @@ func (j *job) system(ctx context.Context, t target, built map[string][]byte) err
 	return nil
 }
 
-// packages builds the zip of a program, and its MSI where there is one.
+// packages builds the zip of a program, and its MSI if it has one.
 func (j *job) packages(ctx context.Context, p program, t target, built map[string][]byte) error {
 	name, content, err := j.zip(ctx, p, t, built)
 	if err != nil || t.os != "windows" || !j.withMSI || p.Installer == (installer{}) {
@@ -200,7 +198,7 @@ func (j *job) clients(ctx context.Context, built map[string][]byte) error {
 
 func sourceDate(text string) (time.Time, error) {
 	seconds, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || seconds < 315532800 { // zip has no times before 1980
+	if err != nil || seconds < 315532800 { // zip cannot store times before 1980
 		return time.Time{}, fmt.Errorf("SOURCE_DATE_EPOCH is %q: set it to the seconds since 1970 of the commit", text)
 	}
 	return time.Unix(seconds, 0).UTC(), nil
@@ -255,20 +253,20 @@ func (j *job) contents(ctx context.Context, p program, t target) (map[string]fil
 	return all, nil
 }
 
-// add adds texts of the module to a zip, by their path in it.
+// add adds text files of the module to a zip. paths maps their paths in the module to those in the zip.
 func add(all map[string]file, newline string, paths map[string]string) error {
 	for from, to := range paths {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			return fmt.Errorf("%w (run in the module's root)", err)
 		}
-		// The Notepad of Windows Server 2016 supports no other line ends.
+		// The Notepad of Windows Server 2016 supports no other line endings.
 		all[to] = file{bytes.ReplaceAll(text, []byte("\n"), []byte(newline)), 0o644}
 	}
 	return nil
 }
 
-// ofGateway adds the files that only the zip of the gateway has.
+// ofGateway adds the files that are only in the gateway's zip.
 func ofGateway(all map[string]file, newline string) error {
 	all["adgateway.yaml"] = file{config.Template(newline), 0o644}
 	if err := add(all, newline, map[string]string{"ps/cmdlets/data/NOTICE.md": "licenses/cmdlet-declarations/NOTICE.md"}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The package for managers of Windows packages.
+// The identity of the package in Windows package managers.
 const (
 	wingetID      = product + "." + product
 	wingetVersion = "1.10.0" // of the schemas (facts L1, L2)
@@ -18,9 +18,9 @@ const (
 	atLength      = "An HTTP API for users, groups, OUs, computers and DNS, with scopes and limits for each token, dry runs, plans, undo and an audit. It runs as a Windows service and needs the modules ActiveDirectory and DnsServer."
 )
 
-// managerFiles returns the files from which package managers of Windows install the MSIs and zips
-// of a release, by name. Packages that are downloaded need the URL of the folder that holds them;
-// Chocolatey's package contains the MSI.
+// managerFiles returns the files with which Windows package managers install the MSIs and
+// zips of a release, by file name. For packages that are downloaded, url is the URL of the
+// folder with the files; Chocolatey's package contains the MSI.
 func managerFiles(ctx context.Context, version, url string, built map[string][]byte, licence []byte, stamp time.Time, sign *signer) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	of := func(arch, suffix string) (string, []byte) {
@@ -69,7 +69,7 @@ func managerFiles(ctx context.Context, version, url string, built map[string][]b
 	return out, nil
 }
 
-// wingetInstaller returns the entry of an MSI.
+// wingetInstaller returns the manifest entry of an MSI.
 func wingetInstaller(version, arch, url string, content []byte) string {
 	code := gateway.Installer.code(shortVersion(version), arch)
 	return fmt.Sprintf(`  - Architecture: %s
@@ -83,7 +83,7 @@ func wingetInstaller(version, arch, url string, content []byte) string {
 `, map[string]string{"amd64": "x64", "arm64": "arm64"}[arch], quotedYAML(url), sha256.Sum256(content), code, code, "{"+gateway.Installer.UpgradeCode+"}")
 }
 
-// wingetFiles returns the three manifests of a version by the ends of their names.
+// wingetFiles returns the three manifests of a version by file name suffix.
 func wingetFiles(version, url string, installers []string, stamp time.Time) map[string]string {
 	head := func(kind string) string {
 		return fmt.Sprintf("# yaml-language-server: $schema=https://aka.ms/winget-manifest.%s.%s.schema.json\n\nPackageIdentifier: %s\nPackageVersion: %s\n",
@@ -102,17 +102,17 @@ func wingetFiles(version, url string, installers []string, stamp time.Time) map[
 	}
 }
 
-// quotedYAML returns a text as a scalar of YAML, which includes JSON.
+// quotedYAML returns a text as a YAML scalar, in JSON notation.
 func quotedYAML(text string) string {
 	quoted, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text can be encoded
+		panic(err) // any string can be encoded
 	}
 	return string(quoted)
 }
 
-// chocolatey returns the package for Chocolatey, with the MSI in it, as feeds inside a
-// network need it (facts L3).
+// chocolatey returns the Chocolatey package. It contains the MSI, as feeds inside a network
+// require (facts L3).
 func chocolatey(ctx context.Context, version, url, name string, msi, licence []byte, stamp time.Time, sign *signer) ([]byte, error) {
 	install := fmt.Sprintf(`$ErrorActionPreference = 'Stop'
 $folder = Split-Path -Parent -Path $MyInvocation.MyCommand.Definition

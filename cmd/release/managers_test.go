@@ -35,16 +35,15 @@ func managed(t *testing.T, url string) map[string][]byte {
 	return files
 }
 
-// form is what a schema says of the members of an object: a pattern for each that may be
-// there, and which must be.
+// form describes the members that a schema allows in an object, each with a pattern, and the required ones.
 type form struct {
 	patterns map[string]string
 	required []string
 }
 
 // The rules come from winget's schemas 1.10.0 (microsoft/winget-cli,
-// schemas/JSON/manifests/v1.10.0), for the members that the manifests have, and from Scoop's
-// schema.json (ScoopInstaller/Scoop), which allows no others.
+// schemas/JSON/manifests/v1.10.0), limited to the members that the manifests use, and from
+// Scoop's schema.json (ScoopInstaller/Scoop), which allows no others.
 const (
 	identifier = `^[^.\s\\/:*?"<>|]{1,32}(\.[^.\s\\/:*?"<>|]{1,32}){1,7}$`
 	number     = `^\d{1,5}(\.\d{1,5}){0,3}$`

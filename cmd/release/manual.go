@@ -16,14 +16,14 @@ import (
 	"adgateway/gateway/manual"
 )
 
-// front is the page that leads to the others, which are in manualFolder.
+// front is the page that links to the others, which are in manualFolder.
 const front, manualFolder = "README.md", "gateway/manual"
 
-// pictures finds the pictures in a page.
+// pictures matches the pictures in a page.
 var pictures = regexp.MustCompile(`!\[[^\]]*\]\(([^)]+)\)`)
 
-// addManual adds the front page, the other pages, and the pictures in them. Their paths are
-// those in the module, so that the links between them work.
+// addManual adds the front page, the other pages, and their pictures. It keeps their paths,
+// so that the links between them work.
 func addManual(all map[string]file, newline string) error {
 	pages := map[string]string{front: front}
 	err := filepath.WalkDir(filepath.FromSlash(manualFolder), func(name string, _ fs.DirEntry, err error) error {
@@ -53,8 +53,8 @@ func addManual(all map[string]file, newline string) error {
 	return nil
 }
 
-// packedPages compresses each page into a folder. It returns the path of a file for the option
-// -overlay of go build, with which these are embedded instead of the pages.
+// packedPages compresses each page into a folder. It returns the path of a file for go
+// build's option -overlay, which embeds the compressed pages instead of the originals.
 func packedPages(dir string) (string, error) {
 	replaced := map[string]string{}
 	root := filepath.FromSlash(manualFolder)
@@ -87,7 +87,7 @@ func packedPages(dir string) (string, error) {
 	return overlay, os.WriteFile(overlay, text, 0o600)
 }
 
-// manualFiles returns the paths of the files that addManual added, except for the front page.
+// manualFiles returns the paths of the files that addManual added, except the front page.
 func manualFiles(all map[string]file) []string {
 	var paths []string
 	for name := range all {

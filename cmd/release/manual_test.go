@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/manual"
 )
 
-// pagesOfZip returns what addManual adds, but for the front page.
+// pagesOfZip returns the files that addManual adds, except the front page.
 func pagesOfZip(t *testing.T) map[string]file {
 	t.Helper()
 	t.Chdir("../..")
@@ -51,7 +51,7 @@ func TestLinksBetweenPagesWorkInAZip(t *testing.T) {
 	assert.Contains(t, all, "test/browser/testdata/person.png")
 }
 
-// What is embedded in a release is each page, compressed.
+// A release embeds every page in compressed form.
 func TestPagesOfAReleaseAreCompressed(t *testing.T) {
 	t.Chdir("../..")
 	overlay, err := packedPages(t.TempDir())

@@ -65,7 +65,7 @@ func shortVersion(version string) string {
 	return fmt.Sprintf("%d.%d.%d", numbers[0], numbers[1], numbers[2])
 }
 
-// packageParts returns the additional parts of a NuGet package with the module's files.
+// packageParts returns the additional parts of a NuGet package that contains the module's files.
 func packageParts(version string, files []string) map[string]string {
 	return nugetParts(clients.ModuleName, files, `    <id>`+clients.ModuleName+`</id>
     <version>`+version+`</version>
@@ -77,8 +77,8 @@ func packageParts(version string, files []string) map[string]string {
 `)
 }
 
-// nugetParts returns the additional parts of a NuGet package: the specification, and the parts that
-// the Open Packaging Conventions require.
+// nugetParts returns the additional parts of a NuGet package: the specification, and the
+// parts required by the Open Packaging Conventions.
 func nugetParts(id string, files []string, metadata string) map[string]string {
 	const head = `<?xml version="1.0" encoding="utf-8"?>` + "\n"
 	types := map[string]string{"rels": "application/vnd.openxmlformats-package.relationships+xml", "nuspec": "application/octet"}

@@ -19,15 +19,15 @@ import (
 
 var writeRules = flag.String("dashboard-rules", "", "write the queries of the dashboard as recording rules to this file")
 
-// known are the labels of each metric: those of the golden file of /metrics, and what
-// Prometheus and its library add.
+// known returns the labels of each metric: the labels in the golden file of /metrics, and
+// those that Prometheus and its library add.
 func known(t *testing.T) map[string][]string {
 	t.Helper()
 	text, err := os.ReadFile("../adgateway/app/testdata/metrics.txt")
 	require.NoError(t, err)
 	found := map[string][]string{
 		"up": {}, "process_start_time_seconds": {}, "process_resident_memory_bytes": {},
-		"adgateway_certificate_expires_timestamp_seconds": {}, // there is none without TLS
+		"adgateway_certificate_expires_timestamp_seconds": {}, // absent without TLS
 	}
 	for _, match := range regexp.MustCompile(`(?m)^(adgateway_\w+) (\w+) \{(.*)\}$`).FindAllStringSubmatch(string(text), -1) {
 		labels := strings.FieldsFunc(match[3], func(r rune) bool { return r == ',' })
@@ -45,8 +45,8 @@ func known(t *testing.T) map[string][]string {
 	return found
 }
 
-// ofClusters are the labels of each metric of a gateway in a cluster. They come from the table in
-// the code, which the page of metrics lists: the golden file covers only a single gateway.
+// ofClusters returns the labels of each metric of a gateway in a cluster, which the golden file of a
+// single gateway does not cover. They come from the page of metrics, which lists the table in the code.
 func ofClusters(t *testing.T) map[string][]string {
 	t.Helper()
 	source, err := os.ReadFile("../adgateway/app/metrics_cluster.go")
@@ -75,8 +75,7 @@ var (
 	variableIn = regexp.MustCompile(`\$(\w+)`)
 )
 
-// holds checks that a query names metrics and labels that there are. texts are shown with
-// its result.
+// holds checks that a query names only metrics and labels that exist. texts are shown with its result.
 func holds(t *testing.T, all map[string][]string, expr string, texts ...string) {
 	t.Helper()
 	var labels []string
@@ -124,7 +123,7 @@ func TestEveryAlertIsAboutWhatIsMeasured(t *testing.T) {
 			holds(t, all, rule.Expr, rule.Annotations["summary"], rule.Annotations["description"])
 			assert.Contains(t, []string{"critical", "warning", "info"}, rule.Labels["severity"])
 			runbook := "/manual/alerts#" + rule.Alert
-			if !strings.HasPrefix(rule.Expr, "sum by (job)") { // which is about no single gateway
+			if !strings.HasPrefix(rule.Expr, "sum by (job)") { // this rule does not concern a single gateway
 				runbook = "https://{{ $labels.instance }}" + runbook
 			}
 			assert.Equal(t, runbook, rule.Annotations["runbook_url"])
@@ -134,8 +133,7 @@ func TestEveryAlertIsAboutWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// The dashboard keeps the rules of Grafana's provisioning, which has no schema to check it
-// with.
+// The dashboard follows the rules of Grafana's provisioning, for which there is no schema.
 func TestTheDashboardIsAboutWhatIsMeasured(t *testing.T) {
 	text, err := dashboard()
 	require.NoError(t, err)
@@ -205,6 +203,6 @@ func dashboardRules() string {
 }
 
 func quoted(text string) string {
-	raw, _ := json.Marshal(text) // a JSON text is a YAML text, too
+	raw, _ := json.Marshal(text) // JSON text is also YAML text
 	return string(raw)
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// installer identifies the packages of Windows Installer. Windows knows them by it, so it never
-// changes.
+// installer identifies a program's packages to Windows Installer. It must never change,
+// because Windows recognises the packages by it.
 type installer struct {
-	UpgradeCode string // of all versions; the name space of product and package codes, too
-	Components  string // how the identifiers of the components begin
-	Template    string // file of the zip with all settings; empty: there is none
+	UpgradeCode string // of all versions; also the name space of product and package codes
+	Components  string // prefix of the components' identifiers
+	Template    string // file in the zip with all settings; empty: there is none
 }
 
 //go:embed msi/program.wxs
@@ -33,13 +33,13 @@ var msiTemplate string
 // msiFolder is a folder of a package below the program's folder.
 type msiFolder struct {
 	ID, Name        string
-	Component, GUID string // of its files
+	Component, GUID string // of the component with its files
 	Files           []string
 	Folders         []*msiFolder
 }
 
-// manualComponents are the components of the folders with pages and pictures, and how their
-// identifiers end.
+// manualComponents maps the folders of pages and pictures to the names of their components
+// and the suffixes of their identifiers.
 var manualComponents = map[string][2]string{
 	"gateway/manual":           {"Manual", "6"},
 	"gateway/manual/reference": {"Reference", "7"},
@@ -48,10 +48,10 @@ var manualComponents = map[string][2]string{
 
 var noIdentifier = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// msiIdentifier returns the identifier of a file or folder by its path.
+// msiIdentifier returns the identifier of a file or folder, derived from its path.
 func msiIdentifier(name string) string { return "Text_" + noIdentifier.ReplaceAllString(name, "_") }
 
-// add adds a file by its path to the folder, whose own path is given.
+// add adds a file to the folder. name is the path of the file, and folderPath the path of the folder.
 func (f *msiFolder) add(folderPath, name string, i installer) error {
 	folder, rest, deeper := strings.Cut(strings.TrimPrefix(name, folderPath), "/")
 	if !deeper {
@@ -71,7 +71,7 @@ func (f *msiFolder) add(folderPath, name string, i installer) error {
 	return f.Folders[at].add(folderPath+folder+"/", folderPath+folder+"/"+rest, i)
 }
 
-// msiSource returns the source of the package of a program that has these pages and pictures.
+// msiSource returns the source of the program's package. texts are the paths of its pages and pictures.
 func (p program) msiSource(texts []string) ([]byte, error) {
 	t, err := template.New("program.wxs").Funcs(template.FuncMap{"fileID": msiIdentifier}).Parse(msiTemplate)
 	if err != nil {
@@ -97,13 +97,13 @@ func (p program) msiSource(texts []string) ([]byte, error) {
 	return source.Bytes(), err
 }
 
-// environmentTable adds the program's folder to PATH. wixl knows no such table.
+// environmentTable adds the program's folder to PATH. wixl does not support this table.
 const environmentTable = "Environment\tName\tValue\tComponent_\r\ns72\tl255\tL255\ts72\r\nEnvironment\tEnvironment\r\n" +
 	"SearchPath\t=-*PATH\t[~];[INSTALLDIR]\tPath\r\n"
 
-// msiChanges make the changes that wixl cannot express. It turns a rollback action into an
-// immediate one, and ignores that properties are secure. Without that, the elevated part of an
-// installation loses properties that a user without administrator rights has passed to msiexec.
+// msiChanges are changes that wixl cannot express. It turns a rollback action into an immediate one,
+// and ignores that properties are secure. Without these changes, the elevated part of an
+// installation would lose properties that a user without administrator rights has passed to msiexec.
 var msiChanges = []string{
 	"UPDATE CustomAction SET Type = 3410 WHERE Action = 'ServiceRestore'",
 	"UPDATE Property SET Value = 'WIX_DOWNGRADE_DETECTED;WIX_UPGRADE_DETECTED;INSTALLDIR;SERVICEACCOUNT;START;ADDTOPATH;ALLOWDOMAINCONTROLLER' WHERE Property = 'SecureCustomProperties'",
@@ -112,13 +112,13 @@ var msiChanges = []string{
 	"INSERT INTO InstallExecuteSequence (Action, Condition, Sequence) VALUES ('WriteEnvironmentStrings', '', 5200)",
 }
 
-// code returns a product or package code for these parts.
+// code returns a product or package code derived from the parts.
 func (i installer) code(parts ...string) string {
 	space := uuid.MustParse(i.UpgradeCode)
 	return "{" + strings.ToUpper(uuid.NewSHA1(space, []byte(strings.Join(parts, "\n"))).String()) + "}"
 }
 
-// msiVersion returns the version of a package, which has three numbers of a limited size.
+// msiVersion returns the version of a package: three numbers of limited size.
 func msiVersion(version string) (string, error) {
 	n := versionNumbers(version)
 	if n[0] > 255 || n[1] > 255 {
@@ -130,8 +130,8 @@ func msiVersion(version string) (string, error) {
 // msiTools are the programs that build a package.
 var msiTools = []string{"wixl", "msibuild", "faketime"}
 
-// msi returns the package of a program for a Windows system with files of its zip. The same
-// files give the same bytes.
+// msi returns a program's package for a Windows system, with files of its zip. The same
+// files result in the same bytes.
 func msi(ctx context.Context, p program, arch, version string, files map[string]file, stamp time.Time) ([]byte, error) {
 	number, err := msiVersion(version)
 	if err != nil {
@@ -172,8 +172,8 @@ func summary(name, platform, code string) []string {
 	return []string{"msibuild", name, "-s", "Installation Database", product, platform + ";1033", code}
 }
 
-// runMSI returns the package that the steps build from the staged files, all of which have the time
-// of the stamp.
+// runMSI runs the steps on the staged files and returns the package that they build. All
+// files have the time of the stamp.
 func runMSI(ctx context.Context, name string, staged map[string][]byte, steps [][]string, stamp time.Time) ([]byte, error) {
 	for _, tool := range msiTools {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -196,7 +196,7 @@ func runMSI(ctx context.Context, name string, staged map[string][]byte, steps []
 		cmd := exec.CommandContext(ctx, "faketime", append([]string{"-f", stamp.UTC().Format("2006-01-02 15:04:05")}, step...)...)
 		cmd.Dir, cmd.Env = dir, append(os.Environ(), "TZ=UTC")
 		text, err := cmd.CombinedOutput()
-		if err != nil || strings.Contains(string(text), "has no property named") { // an attribute that wixl drops
+		if err != nil || strings.Contains(string(text), "has no property named") { // wixl ignores an attribute
 			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(step, " "), errors.Join(err, errors.New("it did not do all that was asked")), text)
 		}
 	}

@@ -19,18 +19,18 @@ import (
 //go:embed msi/module.wxs
 var moduleTemplate string
 
-// moduleInstaller identifies the packages of the PowerShell module. Windows knows them by it,
-// so it never changes.
+// moduleInstaller identifies the packages of the PowerShell module. It must never change,
+// because Windows recognises the packages by it.
 var moduleInstaller = installer{UpgradeCode: "0F0D9B7E-3B57-5A0B-8C5E-6C1F5D0E7A42"}
 
-// moduleFolder is a folder of the module. The folder without a name is the module's own.
+// moduleFolder is a folder of the module. The folder without a name is the module's root.
 type moduleFolder struct {
 	ID, Name, GUID string
 	Files          []string
 }
 
-// moduleFolders returns the folders with the files of a version. The identifiers of components
-// belong to a path, and the path has the version.
+// moduleFolders returns the folders with the files of a version. The identifier of a
+// component belongs to a path, which contains the version.
 func moduleFolders(version string, files []string) []moduleFolder {
 	byName := map[string][]string{}
 	for _, name := range files {
@@ -48,7 +48,7 @@ func moduleFolders(version string, files []string) []moduleFolder {
 	return folders
 }
 
-// moduleSource returns the source of the package of a version's files.
+// moduleSource returns the source of the package that contains a version's files.
 func moduleSource(version string, files []string) ([]byte, error) {
 	t, err := template.New("module.wxs").Funcs(template.FuncMap{"fileID": msiIdentifier}).Parse(moduleTemplate)
 	if err != nil {
@@ -62,8 +62,8 @@ func moduleSource(version string, files []string) ([]byte, error) {
 	return source.Bytes(), err
 }
 
-// moduleMSI returns the package of the module's files. folder is the version that the
-// manifest has. The same files give the same bytes.
+// moduleMSI returns the package of the module's files. folder is the version in the
+// manifest. The same files result in the same bytes.
 func moduleMSI(
 	ctx context.Context, version, folder string, files map[string]file, stamp time.Time,
 ) ([]byte, error) {

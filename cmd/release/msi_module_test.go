@@ -28,8 +28,8 @@ func moduleFiles(t *testing.T) map[string]file {
 	return files
 }
 
-// Windows counts the users of files by the identifiers of components. That of a folder is
-// another one in each version, because its path is.
+// Windows counts the users of files by component identifier. A folder has another identifier
+// in each version, because its path differs.
 func TestThePackageOfTheModuleHasEveryFileOnce(t *testing.T) {
 	names := slices.Sorted(maps.Keys(moduleFiles(t)))
 	source, err := moduleSource("1.2.3", names)
@@ -48,7 +48,8 @@ func TestThePackageOfTheModuleHasEveryFileOnce(t *testing.T) {
 	assert.Equal(t, product, moduleInstaller.code("1.2.3"), "the product code of a version never changes")
 }
 
-// It is built and looked into where the programs for it are; `make release` needs them, too.
+// The package is built and inspected if the programs for that are installed. `make release`
+// needs them as well.
 func TestThePackageOfTheModuleIsBuilt(t *testing.T) {
 	for _, tool := range append([]string{"msiextract"}, msiTools...) {
 		if _, err := exec.LookPath(tool); err != nil {

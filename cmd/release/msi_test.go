@@ -34,14 +34,14 @@ type component struct {
 	GUID string `xml:"Guid,attr"`
 }
 
-// msiFolders are the folders below that of the program.
+// msiFolders are the folders below the program's folder.
 type msiFolders struct {
 	Name       string       `xml:"Name,attr"`
 	Components []component  `xml:"Component"`
 	Folders    []msiFolders `xml:"Directory"`
 }
 
-// msiProduct is what the tests look at of the package's source.
+// msiProduct contains the elements of the package's source that the tests read.
 type msiProduct struct {
 	UpgradeCode string         `xml:"UpgradeCode,attr"`
 	Actions     []customAction `xml:"CustomAction"`
@@ -66,7 +66,7 @@ func sourceOfThePackage(t *testing.T, p program) (text string, source msiProduct
 	return string(raw), parsed.Product
 }
 
-// What runs the executable runs when it is there and with the installer's rights.
+// Actions run the executable only while it is installed, and with the installer's rights.
 func TestActionsOfThePackage(t *testing.T) {
 	_, p := sourceOfThePackage(t, gateway)
 	at := map[string]int{}
@@ -95,7 +95,7 @@ func TestActionsOfThePackage(t *testing.T) {
 	assert.Equal(t, `REMOVE = "ALL" AND NOT UPGRADINGPRODUCTCODE`, conditions["ServiceUninstall"], "of an upgrade, the service stays")
 }
 
-// Windows counts the users of files by these, and finds older versions by them.
+// Windows counts the users of files, and finds older versions, by these identifiers.
 func TestIdentifiersOfThePackageNeverChange(t *testing.T) {
 	for _, c := range []struct {
 		program                   program
@@ -139,7 +139,7 @@ func TestVersionsOfPackages(t *testing.T) {
 	}
 }
 
-// Tables with sizes and sums, which differ from build to build, are left out.
+// Tables with sizes and checksums are left out, because these differ between builds.
 func TestTablesOfThePackage(t *testing.T) {
 	if *packageFile == "" {
 		t.Log("no package is given; 'make wine-test' does")

@@ -15,7 +15,8 @@ type file struct {
 	mode    fs.FileMode
 }
 
-// pack creates a zip of files below one folder, or below none. Its bytes depend on nothing else.
+// pack creates a zip of files below a folder, or without one if folder is empty. Its bytes
+// depend only on its arguments.
 func pack(folder string, files map[string]file, stamp time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)

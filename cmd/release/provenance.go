@@ -23,9 +23,8 @@ import (
 // statementType is the type of in-toto statements in an envelope.
 const statementType = "application/vnd.in-toto+json"
 
-// provenance returns the origin of a release's files, as SLSA provenance 1.0 in an in-toto
-// statement: which commit, which Go and which modules. It is this machine's own statement, which is
-// level 1 of SLSA.
+// provenance returns the origin of a release's files as SLSA provenance 1.0 in an in-toto statement: the
+// commit, the Go version and the modules. It is this machine's own statement, which is level 1 of SLSA.
 func provenance(version, commit string, built map[string][]byte, stamp time.Time) ([]byte, error) {
 	type digests map[string]string
 	type resource struct {
@@ -61,8 +60,8 @@ func provenance(version, commit string, built map[string][]byte, stamp time.Time
 	}, "", "  ")
 }
 
-// envelope returns a statement in an envelope of DSSE 1.0, signed with a key in PEM. The signature
-// is RSA (PKCS #1 1.5) or ECDSA with SHA-256, or Ed25519.
+// envelope returns a statement in a DSSE 1.0 envelope, signed with a key in PEM format. The
+// signature is RSA (PKCS #1 1.5) or ECDSA with SHA-256, or Ed25519.
 func envelope(statement []byte, keyFile string) ([]byte, error) {
 	text, err := os.ReadFile(keyFile)
 	if err != nil {
@@ -102,7 +101,7 @@ func envelope(statement []byte, keyFile string) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// privateKey reads the key of a PEM file, in any of the usual forms without a password.
+// privateKey parses the key in a PEM file, in any of the usual forms without a password.
 func privateKey(text []byte) (crypto.Signer, error) {
 	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
 		if key, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {

@@ -29,7 +29,7 @@ func statement(t *testing.T) []byte {
 	return text
 }
 
-// The members are those that SLSA 1.0 and in-toto ask for.
+// The statement has the members that SLSA 1.0 and in-toto require.
 func TestProvenance(t *testing.T) {
 	text := statement(t)
 	again, err := provenance("v1.2.3", "5d1b6f0e3a52c8f4f2b1a2b3c4d5e6f708192a3b", artefacts, stamp)
@@ -74,8 +74,7 @@ func TestProvenance(t *testing.T) {
 	assert.Regexp(t, `^pkg:golang/std@1\.\d+`, build.ResolvedDependencies[1].URI)
 }
 
-// OpenSSL verifies the signature over what DSSE says is signed, put together here from
-// the envelope.
+// OpenSSL verifies the signature. The signed text is composed here from the envelope, as DSSE defines it.
 func TestEnvelopesAreVerifiedByOpenSSL(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("openssl is missing")

@@ -84,8 +84,8 @@ func TestEveryModuleHasAnAllowedLicence(t *testing.T) {
 	}
 }
 
-// TestTheZipOfTheEngine: the node of the engine runs from its zip, which has the licences and
-// the bill of materials of what is in it, and nothing of the gateway's.
+// TestTheZipOfTheEngine: the node runs from its zip. The zip contains the licences and the
+// bill of materials of its own content, and nothing that belongs to the gateway.
 func TestTheZipOfTheEngine(t *testing.T) {
 	if !*builds {
 		t.Skip("it builds an executable: make release-check")

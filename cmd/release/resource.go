@@ -42,7 +42,7 @@ func withVersion(executable []byte, p program, text string, stamp time.Time) ([]
 
 var versionPattern = regexp.MustCompile(`^v?(\d+)\.(\d+)\.(\d+)(?:-(\d+)-g)?`)
 
-// versionNumbers returns the four numbers of a version as described by git, such as
+// versionNumbers returns the four numbers of a version in the form of git describe, such as
 // v1.2.3 or v1.2.3-45-gabcdef, or zeros for any other text.
 func versionNumbers(text string) (numbers [4]uint16) {
 	for i, part := range versionPattern.FindStringSubmatch(text) {

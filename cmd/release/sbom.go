@@ -17,11 +17,11 @@ import (
 // sbomFile is the bill of materials in a zip.
 const sbomFile = "sbom.cdx.json"
 
-// spdx are the licences whose name is also their name in SPDX.
+// spdx are the licences whose names are SPDX identifiers.
 var spdx = []string{"Apache-2.0", "MIT", "ISC", "Zlib", "MPL-2.0"}
 
-// sbom returns the bill of materials of an executable in CycloneDX: every module that the
-// linker recorded in it, and Go itself. licences are by the path of the module.
+// sbom returns the bill of materials of an executable in CycloneDX format: every module that the
+// linker recorded in it, and Go itself. licences maps module paths to the names of licences.
 func sbom(executable []byte, p program, t target, version string, stamp time.Time, licences map[string][]string) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(executable))
 	if err != nil {
@@ -29,7 +29,7 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	}
 	digest := sha256.Sum256(executable)
 	all := cyclonedx.NewBOM()
-	all.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, digest[:]).URN() // of the same bytes the same
+	all.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, digest[:]).URN() // the same bytes have the same number
 	all.Metadata = &cyclonedx.Metadata{
 		Timestamp: stamp.UTC().Format(time.RFC3339),
 		Component: &cyclonedx.Component{
@@ -69,10 +69,10 @@ func sbom(executable []byte, p program, t target, version string, stamp time.Tim
 	return text.Bytes(), err
 }
 
-// ours reports whether the path of what replaces a module is a folder of the sources.
+// ours reports whether a replaced module is replaced by a folder of these sources.
 func ours(path string) bool { return strings.HasPrefix(path, "./") }
 
-// choices returns the licences as a component names them.
+// choices returns the licences in the form that a component uses.
 func choices(names []string) *cyclonedx.Licenses {
 	var all cyclonedx.Licenses
 	for _, name := range names {

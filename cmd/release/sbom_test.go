@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bill of materials has what the linker recorded, no more and no less.
+// The bill of materials lists exactly the modules that the linker recorded.
 func TestBillOfMaterials(t *testing.T) {
 	path, err := os.Executable()
 	require.NoError(t, err)
@@ -22,7 +22,7 @@ func TestBillOfMaterials(t *testing.T) {
 	licences := map[string][]string{"go": {"BSD"}}
 	want := map[string]string{"Go standard library": info.GoVersion}
 	for _, m := range info.Deps {
-		if m.Replace != nil { // by a package of ours
+		if m.Replace != nil { // replaced by a package of ours
 			continue
 		}
 		licences[m.Path] = []string{"MIT", "BSD"}

@@ -9,14 +9,14 @@ import (
 	"path/filepath"
 )
 
-// signer signs files for Windows with osslsigncode. A nil signer leaves them as they are.
+// signer signs files for Windows with osslsigncode. A nil signer returns them unchanged.
 type signer struct {
 	certificate string // PEM file with the certificate and its chain
 	key         string // PEM file
-	timestamps  string // URL of an RFC 3161 authority; empty: the signature ends with the certificate
+	timestamps  string // URL of an RFC 3161 authority; empty: the signature expires with the certificate
 }
 
-// newSigner returns nil if neither certificate nor key are given.
+// newSigner returns a signer, or nil if neither certificate nor key is given.
 func newSigner(certificate, key, timestamps string) (*signer, error) {
 	switch {
 	case certificate == "" && key == "":
@@ -30,8 +30,8 @@ func newSigner(certificate, key, timestamps string) (*signer, error) {
 	return &signer{certificate, key, timestamps}, nil
 }
 
-// sign returns a file with a signature, which is verified. The suffix of the name determines the
-// kind of file: .exe, .msi or .ps1.
+// sign returns a file with a verified signature. The suffix of its name determines the kind
+// of file: .exe, .msi or .ps1.
 func (s *signer) sign(ctx context.Context, name string, content []byte) ([]byte, error) {
 	if s == nil {
 		return content, nil
@@ -58,7 +58,7 @@ func (s *signer) sign(ctx context.Context, name string, content []byte) ([]byte,
 	return os.ReadFile(to)
 }
 
-// run runs osslsigncode. Its output is in the error.
+// run runs osslsigncode. The error contains its output.
 func run(ctx context.Context, arguments ...string) error {
 	output, err := exec.CommandContext(ctx, "osslsigncode", arguments...).CombinedOutput()
 	if err != nil {

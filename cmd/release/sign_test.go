@@ -21,7 +21,7 @@ import (
 
 var signs = flag.Bool("sign", false, "sign an executable for Windows with a throw-away certificate (needs osslsigncode)")
 
-// throwAway writes a certificate that signs code, and its key, which nobody trusts.
+// throwAway writes a code signing certificate that nobody trusts, and its key.
 func throwAway(t *testing.T) (certificate, key string) {
 	t.Helper()
 	signer, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -1,6 +1,6 @@
-// Package events is the list of what a gateway and a node of the engine write to the
-// system's event log (Application, source adgateway): [List]. Ids are for those who collect events; they are
-// never used for something else.
+// Package events defines the entries that a gateway and its node write to the system's event
+// log (Application, source adgateway): [List]. Collectors of events rely on ids, so an id is
+// never reused for something else.
 package events
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Level is how serious an event is.
+// Level is the severity of an event.
 type Level uint8
 
 // The levels.
@@ -27,12 +27,12 @@ func (l Level) String() string { return [...]string{"Information", "Warning", "E
 type Event struct {
 	ID    uint32
 	Level Level
-	Name  string // also the field "event" of the entry in the service's log
+	Name  string // also the value of the field "event" in the service's log
 	About string
 }
 
-// Failed is what is added to the id of a change for the same one that was refused or
-// failed.
+// Failed is the difference between the id of a change and the id of the same change when it
+// was refused or failed.
 const Failed = 50
 
 // The events of the service itself.
@@ -47,7 +47,7 @@ var (
 	ProcessStarted = Event{106, Info, "process_started", "the process of the gateway or of the node has started again"}
 )
 
-// The events of settings, certificate, sessions, servers and files.
+// The events of settings, certificates, sessions, servers and files.
 var (
 	SettingsTaken       = Event{110, Info, "settings_taken", "changed settings are in effect"}
 	SettingsRefused     = Event{111, Error, "settings_refused", "changed settings have mistakes; the previous ones stay in effect"}
@@ -66,7 +66,8 @@ var (
 	CredentialsUnusable = Event{312, Error, "credentials_unusable", "the file of tokens and users cannot be used"}
 )
 
-// The events of calls. Each of the first ten exists as failed, too: see [Event.AsFailed].
+// The events of calls. For each of the first ten there is also an event for its failure, see
+// [Event.AsFailed].
 var (
 	Created           = Event{200, Info, "created", "an object was created or restored"}
 	Changed           = Event{201, Info, "changed", "an object was changed, or a change was taken back"}
@@ -85,7 +86,7 @@ var (
 	OutOfLimits       = Event{302, Warning, "out_of_limits", "a caller lacks a scope, or asked for something outside of its limits"}
 )
 
-// changes are the events of calls that change something.
+// changes are the events of calls that made a change.
 var changes = []Event{Created, Changed, Moved, Removed, PasswordSet, MembershipAdded, MembershipRemoved, RecordMade, RecordRemoved}
 
 // AsFailed returns the event of a change that was refused or failed.
@@ -120,16 +121,16 @@ func ByName(name string) (Event, bool) {
 // Write writes an entry to the event log. It is safe for concurrent use.
 type Write func(e Event, text string)
 
-// MaxText is the length in UTF-16 code units that an entry may have: longer ones are not
-// written at all (ReportEvent: 31,839).
+// MaxText is the maximum length of an entry in UTF-16 code units. Windows does not write
+// longer ones at all (the limit of ReportEvent is 31,839).
 const MaxText = 31_000
 
-// field is the field of an entry of the service's log that names its event, for packages
-// that know nothing of the event log.
+// field is the field of a log entry that names its event. It serves packages that do not
+// depend on the event log.
 const field = "event"
 
-// Logged writes an entry of the service's log if its field "event" names one of the
-// list. write may be nil.
+// Logged writes an entry of the service's log to the event log if its field "event" names a
+// listed event. write may be nil.
 func Logged(write Write, message string, fields map[string]any) {
 	name, _ := fields[field].(string)
 	event, known := ByName(name)

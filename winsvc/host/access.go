@@ -9,8 +9,8 @@ import (
 	"unicode/utf16"
 )
 
-// This file decides who may use a file, on Windows with SIDs in text form, so that it
-// can be tested on every system; files_windows.go reads and writes the access lists.
+// This file decides who may use a file. On Windows it works on SIDs in text form, so that it
+// can be tested on every system. files_windows.go reads and writes the access lists.
 
 const (
 	sidSystem         = "S-1-5-18"
@@ -20,8 +20,8 @@ const (
 	sidOwnerRights    = "S-1-3-4" // any owner of the file
 )
 
-// builtInAccounts are the accounts that the service manager calls by their English
-// names in every language of Windows. Looking up such a name can fail.
+// builtInAccounts maps the accounts that the service manager names in English, in every
+// language of Windows, to SIDs. Looking up such a name can fail.
 var builtInAccounts = map[string]string{
 	"localsystem":                 sidSystem,
 	`nt authority\system`:         sidSystem,
@@ -47,25 +47,24 @@ func virtualAccount(account string) string {
 	return sid
 }
 
-// accounts are the accounts that may use the gateway's files.
+// accounts are the accounts that may use the gateway's files, as SIDs.
 type accounts struct {
 	process       string // account of this process
-	administrator bool   // whether that has administrator rights
-	service       string // account of the service; empty if not installed, or not known
-	before        string // account that the service has until it gets another one
-	doubt         error  // why the account that the service has cannot be looked up
+	administrator bool   // the process has administrator rights
+	service       string // account of the service; empty if it is not installed or the account is unknown
+	before        string // account that the service has until it gets the new one
+	doubt         error  // error of looking up the service's current account
 }
 
-// lookups are the questions about accounts that Windows answers.
+// lookups are the functions of Windows that look up accounts.
 type lookups struct {
 	process func() (sid string, administrator bool, err error)
 	service func(name string) (Service, error)
 	account func(name string) (sid string, err error)
 }
 
-// accounts returns the accounts that may use the files. That the service's account cannot
-// be looked up, because it is gone or no domain controller answers, keeps no administrator
-// from reading files.
+// accounts returns the accounts that may use the files. If the service's account cannot be looked up,
+// because it no longer exists or no domain controller answers, an administrator can still read files.
 func (l lookups) accounts(f Files) (a accounts, err error) {
 	if a.process, a.administrator, err = l.process(); err != nil {
 		return accounts{}, err
@@ -75,7 +74,7 @@ func (l lookups) accounts(f Files) (a accounts, err error) {
 	case err != nil && a.administrator:
 		return accounts{}, err
 	case err != nil:
-		return a, nil // any other account is the service's own or not related to it
+		return a, nil // any other account is the service's own, or unrelated
 	}
 	sid := found.AccountID
 	if found.Installed && sid == "" {
@@ -94,9 +93,9 @@ func (l lookups) accounts(f Files) (a accounts, err error) {
 	return a, nil
 }
 
-// unknown returns the one account with rights that has no name, while the service's account
-// cannot be looked up: it may be that one. Of several one must be somebody else's, so that
-// none is trusted.
+// unknown returns the only account without a name that has rights. It is used while the
+// service's account cannot be looked up, because it may be that account. If several accounts
+// have no name, at least one belongs to somebody else, so none is trusted and the result is "".
 func (a accounts) unknown(owner string, grants []grant, name func(sid string) string) string {
 	if a.doubt == nil {
 		return ""
@@ -116,12 +115,12 @@ func (a accounts) unknown(owner string, grants []grant, name func(sid string) st
 	return found
 }
 
-// nameless is what stands for the name of an account that has none, as icacls takes it.
+// nameless returns the name that icacls uses for an account without one.
 func nameless(sid string) string { return "*" + sid }
 
-// kept returns the accounts that get access to a file or folder with these rights while the
-// service's account cannot be looked up: an account without a name keeps its own. It is an
-// error if there is none, because the service would be locked out.
+// kept returns the accounts that are to have access to a file or folder while the service's
+// account cannot be looked up. They include the account without a name, which keeps its rights.
+// If there is no such account, that is an error, because the service would be locked out.
 func (a accounts) kept(owner string, grants []grant, name func(sid string) string) ([]string, error) {
 	unknown := a.unknown(owner, grants, name)
 	if unknown == "" {
@@ -130,9 +129,8 @@ func (a accounts) kept(owner string, grants []grant, name func(sid string) strin
 	return append(a.given(), unknown), nil
 }
 
-// given returns the accounts that get access to a file. An administrator gets it
-// through the group: the service and other administrators would not trust an entry
-// for a single person.
+// given returns the accounts that are given access to a file. An administrator gets it through the
+// group, because the service and other administrators would not trust an entry for a single person.
 func (a accounts) given() []string {
 	all := []string{sidSystem, sidAdministrators}
 	if a.service != "" {
@@ -159,7 +157,7 @@ func accessList(sids []string, inherit string) string {
 	return list
 }
 
-// grant is an entry of an access list that allows something.
+// grant is an entry of an access list that grants rights.
 type grant struct {
 	sid  string
 	mask uint32
@@ -181,11 +179,11 @@ const (
 	toWrite = fileWriteData | fileAppendData | accessDelete | writeDAC | writeOwner | genericWrite | genericAll
 )
 
-// sidTrustedInstaller owns what Windows itself has installed.
+// sidTrustedInstaller owns the files that Windows itself has installed.
 const sidTrustedInstaller = "S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464"
 
 const (
-	sidCreatorOwner = "S-1-3-0" // stands for the creator of a new file
+	sidCreatorOwner = "S-1-3-0" // represents the creator of a new file
 	deleteChild     = 0x40
 )
 
@@ -212,10 +210,9 @@ func (a accounts) exposedFolder(path, owner string, grants []grant, name func(si
 	return nil
 }
 
-// exposed returns which untrusted accounts may read a file, or "". If they may write
-// it, or grant themselves the right to, as an owner always can, that is an error.
-// name returns the display name of an account. While the service's account cannot be
-// looked up, an account without a name counts as a reader.
+// exposed returns the untrusted accounts that may read a file, or "". It returns an error if they may write
+// the file or grant themselves that right, as an owner always can. name returns the display name of an
+// account. While the service's account cannot be looked up, an account without a name counts as a reader.
 func (a accounts) exposed(path, owner string, grants []grant, name func(sid string) string) (readers string, err error) {
 	unknown := a.unknown(owner, grants, name)
 	if owner != unknown && !a.trusts(owner) {
@@ -242,14 +239,14 @@ func (a accounts) exposed(path, owner string, grants []grant, name func(sid stri
 	return strings.Join(reading, ", "), nil
 }
 
-// Users of services, see systemd(1) on users and groups.
+// The ranges of user ids for services, see systemd(1) on users and groups.
 const (
 	firstPerson               = 1000
 	firstDynamic, lastDynamic = 61184, 65519
 )
 
-// trustedUser reports whether a process may rely on what belongs to a user: root or itself. For root it may
-// be the user of a service, which a command is about.
+// trustedUser reports whether a process may trust the files of a user: root or its own user,
+// and for root also the user of a service, because a command may manage that service.
 func trustedUser(owner, process int) bool {
 	service := owner < firstPerson || owner >= firstDynamic && owner <= lastDynamic
 	return owner == 0 || owner == process || process == 0 && service

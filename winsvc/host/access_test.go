@@ -37,7 +37,7 @@ func TestAccountsThatMayUseAFile(t *testing.T) {
 	assert.Equal(t, "D:P(A;OICI;FA;;;S-1-5-18)(A;OICI;FA;;;S-1-5-32-544)", accessList([]string{sidSystem, sidAdministrators}, "OICI"))
 }
 
-// Each of these accounts trusts files that another one has written.
+// Each of these accounts trusts files that another of them has written.
 func TestAFileIsTakenFromEverybodyWhoMayMakeIt(t *testing.T) {
 	const full = 0x1f01ff // FILE_ALL_ACCESS
 	all := map[string]accounts{
@@ -70,9 +70,10 @@ func TestWhoElseMayUseAFile(t *testing.T) {
 		readers string
 		fault   string
 	}{
-		"nobody else":       {service, []grant{{sidSystem, genericAll}, {service, fileReadData}, {sidOwnerRights, writeDAC}}, "", ""},
-		"readers":           {sidAdministrators, []grant{{anna, fileReadData}, {everyone, genericRead}}, "<" + anna + ">, <" + everyone + ">", ""},
-		"neither":           {sidAdministrators, []grant{{anna, 0x20 | 0x20000}}, "", ""}, // execute, read the list
+		"nobody else": {service, []grant{{sidSystem, genericAll}, {service, fileReadData}, {sidOwnerRights, writeDAC}}, "", ""},
+		"readers":     {sidAdministrators, []grant{{anna, fileReadData}, {everyone, genericRead}}, "<" + anna + ">, <" + everyone + ">", ""},
+		// execute, and read the access list
+		"neither":           {sidAdministrators, []grant{{anna, 0x20 | 0x20000}}, "", ""},
 		"writers":           {sidAdministrators, []grant{{everyone, fileReadData}, {anna, fileReadData | fileAppendData}}, "", `<` + anna + `> may change the file`},
 		"who can help":      {sidAdministrators, []grant{{bert, writeDAC}}, "", `/remove:g "<` + bert + `>"`},
 		"who can remove it": {sidAdministrators, []grant{{bert, accessDelete}}, "", "may change the file"},
@@ -100,7 +101,7 @@ func TestWhoMayReplaceWhatIsInAFolder(t *testing.T) {
 	for name, c := range map[string]struct {
 		owner  string
 		grants []grant
-		want   string // in the error; empty: trusted
+		want   string // expected in the error; empty: the file is trusted
 	}{
 		"Program Files":           {sidTrustedInstaller, []grant{{sidTrustedInstaller, 0x1f01ff}, {sidSystem, modify}, {sidAdministrators, modify}, {"S-1-5-32-545", readAndRun}, {sidCreatorOwner, genericAll}}, ""},
 		"a folder of C:":          {sidAdministrators, []grant{{sidAdministrators, 0x1f01ff}, {"S-1-5-11", modify}}, "<S-1-5-11> may replace"},
@@ -126,13 +127,13 @@ func TestVirtualAccountsHaveTheSIDOfTheirName(t *testing.T) {
 	}
 }
 
-// windowsErrors are the errors of looking up an account: it is gone, no domain controller answers,
-// the trust is broken.
+// windowsErrors are errors of looking up an account: the account does not exist, no domain
+// controller answers, or the trust is broken.
 var windowsErrors = map[string]syscall.Errno{
 	"ERROR_NONE_MAPPED": 1332, "RPC_S_SERVER_UNAVAILABLE": 1722, "ERROR_TRUSTED_RELATIONSHIP_FAILURE": 1789,
 }
 
-// lookedUp are the answers of a Windows where an account cannot be looked up.
+// lookedUp returns the lookups of a Windows on which the service's account cannot be looked up.
 func lookedUp(process string, administrator bool, fault error) lookups {
 	return lookups{
 		process: func() (string, bool, error) { return process, administrator, nil },
@@ -149,10 +150,10 @@ func lookedUp(process string, administrator bool, fault error) lookups {
 	}
 }
 
-// gone is the SID of the service's account, of which Windows knows no name.
+// gone is the SID of the service's account. Windows knows no name for it.
 const gone = "S-1-5-21-1-2-3-1900"
 
-// named returns names of all accounts but some.
+// named returns a function that names all accounts except some.
 func named(without ...string) func(sid string) string {
 	return func(sid string) string {
 		for _, one := range without {
@@ -164,9 +165,9 @@ func named(without ...string) func(sid string) string {
 	}
 }
 
-// TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone: files that are SYSTEM's, the
-// administrators', the own account's and one unknown account's are read, and the unknown
-// one is named. Others are trusted no more than otherwise.
+// TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone: an administrator reads files whose
+// owners and writers are SYSTEM, the administrators, the administrator's own account and one
+// unknown account, which is named as a reader. Other accounts are not trusted more than usual.
 func TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone(t *testing.T) {
 	const other = "S-1-5-21-1-2-3-1901" // has no name either
 	for name, fault := range windowsErrors {
@@ -208,8 +209,8 @@ func TestAnAdministratorReadsFilesOfAServiceWhoseAccountIsGone(t *testing.T) {
 	}
 }
 
-// TestOnlyAnAdministratorTrustsAnUnknownAccount: the service itself, and users, judge as
-// if there were no service.
+// TestOnlyAnAdministratorTrustsAnUnknownAccount: other users, and the service itself, judge
+// files as if there were no service.
 func TestOnlyAnAdministratorTrustsAnUnknownAccount(t *testing.T) {
 	a, err := lookedUp(anna, false, errors.New("no answer")).accounts(Files{Service: "adgateway"})
 	require.NoError(t, err)
@@ -218,8 +219,8 @@ func TestOnlyAnAdministratorTrustsAnUnknownAccount(t *testing.T) {
 	assert.ErrorContains(t, err, "may change the file")
 }
 
-// TestAServiceGetsAnotherAccount: the account that it is about to get counts, and the one
-// that it has may be gone.
+// TestAServiceGetsAnotherAccount: the new account of the service is trusted, even if its
+// current account no longer exists.
 func TestAServiceGetsAnotherAccount(t *testing.T) {
 	fault := windowsErrors["ERROR_NONE_MAPPED"]
 	for account, sid := range map[string]string{"LocalSystem": sidSystem, `CORP\new$`: bert} {

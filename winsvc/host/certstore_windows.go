@@ -21,12 +21,12 @@ import (
 // none.
 func Certificates() CertificateStore { return machineStore{} }
 
-// machineStore reads LocalMachine. The available library cannot be used, because it
-// lists the files of private keys, which a service account may not.
+// machineStore reads the stores of LocalMachine. The available library cannot be used,
+// because it lists the files of private keys, which a service account may not do.
 type machineStore struct{}
 
-// each calls visit for every certificate of a store until it returns false. The
-// context is only valid during the call.
+// each calls visit for the certificates in a store until it returns false. The context
+// passed to visit is valid only during the call.
 func (machineStore) each(store string, visit func(*windows.CertContext) bool) error {
 	name, err := windows.UTF16PtrFromString(store)
 	if err != nil {
@@ -60,7 +60,7 @@ func encoded(context *windows.CertContext) []byte {
 	return unsafe.Slice(context.EncodedCert, context.Length)
 }
 
-// Certificates implements [CertificateStore]. It skips what Go cannot parse.
+// Certificates implements [CertificateStore]. It skips certificates that Go cannot parse.
 func (s machineStore) Certificates(store string) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	err := s.each(store, func(context *windows.CertContext) bool {
@@ -100,13 +100,13 @@ func (s machineStore) Key(certificate *x509.Certificate) (crypto.Signer, error) 
 	return key, nil
 }
 
-// machineKey is a private key in the store, with which Windows signs.
+// machineKey is a private key in the store. Windows signs with it.
 type machineKey struct {
 	handle windows.Handle // NCRYPT_KEY_HANDLE
 	public crypto.PublicKey
 }
 
-// acquired are the resources that belong to a key.
+// acquired are the resources behind a key.
 type acquired struct {
 	context *windows.CertContext
 	key     windows.Handle
@@ -115,7 +115,7 @@ type acquired struct {
 
 func (a acquired) release() {
 	if a.free {
-		_, _, _ = freeObject.Call(uintptr(a.key)) // there is nowhere to report an error
+		_, _, _ = freeObject.Call(uintptr(a.key)) // an error could not be reported anywhere
 	}
 	_ = windows.CertFreeCertificateContext(a.context) // always succeeds
 }

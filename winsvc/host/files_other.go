@@ -13,14 +13,13 @@ func (Files) Restrict(path string) error { return os.Chmod(path, 0o600) }
 
 func (Files) restrictFolder(path string) error { return os.Chmod(path, 0o700) }
 
-// stranger returns "": only its owner can restrict a folder here.
+// stranger returns "", because only its owner can restrict a folder here.
 func (Files) stranger(string) (string, error) { return "", nil }
 
-// Doubt returns nil: accounts have no service here.
+// Doubt returns nil, because services have no accounts here.
 func (Files) Doubt() error { return nil }
 
-// ExposedFolder returns an error if others than its owner may replace files in a
-// folder.
+// ExposedFolder returns an error if others than the owner may replace files in a folder.
 func (Files) ExposedFolder(path string) error {
 	const toWrite = 0o022
 	info, err := os.Stat(path)
@@ -33,7 +32,7 @@ func (Files) ExposedFolder(path string) error {
 	return nil
 }
 
-// ownerOf returns the user that a file belongs to.
+// ownerOf returns the user id of a file's owner.
 func ownerOf(info os.FileInfo) (uid int, known bool) {
 	stat, known := info.Sys().(*syscall.Stat_t)
 	if !known {
@@ -42,8 +41,8 @@ func ownerOf(info os.FileInfo) (uid int, known bool) {
 	return int(stat.Uid), true
 }
 
-// Exposed returns who besides its owner may read the file, or look into the folder, or "".
-// If others may write it, that is an error.
+// Exposed returns who besides the owner may read the file, or list the folder, or "". It
+// returns an error if others may write it.
 func (Files) Exposed(path string) (readers string, err error) {
 	const ofGroup, ofAll = 0o040, 0o004
 	const toWrite = 0o022

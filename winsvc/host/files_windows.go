@@ -51,8 +51,8 @@ func (f Files) allow(path, inherit string) error {
 	if !a.administrator {
 		return nil // only an administrator may change the owner
 	}
-	// An owner can always change the access list, so the owner is changed as well; the
-	// right to do so comes from the list, which is therefore set first.
+	// An owner can always change the access list, so the owner must be changed as well. The
+	// right to do that comes from the list, which is therefore set first.
 	administrators, err := windows.StringToSid(sidAdministrators)
 	if err == nil {
 		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.OWNER_SECURITY_INFORMATION, administrators, nil, nil, nil)
@@ -63,8 +63,8 @@ func (f Files) allow(path, inherit string) error {
 	return nil
 }
 
-// Exposed returns which other accounts may read the file, or look into the folder, or "". If
-// others may write it, or grant themselves the right to, that is an error.
+// Exposed returns the other accounts that may read the file, or list the folder, or "". It
+// returns an error if they may write it or grant themselves that right.
 func (f Files) Exposed(path string) (readers string, err error) {
 	a, owner, grants, err := f.grants(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (f Files) Exposed(path string) (readers string, err error) {
 	return a.exposed(path, owner, grants, nameOf)
 }
 
-// ExposedFolder returns an error if others may replace files in a folder.
+// ExposedFolder returns an error if other accounts may replace files in a folder.
 func (f Files) ExposedFolder(path string) error {
 	a, owner, grants, err := f.grants(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f Files) ExposedFolder(path string) error {
 	return a.exposedFolder(path, owner, grants, nameOf)
 }
 
-// grants returns the owner of a file or folder and what its access list allows on it.
+// grants returns the owner of a file or folder and the entries of its access list that grant rights.
 func (f Files) grants(path string) (a accounts, owner string, grants []grant, err error) {
 	descriptor, owner, err := security(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func (f Files) grants(path string) (a accounts, owner string, grants []grant, er
 			return a, "", nil, err
 		}
 		if ace.Header.AceFlags&windows.INHERIT_ONLY_ACE != 0 {
-			continue // concerns what is below only
+			continue // applies only to objects below
 		}
 		if kind := ace.Header.AceType; kind == windows.ACCESS_ALLOWED_ACE_TYPE || kind == allowedCallback {
 			sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart))
@@ -142,12 +142,12 @@ func security(path string) (descriptor *windows.SECURITY_DESCRIPTOR, owner strin
 	return descriptor, sid.String(), nil
 }
 
-// Doubt returns why the account of the service cannot be looked up, or nil. Meanwhile an
-// account without a name may be the service's.
+// Doubt returns the error of looking up the service's account, or nil. While there is one,
+// an account without a name may be the service's.
 func (f Files) Doubt() error {
 	a, err := f.accounts()
 	if err != nil {
-		return nil // a reader of the files reports that
+		return nil // readers of the files report this error
 	}
 	return a.doubt
 }

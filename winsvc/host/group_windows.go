@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The calls of CNG DPAPI (ncryptprotect.h), which golang.org/x/sys does not have. With the
-// SID of a group, every account that is in it can unprotect, by a key that the controllers
-// derive (MS-GKDI); that needs the domain's KDS root key. This was not run yet: it needs a
-// domain.
+// The functions of CNG DPAPI (ncryptprotect.h), which golang.org/x/sys does not contain. Given the SID
+// of a group, every account in it can decrypt, with a key that the domain controllers derive (MS-GKDI).
+// This requires the domain's KDS root key. This code has not been run yet, because it needs a domain.
 var (
 	createDescriptor  = ncrypt.NewProc("NCryptCreateProtectionDescriptor")
 	closeDescriptor   = ncrypt.NewProc("NCryptCloseProtectionDescriptor")
@@ -22,11 +21,10 @@ var (
 
 const silent = 0x40 // NCRYPT_SILENT_FLAG: a service has no desktop
 
-// GroupSecrets encrypts what the accounts in a group of the domain can decrypt. It is safe
-// for concurrent use.
+// GroupSecrets encrypts data for the accounts in a group of the domain. It is safe for concurrent use.
 type GroupSecrets struct{ name, rule string }
 
-// ForGroup returns the secrets of a group, such as CORP\adgateway-gateways, or its SID.
+// ForGroup returns the secrets of a group. name is a name such as CORP\adgateway-gateways, or a SID.
 func ForGroup(name string) (*GroupSecrets, error) {
 	sid, err := windows.StringToSid(name)
 	if err != nil {
@@ -73,7 +71,7 @@ func (g *GroupSecrets) Unwrap(wrapped []byte) ([]byte, error) {
 	return takeOver("NCryptUnprotectSecret", code, plain, size)
 }
 
-// takeOver copies what a call has allocated, and frees it.
+// takeOver copies the data that a call has allocated, and frees it.
 func takeOver(call string, code uintptr, data *byte, size uint32) ([]byte, error) {
 	if err := ntStatus(call, code); err != nil {
 		return nil, err
@@ -88,7 +86,7 @@ func takeOver(call string, code uintptr, data *byte, size uint32) ([]byte, error
 	return copied, err
 }
 
-// Remedy says what to do if Unwrap fails.
+// Remedy returns advice for a failure of Unwrap.
 func (g *GroupSecrets) Remedy() string {
 	return fmt.Sprintf("the group %s (cluster.keyGroup): the account of this gateway must be in it, and a controller must be reachable; a new member has to log on again, which takes a restart of the host for NT SERVICE accounts", g.name)
 }

@@ -14,8 +14,8 @@ var (
 	lsaClose            = advapi32.NewProc("LsaClose")
 )
 
-// AllowServiceLogon gives an account the right to log on as a service on this computer.
-// A group policy that sets the right replaces that at its next refresh.
+// AllowServiceLogon gives an account the right to log on as a service on this computer. If a
+// group policy sets that right, its next refresh replaces the change.
 func AllowServiceLogon(account string) error {
 	sid, _, _, err := windows.LookupSID("", strings.TrimPrefix(account, `.\`))
 	if err != nil {

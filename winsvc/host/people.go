@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Logon is an account of the domain with its groups, as Windows knows them.
+// Logon is an account of the domain and its groups, as Windows reports them.
 type Logon struct {
 	SID    string
 	Name   string   // sAMAccountName
 	Groups []string // SIDs, nested ones included; only those that give rights
 }
 
-// LogonError means that Windows refused a logon, with its code: 1326 is a wrong name or
-// password, 1907 a right one that must be changed.
+// LogonError means that Windows refused a logon. Code is 1326 for a wrong name or password,
+// and 1907 for a correct password that must be changed.
 type LogonError struct {
 	Code uint32
 	Text string // in the language of Windows
@@ -21,14 +21,14 @@ type LogonError struct {
 
 func (e *LogonError) Error() string { return fmt.Sprintf("logon refused: %d, %s", e.Code, e.Text) }
 
-// logons limits how many calls of Windows about people run at once: each waits for a
+// logons is the maximum number of concurrent calls to Windows about people. Each waits for a
 // domain controller.
 const logons = 8
 
 var logonSlots = make(chan struct{}, logons)
 
-// limited calls ask, unless too many calls run until ctx is done. A call that Windows does
-// not end is left behind when ctx is done; its slot stays taken.
+// limited calls ask, unless too many calls are running until ctx is done. When ctx is done,
+// it abandons a call that Windows has not ended; the call's slot stays occupied.
 func limited[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	var none T
 	select {

@@ -24,10 +24,9 @@ var (
 	authzFreeContext    = authz.NewProc("AuthzFreeContext")
 )
 
-// LogOn checks a password of an account, as a logon over the network, and returns the
-// account. The name is a sAMAccountName with its domain, or a UPN without one. The password
-// is UTF-8; it is not kept, and the caller wipes it. The error is a [*LogonError] if the
-// account was refused.
+// LogOn checks the password of an account by a network logon and returns the account. The name is
+// a sAMAccountName with its domain, or a UPN without one. The password is UTF-8. LogOn does not
+// keep it; the caller wipes it. If Windows refuses the account, the error is a [*LogonError].
 func LogOn(ctx context.Context, domain, name string, password []byte) (Logon, error) {
 	secret := wide(password)
 	return limited(ctx, func() (Logon, error) {
@@ -36,7 +35,7 @@ func LogOn(ctx context.Context, domain, name string, password []byte) (Logon, er
 	})
 }
 
-// wide returns a text as UTF-16 that ends with a zero, without a copy as a string.
+// wide returns a text as zero-terminated UTF-16, without making a string of it.
 func wide(text []byte) []uint16 {
 	units := make([]uint16, 0, len(text)+1) // never grows: no copy is left behind
 	for len(text) > 0 {
@@ -79,8 +78,8 @@ func logOn(domain, name string, password []uint16) (Logon, error) {
 	return logonOf(user.User.Sid, groups)
 }
 
-// refusals are the codes that say something about the account or its password. Others mean
-// that Windows could not find out.
+// refusals are the codes that concern the account or its password. Any other code means that
+// Windows could not check them.
 var refusals = map[uint32]bool{
 	1317: true, // ERROR_NO_SUCH_USER
 	1326: true, // ERROR_LOGON_FAILURE
@@ -119,9 +118,8 @@ func logonOf(sid *windows.SID, groups *windows.Tokengroups) (Logon, error) {
 	return l, nil
 }
 
-// GroupsOf returns an account with its groups as they are now, without a password. The
-// service's account must be allowed to read them: a member of Windows Authorization
-// Access Group is.
+// GroupsOf returns an account with its current groups, without a password. The service's account
+// must be allowed to read them, for example as a member of Windows Authorization Access Group.
 func GroupsOf(ctx context.Context, sid string) (Logon, error) {
 	return limited(ctx, func() (Logon, error) { return groupsOf(sid) })
 }
@@ -157,7 +155,7 @@ func groupsOf(text string) (Logon, error) {
 	return logonOf(sid, (*windows.Tokengroups)(unsafe.Pointer(&buffer[0])))
 }
 
-// SIDOf returns the SID of an account or group: DOMAIN\name, or a SID itself.
+// SIDOf returns the SID of an account or group, given as DOMAIN\name or as a SID.
 func SIDOf(account string) (string, error) {
 	if strings.HasPrefix(account, "S-1-") {
 		sid, err := windows.StringToSid(account)

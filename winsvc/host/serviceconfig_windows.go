@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// ServiceConfig returns the configuration of a service: command line, account, start type and
-// whether the start is delayed. Unlike mgr.Service it does without what this Windows does not
-// support.
+// ServiceConfig returns the configuration of a service: command line, account, start type and whether
+// the start is delayed. Unlike mgr.Service it omits values that this Windows does not support.
 func ServiceConfig(s *mgr.Service) (config mgr.Config, err error) {
-	buffer := make([]byte, 8<<10) // the greatest that there is
+	buffer := make([]byte, 8<<10) // the maximum size
 	needed := uint32(len(buffer))
 	found := (*windows.QUERY_SERVICE_CONFIG)(unsafe.Pointer(&buffer[0]))
 	if err := windows.QueryServiceConfig(s.Handle, found, needed, &needed); err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// Writable returns why this process cannot write or create the file at a path, or
-// nil. It changes nothing: instead of a missing file it creates a temporary one next
-// to it and removes that again.
+// Writable returns an error if this process cannot write or create the file at a path. It changes
+// nothing: if the file is missing, it creates a temporary file next to it and removes that again.
 func Writable(path string) error {
 	existing, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err == nil {
@@ -27,8 +26,8 @@ func Writable(path string) error {
 	return errors.Join(trial.Close(), os.Remove(trial.Name()))
 }
 
-// FreeSpace returns how many bytes this process may still write where a folder is or
-// will be.
+// FreeSpace returns how many bytes this process may still write to the volume that holds a
+// folder, or would hold it.
 func FreeSpace(folder string) (uint64, error) {
 	usage, err := disk.Usage(nearest(folder))
 	if err != nil {
@@ -37,7 +36,7 @@ func FreeSpace(folder string) (uint64, error) {
 	return usage.Free, nil
 }
 
-// nearest returns the folder, or the nearest existing one above it.
+// nearest returns the folder, or its nearest existing parent.
 func nearest(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {

@@ -12,7 +12,7 @@ type System struct {
 	Build   int    // Windows only
 	Server  bool   // a server edition
 	Home    bool   // an edition that cannot join a domain
-	Domain  string // NetBIOS name of the domain it has joined; empty if none
+	Domain  string // NetBIOS name of the joined domain; empty if none
 }
 
 // Account is the account of this process.
@@ -31,7 +31,7 @@ type Service struct {
 	Start     string // "automatic, delayed", "automatic", "manual", "disabled"
 	Program   string // its executable
 	Restarts  int    // number of failures after which it is restarted
-	OnErrors  bool   // restarted also after errors that it reports itself
+	OnErrors  bool   // also restarted after errors that the service reports itself
 }
 
 // ReadAccount returns the account of this process.

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/windows/svc/mgr"
 )
 
-// firstWindows11 is the first build of Windows 11, whose name in the registry is
-// Windows 10.
+// firstWindows11 is the first build of Windows 11. The registry calls it Windows 10.
 const firstWindows11 = 22000
 
 // ReadSystem describes the operating system.
@@ -46,7 +45,7 @@ func joinedDomain() (string, error) {
 	if err := windows.NetGetJoinInformation(nil, &name, &status); err != nil {
 		return "", fmt.Errorf("membership in a domain: %w", err)
 	}
-	defer func() { _ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name))) }() // not shared
+	defer func() { _ = windows.NetApiBufferFree((*byte)(unsafe.Pointer(name))) }() // the memory is not shared
 	if status != windows.NetSetupDomainName {
 		return "", nil
 	}
@@ -97,7 +96,7 @@ func ReadService(name string) (Service, error) {
 		Installed: true, Running: status.State == svc.Running, Account: config.ServiceStartName,
 		Start: startTypes[config.StartType], Program: programOf(config.BinaryPathName),
 	}
-	found.AccountID, _ = sidOf(config.ServiceStartName) // its users report a missing SID
+	found.AccountID, _ = sidOf(config.ServiceStartName) // callers report a missing SID
 	if config.StartType == mgr.StartAutomatic && config.DelayedAutoStart {
 		found.Start += ", delayed"
 	}
@@ -126,9 +125,9 @@ func programOf(line string) string {
 	return words[0]
 }
 
-// ExecutionPolicy returns the execution policy that a group policy sets for the PowerShell of an
-// edition, "Desktop" or "Core", or "". The policy of the computer takes precedence over the policy
-// of the user.
+// ExecutionPolicy returns the execution policy that a group policy sets for an edition of
+// PowerShell, "Desktop" or "Core". It returns "" if none does. The policy of the computer
+// takes precedence over the policy of the user.
 func ExecutionPolicy(edition string) (string, error) {
 	path := `SOFTWARE\Policies\Microsoft\Windows\PowerShell`
 	if edition == "Core" {

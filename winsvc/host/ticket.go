@@ -2,21 +2,21 @@ package host
 
 import "fmt"
 
-// Ticket is a ticket of Kerberos that a client sent.
+// Ticket is a Kerberos ticket that a client sent.
 type Ticket struct {
 	Token           []byte // a context token of Kerberos (RFC 4121)
-	Bindings        []byte // of the TLS connection it came by (RFC 5929); nil: any connection
-	MayLackBindings bool   // a client need not send bindings
+	Bindings        []byte // of the client's TLS connection (RFC 5929); nil: any connection
+	MayLackBindings bool   // the client need not send bindings
 }
 
-// Accepted is the account of a ticket.
+// Accepted is the account that a ticket belongs to.
 type Accepted struct {
 	Logon
-	Domains []string // its NetBIOS name, and its realm
-	Reply   []byte   // a context token that proves this computer to the client; nil: it did not ask
+	Domains []string // NetBIOS name of its domain, and its realm
+	Reply   []byte   // a context token that proves this computer's identity to the client; nil: not requested
 }
 
-// TicketError means that Windows refused a ticket, with a code of SSPI.
+// TicketError means that Windows refused a ticket. Code is an SSPI code.
 type TicketError struct {
 	Code uint32
 	Text string // in the language of Windows

@@ -13,7 +13,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The calls of SSPI (sspi.h), which golang.org/x/sys does not have. This was not run yet: it needs a domain.
+// The functions of SSPI (sspi.h), which golang.org/x/sys does not contain. This code has not
+// been run yet, because it needs a domain.
 var (
 	secur32               = windows.NewLazySystemDLL("secur32.dll")
 	acquireCredentials    = secur32.NewProc("AcquireCredentialsHandleW")
@@ -54,9 +55,9 @@ const (
 	bindingHeader = 32         // bytes of SEC_CHANNEL_BINDINGS
 )
 
-// AcceptTicket checks a ticket for this computer or the account of this process, with the keys that Windows
-// has, and returns its account. Windows refuses a ticket that was used before. The error is a [*TicketError]
-// if the ticket was refused.
+// AcceptTicket checks a ticket for this computer or the account of this process, using the
+// keys of Windows, and returns the client's account. Windows refuses a ticket that was used
+// before. If the ticket is refused, the error is a [*TicketError].
 func AcceptTicket(ctx context.Context, t Ticket) (Accepted, error) {
 	return limited(ctx, func() (Accepted, error) { return acceptTicket(t) })
 }
@@ -67,7 +68,7 @@ func acceptTicket(t Ticket) (Accepted, error) {
 		return Accepted{}, err
 	}
 	defer free()
-	var pinned runtime.Pinner // the buffers hold pointers to Go's memory
+	var pinned runtime.Pinner // the buffers contain pointers to Go memory
 	defer pinned.Unpin()
 	token := bytes.Clone(t.Token)
 	pinned.Pin(&token[0])
@@ -108,8 +109,8 @@ func acceptTicket(t Ticket) (Accepted, error) {
 	return accountOf(&session, reply)
 }
 
-// kerberosCredentials returns the credentials of this process for accepting tickets. The
-// credentials of the package Negotiate would accept NTLM, too.
+// kerberosCredentials returns the credentials of this process for accepting tickets.
+// Credentials of the package Negotiate would also accept NTLM.
 func kerberosCredentials() (credentials handle, free func(), err error) {
 	name, err := windows.UTF16PtrFromString("Kerberos")
 	if err != nil {
@@ -124,7 +125,7 @@ func kerberosCredentials() (credentials handle, free func(), err error) {
 	return credentials, func() { _, _, _ = freeCredentials.Call(uintptr(unsafe.Pointer(&credentials))) }, nil
 }
 
-// channelBindings returns a SEC_CHANNEL_BINDINGS: no addresses, and the data of the application.
+// channelBindings returns a SEC_CHANNEL_BINDINGS with application data and without addresses.
 func channelBindings(data []byte) []byte {
 	text := make([]byte, bindingHeader, bindingHeader+len(data))
 	binary.LittleEndian.PutUint32(text[24:], uint32(len(data))) // cbApplicationDataLength
@@ -132,7 +133,7 @@ func channelBindings(data []byte) []byte {
 	return append(text, data...)
 }
 
-// takeBuffer returns what SSPI has allocated, and frees it.
+// takeBuffer copies a buffer that SSPI has allocated, and frees it.
 func takeBuffer(b buffer) []byte {
 	if b.at == nil {
 		return nil
@@ -144,7 +145,7 @@ func takeBuffer(b buffer) []byte {
 	return bytes.Clone(unsafe.Slice(b.at, b.size))
 }
 
-// accountOf returns the account of a context, with the groups of its token.
+// accountOf returns the account of a context, with the groups in its token.
 func accountOf(session *handle, reply []byte) (Accepted, error) {
 	var token windows.Token
 	code, _, _ := queryContextToken.Call(uintptr(unsafe.Pointer(session)), uintptr(unsafe.Pointer(&token)))
@@ -175,7 +176,7 @@ func accountOf(session *handle, reply []byte) (Accepted, error) {
 	return Accepted{Logon: logon, Domains: []string{domain, realm}, Reply: reply}, nil
 }
 
-// realmOf returns the realm of the client of a context.
+// realmOf returns the realm of a context's client.
 func realmOf(session *handle) (string, error) {
 	var names struct{ client, server *uint16 } // SecPkgContext_NativeNamesW
 	code, _, _ := queryContext.Call(uintptr(unsafe.Pointer(session)), nativeNames,

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Volume is what a folder lies on.
+// Volume is the volume that holds a folder.
 type Volume struct {
-	FileSystem string // "NTFS", "ext2/ext3"; empty if not known
-	Remote     bool   // a share of another computer
+	FileSystem string // "NTFS", "ext2/ext3"; empty if unknown
+	Remote     bool   // a share on another computer
 	Removable  bool
 }
 
-// WriteCache is how a disk keeps what it has not yet written.
+// WriteCache describes how a disk caches writes.
 type WriteCache struct {
 	Enabled bool
-	Flushes bool // the disk empties it when told to
-	Assured bool // Windows was told that it keeps its content without power, and does not have it emptied
+	Flushes bool // the disk flushes it on request
+	Assured bool // Windows was told that the cache survives a power failure, so it requests no flushes
 }
 
-// Sleep is how long this computer is idle on mains power before it sleeps; 0 is never.
+// Sleep contains the idle times on mains power after which this computer sleeps; 0 means never.
 type Sleep struct{ Standby, Hibernation time.Duration }
 
-// Covers reports whether one of some folders of Windows is a folder or lies above it.
+// Covers reports whether folder is one of some folders of Windows or lies below one.
 func Covers(folders []string, folder string) bool {
 	folder = comparable(folder)
 	for _, above := range folders {
@@ -33,14 +33,14 @@ func Covers(folders []string, folder string) bool {
 	return false
 }
 
-// comparable returns the path of a folder in the form in which all spellings are equal.
+// comparable returns a form of a folder's path that is the same for all spellings.
 func comparable(path string) string {
 	path = strings.ToLower(strings.ReplaceAll(strings.TrimSpace(path), "/", `\`))
 	return strings.TrimRight(strings.TrimSuffix(path, `\*`), `\`)
 }
 
-// wholeFolders returns those folders that lines of FilesNotToBackup name with all that is in
-// them, such as `D:\data\* /s`.
+// wholeFolders returns the folders that lines of FilesNotToBackup exclude with their whole
+// content, such as `D:\data\* /s`.
 func wholeFolders(lines []string) (folders []string) {
 	for _, line := range lines {
 		path, all := strings.CutSuffix(strings.ToLower(strings.TrimSpace(line)), "/s")

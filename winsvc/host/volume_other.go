@@ -9,10 +9,10 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 )
 
-// remoteFileSystems are the file systems of shares, as gopsutil calls them.
+// remoteFileSystems are the file systems of shares, by the names of gopsutil.
 var remoteFileSystems = []string{"nfs", "smb", "smb2", "cifs", "afs", "coda", "ceph", "9p", "v9fs", "gfs", "lustre", "fuse.sshfs"}
 
-// ReadVolume describes what a folder lies on, or will.
+// ReadVolume describes the volume that holds a folder, or that would hold it if it does not exist yet.
 func ReadVolume(folder string) (Volume, error) {
 	usage, err := disk.Usage(nearest(folder))
 	if err != nil {

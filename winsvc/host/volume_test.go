@@ -34,7 +34,7 @@ func TestWholeFolders(t *testing.T) {
 	assert.Equal(t, []string{`d:\engine`, `e:\x y`, `f:`}, wholeFolders([]string{`D:\Engine\* /s`, ` E:\x y\*.* /S `, `F:\* /s`, `D:\engine\*`, `D:\a.txt`, `D:\*.tmp /s`, `\hiberfil.sys`, ""}))
 }
 
-// TestHostOfAFolder reads what there is about a folder that does not exist yet.
+// TestHostOfAFolder: information about a folder's volume is available even if the folder does not exist yet.
 func TestHostOfAFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "none", "yet")
 	volume, err := ReadVolume(folder)

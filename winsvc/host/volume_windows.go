@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows/registry"
 )
 
-// volumeOf returns the root of the volume that a folder lies on, or will, such as `C:\`.
+// volumeOf returns the root of the volume that holds a folder, or would hold it, such as `C:\`.
 func volumeOf(folder string) (*uint16, error) {
 	path, err := windows.UTF16PtrFromString(nearest(folder))
 	if err != nil {
@@ -24,7 +24,7 @@ func volumeOf(folder string) (*uint16, error) {
 	return &root[0], nil
 }
 
-// ReadVolume describes what a folder lies on, or will.
+// ReadVolume describes the volume that holds a folder, or that would hold it if it does not exist yet.
 func ReadVolume(folder string) (Volume, error) {
 	root, err := volumeOf(folder)
 	if err != nil {
@@ -58,8 +58,8 @@ type storageWriteCache struct {
 	flushes, powerProtected, nonVolatile byte
 }
 
-// ReadWriteCache returns how the disk of a folder caches what is written to it. Disks that
-// do not tell have an error.
+// ReadWriteCache returns how the disk of a folder caches writes. It returns an error if the
+// disk does not report that.
 func ReadWriteCache(folder string) (WriteCache, error) {
 	root, err := volumeOf(folder)
 	if err != nil {
@@ -70,16 +70,17 @@ func ReadWriteCache(folder string) (WriteCache, error) {
 		return WriteCache{}, fmt.Errorf("the volume of %s: %w", folder, err)
 	}
 	name := windows.UTF16ToString(guid[:])
-	device, err := windows.UTF16PtrFromString(name[:len(name)-1]) // with the backslash it were the folder
+	// with the backslash it would be the root folder
+	device, err := windows.UTF16PtrFromString(name[:len(name)-1])
 	if err != nil {
 		return WriteCache{}, err
 	}
-	const nothing = 0 // no access is needed to ask
+	const nothing = 0 // the query needs no access rights
 	handle, err := windows.CreateFile(device, nothing, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return WriteCache{}, fmt.Errorf("the disk of %s: %w", folder, err)
 	}
-	defer func() { _ = windows.CloseHandle(handle) }() // opened for asking
+	defer func() { _ = windows.CloseHandle(handle) }() // opened only for the query
 	query := storagePropertyQuery{property: writeCacheProperty}
 	var answer storageWriteCache
 	var length uint32
@@ -91,9 +92,9 @@ func ReadWriteCache(folder string) (WriteCache, error) {
 	return WriteCache{Enabled: answer.enabled == writeCacheEnabled, Flushes: answer.flushes != 0, Assured: answer.powerProtected != 0}, nil
 }
 
-// ScannerExclusions returns the folders that Microsoft Defender does not scan, as its
-// settings and group policies have them. Its error is [errors.ErrUnsupported] where it is not
-// installed, and [fs.ErrPermission] for accounts that may not read them.
+// ScannerExclusions returns the folders that Microsoft Defender does not scan, according to
+// its settings and group policies. Its error is [errors.ErrUnsupported] if Defender is not
+// installed, and [fs.ErrPermission] if the account may not read them.
 func ScannerExclusions() ([]string, error) {
 	service, err := ReadService("WinDefend")
 	if err != nil {
@@ -118,7 +119,7 @@ func ScannerExclusions() ([]string, error) {
 	return folders, nil
 }
 
-// valueNames returns the names of the values of a key, none if there is no such key.
+// valueNames returns the names of a key's values, or none if the key does not exist.
 func valueNames(path string) ([]string, error) {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -132,7 +133,7 @@ func valueNames(path string) ([]string, error) {
 	return key.ReadValueNames(all)
 }
 
-// BackupExclusions returns the folders that programs that back up files leave out.
+// BackupExclusions returns the folders that backup programs leave out.
 func BackupExclusions() ([]string, error) {
 	const path = `SYSTEM\CurrentControlSet\Control\BackupRestore\FilesNotToBackup`
 	names, err := valueNames(path)
@@ -148,7 +149,7 @@ func BackupExclusions() ([]string, error) {
 	for _, name := range names {
 		values, _, err := key.GetStringsValue(name)
 		if err != nil {
-			continue // of another type, which backups do not read either
+			continue // of another type, which backup programs ignore as well
 		}
 		for _, line := range values {
 			if expanded, err := registry.ExpandString(line); err == nil {
@@ -160,8 +161,8 @@ func BackupExclusions() ([]string, error) {
 	return wholeFolders(lines), nil
 }
 
-// Indexed reports whether Windows Search reads what is in a folder: its service is not
-// disabled, and the folder lacks the attribute that keeps it out.
+// Indexed reports whether Windows Search indexes a folder: its service is not disabled, and
+// the folder does not have the attribute that excludes it.
 func Indexed(folder string) (bool, error) {
 	service, err := ReadService("WSearch")
 	if err != nil || !service.Installed || service.Start == "disabled" {
@@ -194,7 +195,8 @@ func ReadSleep() (Sleep, error) {
 	if code, _, _ := powerGetActiveScheme.Call(0, uintptr(unsafe.Pointer(&scheme))); code != 0 {
 		return Sleep{}, fmt.Errorf("the power plan in use: %w", windows.Errno(code))
 	}
-	defer func() { _, _ = windows.LocalFree(windows.Handle(unsafe.Pointer(scheme))) }() // not shared
+	// the memory is not shared
+	defer func() { _, _ = windows.LocalFree(windows.Handle(unsafe.Pointer(scheme))) }()
 	var s Sleep
 	for _, one := range []struct {
 		setting *windows.GUID
@@ -204,7 +206,7 @@ func ReadSleep() (Sleep, error) {
 		code, _, _ := powerReadACValueIndex.Call(0, uintptr(unsafe.Pointer(scheme)), uintptr(unsafe.Pointer(&sleepSubgroup)),
 			uintptr(unsafe.Pointer(one.setting)), uintptr(unsafe.Pointer(&seconds)))
 		if windows.Errno(code) == windows.ERROR_FILE_NOT_FOUND {
-			continue // this computer cannot sleep in that way
+			continue // this computer does not support this kind of sleep
 		}
 		if code != 0 {
 			return Sleep{}, fmt.Errorf("the power plan in use: %w", windows.Errno(code))

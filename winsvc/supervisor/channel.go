@@ -16,30 +16,30 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// stopLine is what the parent writes to a child that is to stop.
+// stopLine is the line with which the parent requests a child to stop.
 const stopLine = "stop\n"
 
-// message is a line that a child writes to its parent. Kind is one of those below or the
-// name of an event for the system's event log.
+// message is a line that a child writes to its parent. Kind is one of the constants below or
+// the name of an event in the system's event log.
 type message struct {
 	Kind string `json:"adgateway"`
 	Text string `json:"text"`
 }
 
-// The kinds of messages that are no events.
+// The kinds of messages that are not events.
 const (
 	hasStarted = "process started"
 	hasFailed  = "process failed"
 )
 
-// parse returns the message that a line is, if it is one.
+// parse parses a line as a message. It returns false if the line is not a message.
 func parse(line []byte) (m message, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.DisallowUnknownFields()
 	return m, decoder.Decode(&m) == nil && m.Kind != ""
 }
 
-// parent is the other end of a child's standard output.
+// parent sends messages to the parent, through the child's standard output.
 type parent struct {
 	mu  sync.Mutex
 	out *json.Encoder
@@ -48,16 +48,15 @@ type parent struct {
 func (p *parent) tell(kind, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.out.Encode(message{kind, text}) // without a parent the process is about to end
+	_ = p.out.Encode(message{kind, text}) // without a parent the process will end soon
 }
 
-// RunChild runs what prepare prepares, as a child of [Start], until the parent says that
-// it is to stop, and returns the exit code. in and out are the standard input and output of
-// the process; what else it has to say goes to standard error. If in ends, the parent
-// has ended, and RunChild calls exit at once.
+// RunChild prepares and runs a service as a child of [Start] until the parent tells it to stop, and
+// returns the exit code. in and out are the process's standard input and output; all other output
+// goes to standard error. If in ends, the parent has ended, and RunChild calls exit at once.
 //
-// Neither ctx nor signals stop the child: a service manager and a terminal send signals to
-// all processes at the same time, and the parent stops them one after the other.
+// Neither ctx nor signals stop the child: a service manager and a terminal send signals to all
+// processes at the same time, and the parent stops them one after the other.
 func RunChild(
 	ctx context.Context, in io.Reader, out io.Writer, prepare winsvc.Prepare, exit func(code int),
 ) int {
@@ -66,7 +65,7 @@ func RunChild(
 	defer signal.Stop(dropped)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	go obey(in, cancel, exit) // until the process ends: a read cannot be given up
+	go obey(in, cancel, exit) // until the process ends, because a read cannot be cancelled
 
 	up := &parent{out: json.NewEncoder(out)}
 	serve, started, err := prepare(ctx, func(e events.Event, text string) { up.tell(e.Name, text) })
@@ -81,7 +80,7 @@ func RunChild(
 	return 1
 }
 
-// obey calls stop when the parent says so, and exit when the parent has gone.
+// obey calls stop when the parent requests it, and exit when the parent has ended.
 func obey(in io.Reader, stop func(), exit func(int)) {
 	for lines := bufio.NewReader(in); ; {
 		line, err := lines.ReadString('\n')

@@ -12,25 +12,25 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// child keeps one process running. Its goroutine has the fields below ended to itself.
+// child keeps one process running. Only its goroutine uses the fields below ended.
 type child struct {
 	Child
 	name     string
-	required bool // an end before the first start is final
+	required bool // if the process ends before its first start, it is not started again
 	options  Options
 	log      logrus.FieldLogger
 	restarts chan chan answer
 	hangup   chan os.Signal
 	cancel   context.CancelFunc
-	ended    chan struct{} // closed when the child has been stopped for good
+	ended    chan struct{} // closed when the child has been stopped permanently
 	err      error         // of the stop; valid after ended is closed
 
-	asked    chan<- answer // waits for the start; nil: nobody does
-	failures int           // consecutive ends that nobody asked for
+	asked    chan<- answer // receives the outcome of a start; nil: nobody waits
+	failures int           // consecutive unrequested ends
 }
 
-// begin starts the child. The channel gets the answer to the first start. Only end stops
-// the child, in its turn.
+// begin starts the child. The channel receives the outcome of the first start. Only end
+// stops the child, because the children stop in a certain order.
 func (c *child) begin(ctx context.Context) <-chan answer {
 	ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	first := make(chan answer, 1)
@@ -39,7 +39,7 @@ func (c *child) begin(ctx context.Context) <-chan answer {
 	return first
 }
 
-// end stops the child and returns what it said about its end.
+// end stops the child and returns the error that it reported at its end.
 func (c *child) end() error {
 	c.cancel()
 	<-c.ended
@@ -58,14 +58,14 @@ func (c *child) keep(ctx context.Context) {
 			c.failures++
 		}
 		if err == nil {
-			continue // it was stopped: for good, or to start again
+			continue // stopped on request, either permanently or to start again
 		}
 		err = fmt.Errorf("%s: %w", c.name, err)
 		c.answer(answer{err: err})
 		if c.required {
 			return
 		}
-		if ctx.Err() != nil { // it was about to be stopped
+		if ctx.Err() != nil { // a stop had been requested
 			c.err = err
 			return
 		}
@@ -73,13 +73,14 @@ func (c *child) keep(ctx context.Context) {
 	}
 }
 
-// watch returns nil when the process was stopped as asked, or else why it has ended.
+// watch waits for the end of the process. It returns nil if the process stopped on request,
+// otherwise the reason why it ended.
 func (c *child) watch(ctx context.Context, p *process) error {
 	starting, restarts := p.started, c.restarts
 	if c.asked != nil {
-		restarts = nil // one after the other
+		restarts = nil // restarts only after the start in progress
 	}
-	var hangup chan os.Signal // would end a process that has not started yet
+	var hangup chan os.Signal // nil, because the signal would end a process that has not started yet
 	var begun time.Time
 	for {
 		select {
@@ -87,7 +88,7 @@ func (c *child) watch(ctx context.Context, p *process) error {
 			starting, restarts, hangup, begun = nil, c.restarts, c.hangup, time.Now()
 			c.started(p, text)
 		case s := <-hangup:
-			_ = p.command.Process.Signal(s) // it may have ended
+			_ = p.command.Process.Signal(s) // the process may have ended
 		case <-p.ended:
 			c.failures = endsInARow(c.failures, begun, time.Now())
 			return cmp.Or(p.err, errUnasked)
@@ -107,8 +108,8 @@ func (c *child) watch(ctx context.Context, p *process) error {
 	}
 }
 
-// endsInARow returns how many ends in a row nobody asked for, with one more now of a process
-// that has run since begun; zero: it never started.
+// endsInARow returns the number of consecutive unrequested ends, including the one at now of
+// a process that started at begun. A zero begun means that it never started.
 func endsInARow(before int, begun, now time.Time) int {
 	if !begun.IsZero() && now.Sub(begun) >= steady {
 		before = 0
@@ -116,7 +117,7 @@ func endsInARow(before int, begun, now time.Time) int {
 	return before + 1
 }
 
-// started tells that the process has started.
+// started announces that the process has started.
 func (c *child) started(p *process, text string) {
 	c.required = false
 	c.log.WithField("pid", p.command.Process.Pid).Info(text)
@@ -126,7 +127,7 @@ func (c *child) started(p *process, text string) {
 	c.answer(answer{started: text})
 }
 
-// pause tells why the process has ended, and waits until it is to start again.
+// pause logs why the process has ended, and waits until it is to be started again.
 func (c *child) pause(ctx context.Context, err error) {
 	delay := c.options.Delays[min(c.failures, len(c.options.Delays))-1]
 	text := fmt.Sprintf("A process has ended by itself, and starts again in %s: %v", delay, err)
@@ -142,10 +143,10 @@ func (c *child) pause(ctx context.Context, err error) {
 	}
 }
 
-// answer tells who waits for the start, if anybody does.
+// answer sends the outcome of a start to the caller that waits for it, if there is one.
 func (c *child) answer(a answer) {
 	if c.asked != nil {
-		c.asked <- a // has room for it
+		c.asked <- a // the channel is buffered
 		c.asked = nil
 	}
 }

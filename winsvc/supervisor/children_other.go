@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// background makes a command independent of the terminal of this process: it gets no
-// signals of the keyboard.
+// background detaches a command from the terminal of this process, so that it gets no
+// signals from the keyboard.
 func background(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
 
-// tieChildren does nothing: there are no job objects.
+// tieChildren does nothing, because there are no job objects.
 func tieChildren() error { return nil }

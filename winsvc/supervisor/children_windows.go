@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// background makes a command independent of the terminal of this process: it gets no
-// signals of the keyboard, and no window.
+// background detaches a command from the terminal of this process, so that it gets no
+// signals from the keyboard and no window.
 func background(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW}
 }
 
-// tieChildren makes Windows end every process that this one starts from now on, and those
-// that they start, when this process ends in whatever way. It puts this process into a job
-// object, which children join by themselves, so that none starts outside of it. The job
-// ends with its last handle, which this process never closes (facts A51).
+// tieChildren makes Windows end all processes that this one starts afterwards, with their
+// own children, when this process ends for any reason. It puts this process into a job
+// object, which children join automatically, so that none starts outside of it. The job ends
+// with its last handle, which this process never closes (facts A51).
 func tieChildren() error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

@@ -26,20 +26,20 @@ import (
 	"adgateway/test/freeport"
 )
 
-// asMeasured is a program of the measurement below: + folder, address of the node or "-",
-// address of what streams lists or "-".
+// asMeasured is the first argument of a program of the measurement below. It is followed by
+// the folder, the address of the node or "-", and the address for streaming lists or "-".
 const asMeasured = "measured"
 
-// The lists of the measurement: that many at a time, each of records of about ten
-// kilobytes, of which the first ones are kept until the list ends.
+// The lists of the measurement: how many are streamed at a time, each with records of about
+// ten kilobytes, of which the first ones are kept until the list ends.
 const (
 	listsAtATime = 4
 	keptRecords  = 20_000
 	heartbeat    = 100 * time.Millisecond
 )
 
-// TestHeartbeats measures how long a node does not answer while lists of HEARTBEATS bytes
-// (5e9) in all are streamed: by nobody, by another process, by its own. It asserts no times.
+// TestHeartbeats measures for how long a node does not answer while lists of HEARTBEATS bytes in total
+// (5e9) are streamed by nobody, by another process, and by its own process. It asserts no times.
 func TestHeartbeats(t *testing.T) {
 	total, err := strconv.ParseFloat(os.Getenv("HEARTBEATS"), 64)
 	if err != nil {
@@ -63,11 +63,11 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// heartbeats are the times in which a node has answered.
+// heartbeats are the answer times of a node.
 type heartbeats struct {
 	took    []time.Duration
 	longest time.Duration // between two answers
-	over    time.Duration // all of it
+	over    time.Duration // duration of the measurement
 }
 
 func (h heartbeats) String() string {
@@ -79,8 +79,8 @@ func (h heartbeats) String() string {
 		len(h.took), h.over.Round(time.Second/10), at(0.5), at(0.99), at(1), h.longest.Round(time.Millisecond))
 }
 
-// measure asks the node of the programs for a sign of life at each interval, until lists of
-// that size have been read from them; for five seconds without.
+// measure sends requests to the node of the programs at each interval until it has read
+// lists of the given size, or for five seconds without lists.
 func measure(t *testing.T, size float64, programs func(folder, node, lists string) [][]string) heartbeats {
 	addresses := freeport.Addresses(t, 2)
 	for _, arguments := range programs(t.TempDir(), addresses[0], addresses[1]) {
@@ -141,7 +141,7 @@ func readList(address string, size int64) {
 	}
 }
 
-// runMeasured runs a node, or what streams lists, or both.
+// runMeasured runs a node, a server that streams lists, or both.
 func runMeasured(folder, node, lists string) error {
 	debug.SetMemoryLimit(4 << 30)
 	if node != "-" {
@@ -171,8 +171,8 @@ func runMeasured(folder, node, lists string) error {
 	}
 }
 
-// writeList writes records until nobody reads them, as a gateway does: from JSON to values and to
-// JSON again.
+// writeList writes records until its reader closes the connection. Like a gateway, it
+// decodes them from JSON and encodes them again.
 func writeList(w io.Writer) {
 	fields := []string{}
 	for i := range 25 {

@@ -15,18 +15,17 @@ import (
 type process struct {
 	command *exec.Cmd
 	input   io.WriteCloser
-	started chan string   // gets how the child describes itself, once
+	started chan string   // receives the child's description of itself, once
 	ended   chan struct{} // closed when the process has ended
-	err     error         // why it has ended, nil after exit code 0 as asked; valid after ended is closed
+	err     error         // why it ended; nil after exit code 0 on request; valid after ended is closed
 
-	failed string // the reason that the child has given
+	failed string // reason reported by the child
 }
 
-// outputWait is how long the output of a process that has ended may be held open by those
-// that it has started.
+// outputWait is how long processes started by a child may hold its output open after the child has ended.
 const outputWait = time.Second
 
-// longestLine is the length after which a line of output is passed on in parts.
+// longestLine is the length in bytes above which a line of output is passed on in parts.
 const longestLine = 1 << 20
 
 var errUnasked = errors.New("it has ended with exit code 0, although nobody stopped it")
@@ -54,7 +53,7 @@ func launch(line []string, o Options) (*process, error) {
 	}
 	go func() {
 		defer close(p.ended)
-		err := p.command.Wait() // for what copies the output as well
+		err := p.command.Wait() // also waits for the goroutine that copies the output
 		stdout.flush()
 		stderr.flush()
 		switch {
@@ -67,7 +66,7 @@ func launch(line []string, o Options) (*process, error) {
 	return p, nil
 }
 
-// take acts on a message of the child, and reports whether the line is one.
+// take handles a message of the child. It returns false if the line is not a message.
 func (p *process) take(line []byte, write events.Write) bool {
 	m, ok := parse(line)
 	if !ok {
@@ -89,8 +88,8 @@ func (p *process) take(line []byte, write events.Write) bool {
 	return true
 }
 
-// stop asks the process to stop, kills it when it has not after a while, and returns what
-// it said about its end.
+// stop requests the process to stop, kills it if it has not stopped in time, and returns the
+// error that it reported at its end.
 func (p *process) stop(wait time.Duration) error {
 	_, _ = io.WriteString(p.input, stopLine) // it may have ended
 	timer := time.NewTimer(wait)
@@ -105,7 +104,7 @@ func (p *process) stop(wait time.Duration) error {
 	}
 }
 
-// lines passes what is written on in whole lines.
+// lines is a writer that passes on whole lines.
 type lines struct {
 	each func(line []byte)
 	part []byte
@@ -126,7 +125,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	}
 }
 
-// flush passes a last line on that has no end.
+// flush passes on an unfinished last line.
 func (l *lines) flush() {
 	if len(l.part) > 0 {
 		l.each(append(l.part, '\n'))

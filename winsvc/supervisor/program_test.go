@@ -22,15 +22,14 @@ import (
 	"adgateway/winsvc/supervisor"
 )
 
-// The test program is also the programs that the tests start: its first argument says
-// which.
+// The test program is also every program that the tests start. Its first argument selects which.
 const (
-	asParent = "a-parent" // + address of the gateway, address of the node, folder
-	asChild  = "a-child"  // + name, address, folder
+	asParent = "a-parent" // followed by the gateway's address, the node's address and a folder
+	asChild  = "a-child"  // followed by a name, an address and a folder
 	asDeaf   = "a-deaf-child"
 )
 
-// stopWait is for children that stop.
+// stopWait is the time limit for children that do stop.
 const stopWait = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -53,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// children are the options of a supervisor of this program.
+// children returns the options of a supervisor whose children run this program.
 func children(gateway, node, folder string) supervisor.Options {
 	role, self := asChild, os.Args[0]
 	if _, err := os.Stat(filepath.Join(folder, "deaf")); err == nil {
@@ -66,7 +65,7 @@ func children(gateway, node, folder string) supervisor.Options {
 	}
 }
 
-// runParent is the process of a service.
+// runParent runs the process of a service.
 func runParent(gateway, node, folder string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -84,8 +83,7 @@ func runParent(gateway, node, folder string) int {
 	return 0
 }
 
-// server answers each connection with the name and the id of its process, and panics when
-// it is told to.
+// server answers each connection with the name and the id of its process, and panics on request.
 type server struct {
 	listener net.Listener
 	clients  sync.WaitGroup
@@ -119,8 +117,8 @@ func converse(name string, connection net.Conn) {
 	}
 }
 
-// runChild is a gateway or a node that serves until its last client has gone. Files in the
-// folder say what else it does.
+// runChild runs a gateway or a node that serves until its last client has disconnected.
+// Files in the folder change its behaviour.
 func runChild(name, address, folder string) int {
 	prepare := func(_ context.Context, write events.Write) (func(context.Context) error, string, error) {
 		if fails(filepath.Join(folder, name+".fails")) {
@@ -157,7 +155,7 @@ func runChild(name, address, folder string) int {
 	return supervisor.RunChild(ctx, os.Stdin, os.Stdout, prepare, os.Exit)
 }
 
-// fails reports whether the file has a letter left, and takes one out of it.
+// fails removes a letter from the file, and reports whether there was one.
 func fails(file string) bool {
 	text, err := os.ReadFile(file)
 	if err != nil || len(text) == 0 {
@@ -166,11 +164,11 @@ func fails(file string) bool {
 	return os.WriteFile(file, text[1:], 0o600) == nil
 }
 
-// feed is a writer and a list of lines on which a test waits.
+// feed is a writer that collects lines, and on which a test can wait.
 type feed struct {
 	mu    sync.Mutex
 	text  strings.Builder
-	grown chan struct{} // has one value when there is more
+	grown chan struct{} // has a value when there are new lines
 }
 
 func newFeed() *feed { return &feed{grown: make(chan struct{}, 1)} }
@@ -191,7 +189,7 @@ func (f *feed) String() string {
 	return f.text.String()
 }
 
-// await waits until the text appears that often.
+// await waits until the text has appeared the given number of times.
 func (f *feed) await(t *testing.T, text string, times int) {
 	t.Helper()
 	for strings.Count(f.String(), text) < times {

@@ -1,14 +1,14 @@
-// Package supervisor runs a gateway and its node of the engine as two processes of one
-// service. What starves or ends one of them does not touch the other, and a gateway that is
-// restarted for its settings leaves the node running.
+// Package supervisor runs a gateway and its node as two processes of one service. If one of
+// them is overloaded or ends, the other is not affected, and the node keeps running when the
+// gateway is restarted for new settings.
 //
 // The process of the service calls [Start], which starts both as its children, and
-// [Supervisor.Serve], which starts a child again that has ended by itself, and stops both
-// when the service stops: the gateway first, then the node. A child calls [RunChild]. Both
-// ends talk over the child's standard input and output: see channel.go.
+// [Supervisor.Serve], which restarts a child that has ended by itself and, when the service
+// stops, stops first the gateway and then the node. A child calls [RunChild]. Both ends
+// communicate over the child's standard input and output, see channel.go.
 //
-// A parent that is killed takes its children with it: a child ends when its standard input
-// does. On Windows a job object ends also those that hang.
+// The children of a killed parent end as well: a child ends when its standard input does,
+// and on Windows a job object also ends children that hang.
 package supervisor
 
 import (
@@ -26,33 +26,33 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// Options describe the children.
+// Options configure the children.
 type Options struct {
 	Gateway, Node Child
 
-	// Output gets what the children write, in whole lines. One Write is called at a time.
+	// Output receives the output of the children in whole lines. Calls of Write are not concurrent.
 	Output io.Writer
 	Log    logrus.FieldLogger
-	Event  events.Write // writes to the system's event log; nil: there is none
+	Event  events.Write // writes to the system's event log; may be nil
 
-	// Delays are the pauses before a child that has ended by itself is started again: after
-	// the first, the second and every later end. Nil: see delays.
+	// Delays are the pauses before the restart of a child that has ended by itself: after the
+	// first, the second and every later end. Nil means delays.
 	Delays []time.Duration
 }
 
 // Child is a program that calls [RunChild].
 type Child struct {
-	Command []string // path of the program, and its arguments
-	// StopWait is how long it may take to stop; then it is killed. Those of both children
-	// together stay below the time that the service manager grants.
+	Command []string // path and arguments of the program
+	// StopWait is how long it may take to stop before it is killed. The sum for both children
+	// must be less than the time limit of the service manager.
 	StopWait time.Duration
 }
 
-// delays let a child that ended by accident serve again at once, and do not keep a computer
-// busy with one that cannot start.
+// delays restart a child that ended by accident quickly, and keep a child that cannot start
+// from loading the computer.
 var delays = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, time.Minute}
 
-// steady is how long a child runs until its earlier ends no longer count.
+// steady is the running time after which a child's earlier ends no longer count.
 const steady = 10 * time.Minute
 
 var errStopped = errors.New("the service stops")
@@ -63,13 +63,12 @@ type Supervisor struct {
 }
 
 // Start starts both children and returns when the gateway has started, with the line in
-// which it describes itself. If the gateway ends before, Start stops the node and returns
-// the reason: the service has not started, and what happens then is up to its manager.
-// A node that does not start is started again, for as long as it takes: the gateway has
-// other nodes.
+// which it describes itself. If the gateway ends first, Start stops the node and returns the
+// reason. The service has then not started, and its manager decides what to do. A node that
+// does not start is restarted without limit, because the gateway can use other nodes.
 //
-// [Supervisor.Serve] must be called after a start that succeeded. If ctx ends before,
-// Start stops the children.
+// [Supervisor.Serve] must be called after a successful start. If ctx ends before that, Start
+// stops the children.
 func Start(ctx context.Context, o Options) (s *Supervisor, started string, err error) {
 	if err := tieChildren(); err != nil {
 		o.Log.WithError(err).Warn("processes that hang may outlive the service if it is killed")
@@ -95,9 +94,9 @@ func Start(ctx context.Context, o Options) (s *Supervisor, started string, err e
 	return s, started, nil
 }
 
-// Serve keeps the children running until ctx ends and then stops them. It returns what they
-// said about their end, and whether one had to be killed. A hangup signal is passed on to
-// the gateway, which reads its settings again.
+// Serve keeps the children running until ctx ends and then stops them. It returns the errors
+// that they reported at their end, and an error if one had to be killed. It passes a hangup
+// signal on to the gateway, which then reads its settings again.
 func (s *Supervisor) Serve(ctx context.Context) error {
 	<-ctx.Done()
 	return s.stop()
@@ -108,9 +107,9 @@ func (s *Supervisor) stop() error {
 	return errors.Join(s.gateway.end(), s.node.end())
 }
 
-// RestartGateway stops the gateway, which finishes its requests, and starts it again with
-// the settings of now. It returns when the gateway has started, or why it has not: then it
-// is started again after a pause, as after any end. The node runs on.
+// RestartGateway stops the gateway, which finishes its requests, and starts it again with the
+// current settings. It returns when the gateway has started, or with the reason why it has not;
+// the gateway is then started again after a pause, as after any other end. The node keeps running.
 func (s *Supervisor) RestartGateway(ctx context.Context) error {
 	asked := make(chan answer, 1)
 	select {
@@ -128,13 +127,13 @@ func (s *Supervisor) RestartGateway(ctx context.Context) error {
 	}
 }
 
-// answer is the outcome of a start.
+// answer is the outcome of a child's start.
 type answer struct {
-	started string // how the child describes itself
+	started string // the child's description of itself
 	err     error  // why it did not start
 }
 
-// oneAtATime passes one write at a time on.
+// oneAtATime passes on one write at a time.
 type oneAtATime struct {
 	mu sync.Mutex
 	to io.Writer

@@ -24,7 +24,7 @@ import (
 	"adgateway/winsvc/supervisor"
 )
 
-// hang is when a test gives up.
+// hang is the time after which a test gives up.
 const hang = 3 * time.Minute
 
 // service is a supervisor with its children.
@@ -37,7 +37,7 @@ type service struct {
 	events        *feed
 	supervisor    *supervisor.Supervisor
 	started       string
-	stop          func() error // stops it and returns what Serve does
+	stop          func() error // stops it and returns the result of Serve
 }
 
 func prepared(t *testing.T) *service {
@@ -93,7 +93,7 @@ func (s *service) file(name, text string) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(s.folder, name), []byte(text), 0o600))
 }
 
-// address is the address of a child.
+// address returns the address of a child.
 func (s *service) address(name string) string {
 	return map[string]string{"gateway": s.gateway, "node": s.node}[name]
 }
@@ -104,7 +104,7 @@ type client struct {
 	pid int
 }
 
-// dial connects to a child, which must listen.
+// dial connects to a child, which must be listening.
 func dial(t *testing.T, address string) *client {
 	t.Helper()
 	connection, err := net.Dial("tcp", address)
@@ -125,7 +125,7 @@ func pidOf(t *testing.T, address string) int {
 	return c.pid
 }
 
-// awaitEnd waits until the process at the other end is gone.
+// awaitEnd waits until the process at the other end has ended.
 func (c *client) awaitEnd(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(hang)))
@@ -203,7 +203,7 @@ func TestAGatewayThatCannotStartEndsTheStart(t *testing.T) {
 	s.assertFree()
 }
 
-// A gateway has other nodes.
+// The gateway starts anyway, because it can use other nodes.
 func TestANodeThatCannotStartIsStartedAgain(t *testing.T) {
 	s := prepared(t)
 	s.file("node.fails", "xx")
@@ -224,7 +224,7 @@ func (s *service) assertFree() {
 	}
 }
 
-// awaitFree waits for that: a process that ends may close its listener last.
+// awaitFree waits until nobody listens at the addresses. A process that ends may close its listener last.
 func (s *service) awaitFree() {
 	s.t.Helper()
 	for _, address := range []string{s.gateway, s.node} {
@@ -254,7 +254,7 @@ func TestTheGatewayStopsBeforeTheNode(t *testing.T) {
 func TestWhatAStopWasLike(t *testing.T) {
 	s := prepared(t)
 	s.file("gateway.cut", "")
-	s.options.Node.StopWait = time.Millisecond // a client stays for longer
+	s.options.Node.StopWait = time.Millisecond // the client stays connected for longer
 	require.NoError(t, s.start())
 	s.log.await(t, "node listens", 1)
 	held := dial(t, s.node)
@@ -292,7 +292,7 @@ func TestTheGatewayRestartsAlone(t *testing.T) {
 	assert.Error(t, s.supervisor.RestartGateway(ctx))
 }
 
-// A restart that somebody asks for does not wait for the delay after a failure.
+// A requested restart does not wait for the delay after a failure.
 func TestARestartEndsThePause(t *testing.T) {
 	s := prepared(t)
 	s.options.Delays = []time.Duration{24 * time.Hour}
@@ -303,7 +303,7 @@ func TestARestartEndsThePause(t *testing.T) {
 	assert.NotZero(t, pidOf(t, s.gateway))
 }
 
-// program is the process of a service, started as a program.
+// program is the process of a service, started as a separate program.
 type program struct {
 	*service
 	command *exec.Cmd
@@ -336,7 +336,7 @@ func TestAKilledParentTakesItsChildrenWithIt(t *testing.T) {
 	p.awaitFree()
 }
 
-// Windows ends children that do not notice that their parent is gone.
+// Windows ends children that do not notice the end of their parent.
 func TestAKilledParentTakesHungChildrenWithIt(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		t.Skip("there are no job objects")
@@ -362,8 +362,8 @@ func TestAKilledParentTakesHungChildrenWithIt(t *testing.T) {
 	p.awaitFree()
 }
 
-// A service manager sends its signal to every process of a service, a terminal to every one
-// that it runs.
+// A service manager sends its signal to every process of a service, and a terminal to every
+// process that it runs.
 func TestSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot send signals there")
@@ -389,7 +389,7 @@ func TestSignals(t *testing.T) {
 	assert.Regexp(t, `(?s)gateway: stopping\n.*gateway: stopped\n.*node: stopping\n.*node: stopped\n`, p.stderr)
 }
 
-// The service manager starts a service again that has ended with another exit code than 0.
+// The service manager restarts a service that ends with an exit code other than 0.
 func TestTheExitCodeOfAServiceThatCannotStart(t *testing.T) {
 	p := newProgram(t)
 	p.file("gateway.fails", "x")

@@ -12,12 +12,12 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// auditReserve is how many bytes are reserved for the audit log.
+// auditReserve is the size of the disk space reserved for the audit log, in bytes.
 const auditReserve = 16 << 20
 
-// openAudit opens the audit log of the settings, or returns nil if it is switched off. Its head and
-// its faults also go to the system's event log, which an intruder who can change the gateway's
-// files cannot change.
+// openAudit opens the audit log of the settings, or returns nil if it is
+// switched off. Its head and its faults are also written to the system's event
+// log, out of reach of an intruder who can only change the gateway's files.
 func openAudit(o Options, calls *callEvents, room *bounds.Room) (*audit.Log, error) {
 	c := o.Settings.Audit
 	if !audited(c) {
@@ -39,7 +39,7 @@ func openAudit(o Options, calls *callEvents, room *bounds.Room) (*audit.Log, err
 	return audit.Open(options)
 }
 
-// auditNotice passes on what the audit log reports.
+// auditNotice logs a message of the audit log.
 func auditNotice(o Options, message string, fields map[string]any) {
 	entry := o.Log.WithFields(fields)
 	fault, failed := fields["error"]
@@ -60,8 +60,8 @@ func auditNotice(o Options, message string, fields map[string]any) {
 // audited reports whether the settings name an audit log.
 func audited(c config.Audit) bool { return c.File != "" && c.File != config.AuditOff }
 
-// AuditKey reads the key of the audit log's hash chain, trimmed of surrounding
-// white space. Without a file there is no key.
+// AuditKey reads the key of the audit log's hash chain and trims
+// surrounding white space. It returns nil if file is empty.
 func AuditKey(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil

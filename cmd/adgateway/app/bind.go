@@ -11,8 +11,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Windows has its own codes for a failure to listen, which are not the values of
-// the names in package syscall there.
+// Windows has its own codes for a failure to listen. They
+// differ from the values of the names in package syscall there.
 const (
 	windowsInUse     syscall.Errno = 10048 // WSAEADDRINUSE
 	windowsForbidden syscall.Errno = 10013 // WSAEACCES
@@ -23,13 +23,12 @@ func PortTaken(err error) bool {
 	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsInUse)
 }
 
-// PortForbidden reports whether listening failed because the port is reserved or
-// needs more rights.
+// PortForbidden reports whether listening failed because the port is reserved or requires more rights.
 func PortForbidden(err error) bool {
 	return errors.Is(err, syscall.EACCES) || errors.Is(err, windowsForbidden)
 }
 
-// freeAddress offers a free address next to one that is taken; empty if it finds none.
+// freeAddress returns a free address next to one that is taken, or "" if it finds none.
 func freeAddress(ctx context.Context, taken string) string {
 	host, port, err := net.SplitHostPort(taken)
 	number, numberErr := strconv.Atoi(port)
@@ -47,7 +46,7 @@ func freeAddress(ctx context.Context, taken string) string {
 	return ""
 }
 
-// explainListen says who uses the port and what to do about it.
+// explainListen adds to err which process uses the port and what to do about it.
 func explainListen(ctx context.Context, address string, err error) error {
 	const elsewhere = "listen on another address (setting http.listen, flag --listen)"
 	switch {

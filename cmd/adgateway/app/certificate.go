@@ -47,7 +47,7 @@ type certificate struct {
 	ended sync.WaitGroup
 }
 
-// certificateEvents are the entries of the system's event log about certificates.
+// certificateEvents maps notices about certificates to entries of the system's event log.
 var certificateEvents = map[tlscert.Notice]events.Event{
 	tlscert.Taken: events.CertificateTaken, tlscert.Rejected: events.CertificateRefused, tlscert.Ending: events.CertificateEnds,
 }
@@ -94,7 +94,7 @@ func (c *certificate) config() *tls.Config {
 	return c.Config()
 }
 
-// endPoint returns the bindings of connections with the certificate now; nil without TLS.
+// endPoint returns the channel bindings of connections that use the current certificate, or nil without TLS.
 func (c *certificate) endPoint() []byte {
 	if c == nil {
 		return nil
@@ -110,7 +110,7 @@ func (c *certificate) endPoint() []byte {
 	return negotiate.EndPoint(leaf)
 }
 
-// names returns the DNS names of the certificate now.
+// names returns the DNS names of the current certificate.
 func (c *certificate) names() []string {
 	if c == nil {
 		return nil
@@ -127,8 +127,7 @@ func (c *certificate) checks() []gateway.Check {
 	return []gateway.Check{{Name: "certificate", OK: ok, Reason: reason, Degraded: ok && reason != ""}}
 }
 
-// certificateExpires returns when the server's certificate ends, or the zero time
-// without TLS.
+// certificateExpires returns the expiry of the server's certificate, or the zero time without TLS.
 func (s *Stack) certificateExpires() time.Time {
 	if s.certificate == nil {
 		return time.Time{}

@@ -16,10 +16,10 @@ import (
 	"adgateway/gateway/webhooks"
 )
 
-// Check checks what the settings refer to, without changing anything: the certificate and its key,
-// the client CAs, the audit log and its key, the store and its key, the files of webhooks, and
-// whether the address may be served without TLS. It joins every error, so that they are all
-// reported before the gateway listens. store is the system's certificate store; nil if it has none.
+// Check checks everything that the settings refer to, without changing anything: the certificate and
+// its key, the client CAs, the audit log and its key, the store and its key, the files of webhooks,
+// and whether the address may be served without TLS. It joins all errors, so that they are reported
+// together before the gateway listens. db is the system's certificate store; nil if it has none.
 func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) error {
 	_, err := Certificate(settings, db)
 	if errors.Is(err, errors.ErrUnsupported) {
@@ -42,7 +42,7 @@ func Check(ctx context.Context, settings *config.Settings, db tlscert.Store) err
 	return errors.Join(append(faults, checkAddress(ctx, settings))...)
 }
 
-// proceduresOf returns the procedures that the pages have.
+// proceduresOf returns the procedures of the pages.
 func proceduresOf(settings *config.Settings) ([]*procedure.Procedure, error) {
 	var given []procedure.Given
 	for _, p := range settings.Console.Procedures {
@@ -77,8 +77,8 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// checkAddress checks the exposure of the address that http.listen stands for. A
-// host that cannot be resolved is left to [Listen].
+// checkAddress checks whether the address in http.listen may be
+// exposed. A host name that does not resolve is left to [Listen].
 func checkAddress(ctx context.Context, settings *config.Settings) error {
 	host, _, err := net.SplitHostPort(settings.HTTP.Listen)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// CheckStart returns, joined, what keeps a gateway with these settings from starting, except that
+// CheckStart returns, joined, all reasons why a gateway with these settings cannot start, except that
 // its port may be in use. [Prepare] begins with it. It changes nothing. file is the settings file.
 func CheckStart(ctx context.Context, cfg *config.Settings, file string) error {
 	_, err := PowerShell(cfg.PowerShell, "")
@@ -33,7 +33,7 @@ func CheckSandbox(ctx context.Context, cfg *config.Settings) error {
 		checkData(cfg.Sandbox), checkDomain(cfg))
 }
 
-// checkFiles checks the files that a gateway and a sandbox have in common.
+// checkFiles checks the files that a gateway and a sandbox both use.
 func checkFiles(ctx context.Context, cfg *config.Settings) error {
 	faults := []error{Check(ctx, cfg, host.Certificates())}
 	if cfg.Log.File != "" {
@@ -42,15 +42,16 @@ func checkFiles(ctx context.Context, cfg *config.Settings) error {
 	for key, path := range map[string]string{
 		"log.file": cfg.Log.File, "audit.file": cfg.Audit.File, "audit.anchorFile": cfg.Audit.Anchor(), "store.file": cfg.Store.File,
 	} {
-		if path != "" && path != config.AuditOff && filefault.Usable(key, path) == nil { // else it is reported already
+		// otherwise it has already been reported
+		if path != "" && path != config.AuditOff && filefault.Usable(key, path) == nil {
 			faults = append(faults, filefault.Explain(key, host.Writable(path)))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// checkListen returns why nothing can listen on the address, even if its port is free. [Check]
-// checks whether the settings allow the address.
+// checkListen returns an error if nothing can listen on the address even when
+// its port is free. [Check] checks whether the settings allow the address.
 func checkListen(ctx context.Context, cfg *config.Settings) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.HTTP.Listen)
 	if err == nil {
@@ -62,7 +63,7 @@ func checkListen(ctx context.Context, cfg *config.Settings) error {
 	return explainListen(ctx, cfg.HTTP.Listen, err)
 }
 
-// checkStore checks what is in the credential file, or that a gateway can create it.
+// checkStore checks the content of the credential file, or that a gateway can create the file.
 func checkStore(file authn.File) error {
 	const name = "auth.store (--store)"
 	err := readStore(file)

@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/servers"
 )
 
-// choice returns the choice of servers that the gateways of the cluster share; nil if this one is
-// alone.
+// choice returns the choice of servers that the gateways of
+// the cluster share, or nil if this gateway is in no cluster.
 func (s *kept) choice(log func(string, map[string]any)) servers.Shared {
 	if s.cluster().Member() == nil {
 		return nil
@@ -30,8 +30,8 @@ func withCluster(ctx context.Context, o Options, do func(*store.Sealed) error) e
 	return withRunning(ctx, o, func(ring *keyring.Ring) error { return do(ring.Sealed()) })
 }
 
-// RotateKey adds a version to the key of the store of the cluster. It waits until all live gateways
-// have the version and it is used, and calls lacking with those that do not have it yet.
+// RotateKey adds a version to the key of the cluster's store. It waits until all live gateways
+// have the version and use it, and calls lacking with the names of those that do not have it yet.
 func RotateKey(ctx context.Context, o Options, lacking func([]string)) (number uint32, err error) {
 	err = withRunning(ctx, o, func(ring *keyring.Ring) (err error) {
 		if number, err = ring.Rotate(ctx); err != nil {
@@ -65,7 +65,7 @@ func EditCredentials(ctx context.Context, o Options, change func(*authn.Document
 	return withCluster(ctx, o, func(db *store.Sealed) error { return credentials.Edit(ctx, db, change) })
 }
 
-// MoveCredentials adds tokens and users to those that the gateways share.
+// MoveCredentials adds tokens and users to the shared ones.
 func MoveCredentials(ctx context.Context, o Options, from *authn.Document) (moved int, err error) {
 	err = withCluster(ctx, o, func(db *store.Sealed) error {
 		moved, err = credentials.Move(ctx, db, from)
@@ -74,7 +74,7 @@ func MoveCredentials(ctx context.Context, o Options, from *authn.Document) (move
 	return moved, err
 }
 
-// MoveChoice lets the gateways of the cluster use another server of a lane.
+// MoveChoice makes the gateways of the cluster use another server of a lane.
 func MoveChoice(ctx context.Context, o Options, lane, server string) error {
 	if lane != string(ps.Directory) && lane != string(ps.DNS) {
 		return fmt.Errorf("--lane: %q is neither %s nor %s", lane, ps.Directory, ps.DNS)

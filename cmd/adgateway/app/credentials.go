@@ -33,16 +33,16 @@ func ParseUser(text string) (config.User, error) {
 	return config.User{Name: name, Password: password, Scopes: scopes}, nil
 }
 
-// splitScopes splits "VALUE=scope,scope" at the last '='. A value may end in '=',
-// as base64 does. Anything else after the last '=' must be scopes, so that a
-// misspelt scope is an error and not part of the value, which would grant all.
+// splitScopes splits "VALUE=scope,scope" at the last '='. A value may end in '=', as
+// base64 does. Any other text after the last '=' must be scopes. A misspelt scope is
+// therefore an error, instead of becoming part of a value that grants all scopes.
 func splitScopes(flag, text string) (value string, scopes []string, err error) {
 	at := strings.LastIndexByte(text, '=')
 	if at < 0 || at == len(text)-1 {
 		return text, nil, nil
 	}
 	scopes = strings.Split(text[at+1:], ",")
-	if _, err := authn.ParseScopes(scopes); err != nil { // not wrapped: its text may contain a secret
+	if _, err := authn.ParseScopes(scopes); err != nil { // not wrapped, because its text may contain a secret
 		return "", nil, fmt.Errorf("--%s: not everything after the last '=' is a scope%s; a value that contains '=' needs explicit scopes, such as VALUE=*",
 			flag, program.DidYouMean(scopes[len(scopes)-1], "", scopeNames()))
 	}

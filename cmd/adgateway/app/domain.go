@@ -21,7 +21,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// simulated is the interface of a sandbox gateway to its domain, in this process or in another.
+// simulated is the interface of a sandbox gateway to its domain, which runs in this process or in another.
 type simulated interface {
 	Dial(ctx context.Context, network, address string) (net.Conn, error)
 	Example(ctx context.Context) sandbox.Example
@@ -32,8 +32,8 @@ type simulated interface {
 
 var _, _ simulated = (*sandbox.World)(nil), (*remote.Link)(nil)
 
-// openDomain makes the domain of the settings, or connects to it, and sets what starts the
-// sessions. groups adds the people of the sandbox, or finds them; nil: it has none.
+// openDomain creates the domain of the settings, or connects to it, and sets the starter of the sessions.
+// groups adds or finds the sandbox's people and returns their groups; nil if the domain has none.
 func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulated, groups func() (map[string]string, error), err error) {
 	c := s.live.Now().Sandbox
 	if c.Domain == "" {
@@ -80,8 +80,8 @@ func (s *Server) openDomain(ctx context.Context, engine Engine) (domain simulate
 	}, err
 }
 
-// addOwnPeople adds the people of the sandbox to its domain. In a custom domain, only the files
-// decide who is in it.
+// addOwnPeople adds the people of the sandbox to its domain.
+// In a custom domain, the files alone decide who exists.
 func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (groups map[string]string, err error) {
 	if c.Empty {
 		return nil, nil
@@ -89,7 +89,7 @@ func addOwnPeople(ctx context.Context, world *sandbox.World, c config.Sandbox) (
 	return world.AddPeople(ctx)
 }
 
-// explainDomain says what to do about a domain that cannot be used.
+// explainDomain adds advice to the error of a domain that cannot be used.
 func explainDomain(err error, address, file string) error {
 	switch {
 	case errors.Is(err, remote.ErrNoDomain):
@@ -100,7 +100,8 @@ func explainDomain(err error, address, file string) error {
 	return err
 }
 
-// checkDomain returns, joined, which settings cannot be combined with a domain in another process.
+// checkDomain returns, joined, an error for each setting
+// that cannot be combined with a domain in another process.
 func checkDomain(cfg *config.Settings) error {
 	c := cfg.Sandbox
 	if c.Domain == "" {
@@ -136,16 +137,16 @@ func readTicket(name, file string) (string, error) {
 
 const maxTicket = 1024
 
-// DomainFiles are the address of a domain and the files of its tickets.
+// DomainFiles are the address of a domain and its ticket files.
 type DomainFiles struct {
 	Listen string
 	Ticket string // for gateways
-	Orders string // for tests; empty: there are no orders
+	Orders string // for tests; empty: orders are not accepted
 }
 
-// Domain serves a simulated domain to gateways in other processes, until ctx is done. Before it
-// serves it writes the files, and calls ready with its address and the DNS name of the domain. It
-// removes the files at the end.
+// Domain serves a simulated domain to gateways in other processes until ctx
+// is done. Before it serves, it writes the files and calls ready with its
+// address and the DNS name of the domain. It removes the files at the end.
 func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, version string, stderr io.Writer, ready func(address, name string)) (err error) {
 	live, err := flags.Load()
 	if err != nil {
@@ -194,8 +195,7 @@ func Domain(ctx context.Context, flags *program.Flags, files DomainFiles, versio
 	return nil
 }
 
-// DialOrders connects to a domain to give orders; file is the ticket file that the domain has
-// written for that.
+// DialOrders connects to a domain to give orders. file is the ticket file that the domain wrote for orders.
 func DialOrders(ctx context.Context, address, file string) (*remote.Orders, error) {
 	secret, err := readTicket("--orders-file", file)
 	if err != nil {

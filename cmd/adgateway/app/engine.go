@@ -14,14 +14,14 @@ import (
 	"adgateway/scripts"
 )
 
-// EngineCommand is the argument with which this executable runs as the process of
-// a session: a PowerShell on the sandbox's engine.
+// EngineCommand is the argument that makes this executable run
+// as a session's process: a PowerShell on the sandbox's engine.
 const EngineCommand = "engine"
 
 // builtIn is the value of sandbox.engine for the sandbox's own engine.
 const builtIn = "sandbox"
 
-// Engine is what runs the scripts of a sandbox.
+// Engine is the engine that runs the scripts of a sandbox.
 type Engine struct {
 	Name      string // for the header X-Engine: "sandbox", "sandbox on pwsh"
 	Path      string // of a real PowerShell; empty for the sandbox's own engine
@@ -65,8 +65,8 @@ func (e Engine) LinkStarter(link *remote.Link, temp string) (starter session.Sta
 	return e.over(link, link.Close, temp)
 }
 
-// over returns a starter for processes that reach the domain with keys, and a function that ends
-// it.
+// over returns a starter for processes that use keys to reach
+// the domain, and a function to call after the last session.
 func (e Engine) over(keys remote.Issuer, end func() error, temp string) (session.Starter, func() error, error) {
 	if e.Path == "" {
 		return &remote.Starter{Server: keys, Arguments: []string{EngineCommand}, Temp: temp}, end, nil

@@ -23,19 +23,19 @@ const (
 	eventsChanges = "changes"
 )
 
-// callEvents writes what the audit log records to the system's event log, too: one entry
-// for each change that was made, refused or failed, and on demand for callers that were
-// refused. It is a copy: it never keeps a call waiting, and its failure changes nothing.
+// callEvents copies the audit log to the system's event log: one entry for each
+// change that was made, refused or failed, and on demand one for each refused
+// caller. It never delays a call, and its failure has no effect on calls.
 type callEvents struct {
 	write      events.Write
-	all        bool // refused callers, too
+	all        bool // also refused callers
 	operations map[string]*ops.Operation
 	queue      chan entry
 	ended      sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
-	lost    int       // calls since the last entry about them
+	lost    int       // calls without an entry since the last summary
 	refused int       // in the current minute
 	minute  time.Time // when that minute began
 }
@@ -46,14 +46,14 @@ type entry struct {
 	text  string
 }
 
-// Limits of the entries.
+// Limits of the event log.
 const (
 	eventQueue    = 10_000
-	eventsRefused = 100 // a minute, of calls that were refused or failed
+	eventsRefused = 100 // per minute, of calls that were refused or failed
 	eventMinute   = time.Minute
 )
 
-// newCallEvents returns nil if calls are not to be written.
+// newCallEvents returns nil if no calls are to be written.
 func newCallEvents(write events.Write, which string) *callEvents {
 	if write == nil || which == eventsOff {
 		return nil
@@ -66,7 +66,7 @@ func newCallEvents(write events.Write, which string) *callEvents {
 	return c
 }
 
-// run writes the entries of the queue, and the number of omitted ones, until it is closed.
+// run writes the queued entries and the number of omitted ones until the queue is closed.
 func (c *callEvents) run() {
 	tick := time.NewTicker(eventMinute)
 	defer tick.Stop()
@@ -84,7 +84,7 @@ func (c *callEvents) run() {
 	}
 }
 
-// sum writes how many calls have no entry.
+// sum writes how many calls are missing from the event log.
 func (c *callEvents) sum() {
 	c.mu.Lock()
 	lost := c.lost
@@ -95,7 +95,7 @@ func (c *callEvents) sum() {
 	}
 }
 
-// close writes the rest of the queue. Calls that are recorded later have no entry.
+// close writes the rest of the queue. Calls that are recorded later get no entry.
 func (c *callEvents) close() {
 	if c == nil {
 		return
@@ -142,8 +142,8 @@ func (c *callEvents) admit(now time.Time) bool {
 	return true
 }
 
-// eventOf returns the event of a line about a call. It returns false for calls that have none:
-// reads, except those that reveal secrets, and changes that found nothing to do.
+// eventOf returns the event of an audit line. It returns false for calls without
+// one: reads, except those that reveal secrets, and changes that had nothing to do.
 func eventOf(op *ops.Operation, line *audit.Line) (events.Event, bool) {
 	switch schema.Code(line.Code) {
 	case schema.Unauthenticated:
@@ -188,12 +188,11 @@ func changeEvent(op *ops.Operation) events.Event {
 	return events.Changed
 }
 
-// callText returns the text of an entry: a sentence, and after an empty line the line of the audit
-// log as JSON.
+// callText returns the text of an entry: a sentence, an empty line, and the line of the audit log as JSON.
 func callText(call audit.Call, line *audit.Line) string {
 	shown := struct {
 		*audit.Line
-		Previous *string `json:"previous,omitempty"` // of the chain; the copy has none
+		Previous *string `json:"previous,omitempty"` // of the chain; left out of the copy
 		Cut      bool    `json:"cut,omitempty"`
 	}{Line: &audit.Line{}}
 	*shown.Line = *line
@@ -213,7 +212,7 @@ func callText(call audit.Call, line *audit.Line) string {
 	return text + string(encoded)
 }
 
-// callSentence says who did what with which outcome.
+// callSentence returns a sentence with the caller, the operation and its outcome.
 func callSentence(call audit.Call, line *audit.Line) string {
 	who := "somebody unknown"
 	if call.Who != nil && call.Who.Name != "" {

@@ -111,8 +111,8 @@ func TestTextOfAnEvent(t *testing.T) {
 	assert.LessOrEqual(t, len(utf16.Encode([]rune(callText(call, line)))), events.MaxText)
 }
 
-// A flood of refused calls leaves a bounded number of entries and a sum; changes that were
-// made are all there.
+// A flood of refused calls leaves a bounded number of entries
+// and a sum. Changes that were made are all recorded.
 func TestFloodOfEvents(t *testing.T) {
 	log := &eventLog{}
 	c := newCallEvents(log.write, "all")
@@ -130,7 +130,7 @@ func TestFloodOfEvents(t *testing.T) {
 	assert.Contains(t, log.entries[len(log.entries)-1].text, "400 more calls")
 }
 
-// An event log that hangs keeps no call waiting.
+// An event log that hangs delays no call.
 func TestEventsNeverBlock(t *testing.T) {
 	hangs, log := make(chan struct{}), &eventLog{}
 	c := newCallEvents(func(e events.Event, text string) { <-hangs; log.write(e, text) }, "changes")

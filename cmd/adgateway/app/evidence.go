@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// evidence makes the audit logs of a cluster evidence for each other.
+// evidence copies and countersigns the audit logs of a cluster's gateways among them.
 type evidence struct {
 	mirror  *auditmirror.Mirror // nil: the log is not copied
 	witness *auditmirror.Witness
@@ -59,7 +59,7 @@ func (e *evidence) run(ctx context.Context) {
 	running.Wait()
 }
 
-// mirrorLag is how long lines may lack a copy before there is a warning.
+// mirrorLag is how long lines may remain uncopied before there is a warning.
 const mirrorLag = time.Minute
 
 // checks are the readiness checks of the copies.
@@ -89,7 +89,7 @@ func (e *evidence) stats() (auditmirror.Stats, bool) {
 	return e.mirror.Stats(), true
 }
 
-// attachCredentials gives the shared credentials their store.
+// attachCredentials gives the shared credentials the store that holds them.
 func attachCredentials(ctx context.Context, o Options, db *store.Sealed) error {
 	switch {
 	case o.Shared == nil:

@@ -13,9 +13,9 @@ import (
 	"adgateway/gateway/config"
 )
 
-// exposed returns what other accounts may do with the files of a gateway. If they may write one,
-// the gateway does not start; if they may read a secret, or replace a file, there is a warning.
-// [config.Settings.Uses] lists the files, and package host knows the other accounts.
+// exposed returns the access that other accounts have to the files of a gateway. If they may
+// write one, the gateway does not start. If they may read a secret or replace a file, there is
+// a warning. [config.Settings.Uses] lists the files, and package host knows the other accounts.
 func exposed(cfg *config.Settings, file string) (warned []string, refused error) {
 	var faults []error
 	var folders []string
@@ -41,8 +41,8 @@ func exposed(cfg *config.Settings, file string) (warned []string, refused error)
 	return warned, errors.Join(faults...)
 }
 
-// whole returns files, each once and by its real path, and then the files that the gateway keeps
-// beside them and in its folders. It omits missing files.
+// whole returns each of the files once, by its real path, and then the files that
+// the gateway keeps next to them and in its folders. It omits missing files.
 func whole(named []config.File) (all []config.File) {
 	add := func(f config.File, path string) {
 		resolved, err := filepath.EvalSymlinks(path)

@@ -12,7 +12,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// TestFilesThatOthersMayWriteAreRefused: each file of a gateway, and what is kept beside it.
+// TestFilesThatOthersMayWriteAreRefused: a gateway does not start if
+// others may write one of its files, or a file that it keeps next to one.
 func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("file modes are those of Unix; package host tests the access lists of Windows")
@@ -28,7 +29,7 @@ func TestFilesThatOthersMayWriteAreRefused(t *testing.T) {
 	s.TLS.ClientCAFile, s.TLS.ClientCRLFiles = at("ca.pem"), []string{at("ca.crl")}
 	s.TLS.PFXFile, s.TLS.PFXPasswordFile = at("gw.pfx"), at("gw.password")
 	s.Events.Webhooks = []config.Webhook{{Name: "w", SecretFile: at("hook.secret"), CAFile: at("hook.pem")}}
-	all := map[string]string{ // who names it
+	all := map[string]string{ // by the setting that names it
 		"adgateway.yaml": "settings", "credentials.json": "auth.store", "credentials.json.lock": "auth.store",
 		"state.db": "store.file", "state.db.key": "store.file", "state.db.head": "store.file",
 		"audit.jsonl": "audit.file", "audit.jsonl.head": "audit.file", "audit-2026-01-02.jsonl": "audit.file", "audit.key": "audit",

@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// TestServeRefusesWhatOthersMayWrite covers the files that decide what runs and who is
-// let in: the settings, and the folders of the executables.
+// TestServeRefusesWhatOthersMayWrite: serve refuses to start if others may write a file
+// that decides what runs or who may call: the settings, or the folders of the executables.
 func TestServeRefusesWhatOthersMayWrite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Log("file modes are those of Unix; package host tests the access lists of Windows")

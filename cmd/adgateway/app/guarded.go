@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// guarded returns a function that returns the groups and names that give rights at this gateway, or
-// by which clients find it, besides the ones in the policy. They can change while the gateway runs.
+// guarded returns a function that returns the groups and names that, in addition to those of the
+// policy, grant rights at this gateway or lead clients to it. They can change while the gateway runs.
 func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	fixed := privileged.Set{privileged.Gateway: privileged.Names(append(o.Hosts, o.Settings.HTTP.Listen)...)}
 	if o.People != nil {
@@ -26,8 +26,7 @@ func guarded(o Options, c *certificate, k *kept) func() privileged.Set {
 	}
 }
 
-// clusterHosts returns the names and addresses of the hosts of the cluster; none if the gateway is
-// alone.
+// clusterHosts returns the names and addresses of the cluster's hosts, or nil if the gateway is alone.
 func clusterHosts(k *kept) (hosts []string) {
 	g := k.cluster()
 	if g == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An idle session that hangs is killed when the server stops, which is no failure:
-// a service manager would take it for a crash. Nothing of the sessions is left.
+// When the server stops, an idle session that hangs is killed. That is not a failure, which
+// a service manager would take for a crash. No process or file of the sessions remains.
 func TestStoppingWithAHungSession(t *testing.T) {
 	if _, err := exec.LookPath("kill"); err != nil {
 		t.Skip("Windows has no command that stops a process without ending it")
@@ -35,7 +35,7 @@ func TestStoppingWithAHungSession(t *testing.T) {
 		if err == nil && len(environment) > 0 { // there is /proc, and the process has not ended
 			assert.Contains(t, string(environment), "\x00TMPDIR="+folder+"\x00")
 		}
-		if exec.CommandContext(t.Context(), "kill", "-STOP", pid).Run() == nil { // else it has ended
+		if exec.CommandContext(t.Context(), "kill", "-STOP", pid).Run() == nil { // otherwise the process has ended
 			stopped++
 		}
 	}

@@ -21,7 +21,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// join opens the store of a gateway that is in a cluster with a log.
+// join opens the cluster's store for a gateway that is a member.
 func (s *kept) join(ctx context.Context, o Options) error {
 	wrapper, err := clusterKey(o)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *kept) lanes() []string {
 	return s.choices.Lanes()
 }
 
-// GatewayName returns the name of the gateway in its cluster; empty: it is in none.
+// GatewayName returns the name of the gateway in its cluster, or "" if it is in none.
 func GatewayName(o Options) string {
 	if o.Identity != nil {
 		return o.Identity.Gateway
@@ -94,7 +94,7 @@ func withRunning(ctx context.Context, o Options, do func(*keyring.Ring) error) e
 	return errors.Join(do(ring), client.Close())
 }
 
-// reached returns the addresses of the gateways of a cluster, this host's first.
+// reached returns the addresses of the cluster's gateways that have joined, this host's first.
 func reached(list trust.Members, self string) (all []relay.Gateway) {
 	for _, m := range list.Gateways {
 		if m.HopAddress == "" || !m.HasJoined() {
@@ -109,7 +109,7 @@ func reached(list trust.Members, self string) (all []relay.Gateway) {
 	return all
 }
 
-// clusterName returns the name of the cluster of a gateway; empty: it is in none with a log.
+// clusterName returns the name of the gateway's cluster, or "" if it is in none.
 func clusterName(o Options) string {
 	if o.Identity == nil {
 		return ""
@@ -120,8 +120,8 @@ func clusterName(o Options) string {
 // stateFor is the time limit for a gateway to report the state of its cluster.
 const stateFor = 5 * time.Second
 
-// ReadCluster returns the state of the cluster as one of its gateways knows it. It asks the gateway
-// of this host if that runs, else another one.
+// ReadCluster returns the state of the cluster as one of its gateways knows it.
+// It asks the gateway of this host if that is running, otherwise another one.
 func ReadCluster(ctx context.Context, o Options) (state standing.State, err error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -138,7 +138,7 @@ func ReadCluster(ctx context.Context, o Options) (state standing.State, err erro
 		o.Identity.Cluster, errors.Join(failures...))
 }
 
-// Asked is the answer of a gateway of a cluster. Err is why it has not answered.
+// Asked is the answer of one of a cluster's gateways. Err is the reason if it did not answer.
 type Asked struct {
 	Name  string
 	State standing.State

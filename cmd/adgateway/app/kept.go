@@ -23,30 +23,30 @@ import (
 // kept is the state of the gateway that outlives a request.
 type kept struct {
 	store *store.Sealed
-	clock *store.Clock // of the store
-	file  *store.File  // that the store is in; nil: it is not in one
+	clock *store.Clock // the clock of store
+	file  *store.File  // contains store; nil: store is in memory or in a cluster
 	past  *changes.History
-	aside string // new name of a damaged file; empty: there was none
-	lasts bool   // beyond the process
+	aside string // new name of a damaged file; empty: the file was not damaged
+	lasts bool   // store outlives the process
 
-	otherKey bool // the key opens none of its values
+	otherKey bool // the key opens none of the stored values
 
-	choices *choice.Choices // which servers all gateways of its cluster use; nil: it is in none with a log
-	joined  *peer.Gateway   // which has the store; nil: this gateway is in no cluster
-	keyFile func() error    // returns why the key file no longer opens the ring; set if joined is
+	choices *choice.Choices // which servers all gateways of the cluster use; nil: not in a cluster with a log
+	joined  *peer.Gateway   // contains store; nil: not in a cluster
+	keyFile func() error    // returns an error if the key file no longer opens the ring; set if joined is
 }
 
-// mostOfHistory is the size of the history of the settings, in bytes.
+// mostOfHistory returns the size limit of the history in the settings, in bytes.
 func mostOfHistory(o Options) int64 { return int64(o.Settings.Changes.MaxSize) << 20 }
 
-// mostInMemory is the size of a history in memory, if the settings allow more.
+// mostInMemory limits the size of a history in memory, in bytes, even if the settings allow more.
 const mostInMemory = 64 << 20
 
 // storeKey names the file of the store's key in messages.
 const storeKey = "store.file (its key)"
 
-// openKept opens the store of the settings, which is in memory if they name no file. It
-// returns nil if it is switched off.
+// openKept opens the store of the settings, or one in memory if
+// they name no file. It returns nil if the store is switched off.
 func openKept(ctx context.Context, o Options) (*kept, error) {
 	s, most := &kept{}, mostOfHistory(o)
 	if o.Identity == nil {
@@ -90,8 +90,8 @@ func (s *kept) inMemory() error {
 	return err
 }
 
-// checkKey finds out whether the key file belongs to the store. With another key reads continue,
-// and changes are refused, until the gateway starts with the right one.
+// checkKey checks whether the key file belongs to the store. With another key, reads
+// work, but changes are refused until the gateway is restarted with the correct one.
 func (s *kept) checkKey(ctx context.Context, o Options) error {
 	err := s.store.CheckKey(ctx, lastingKinds...)
 	switch {
@@ -105,7 +105,7 @@ func (s *kept) checkKey(ctx context.Context, o Options) error {
 	return nil
 }
 
-// inFile opens the store in the file of the settings. A damaged one is renamed.
+// inFile opens the store in the file of the settings. A damaged file is renamed.
 func (s *kept) inFile(ctx context.Context, o Options) error {
 	key, err := store.ReadKey(o.Settings.Store.KeyFile())
 	if err != nil {
@@ -137,13 +137,13 @@ func (s *kept) inFile(ctx context.Context, o Options) error {
 	return s.checkKey(ctx, o)
 }
 
-// errFormer returns why a gateway of a cluster of an earlier version does not start.
+// errFormer returns an error that explains why a gateway of a cluster of an earlier version does not start.
 func errFormer(cluster string) error {
 	return fmt.Errorf("the settings are those of a gateway of the cluster %s (cluster.name), whose gateways shared a store in an earlier version: "+
 		"run 'adgateway cluster migrate' on one of its hosts, and the command that it prints on each other one; alone, this one would not know what the others know", cluster)
 }
 
-// answerCopies makes the copies of the store that a backup asks for, until ctx ends.
+// answerCopies makes copies of the store for backups that request them, until ctx ends.
 func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any)) {
 	problem := func(err error) {
 		log("a copy of the store for a backup could not be made", map[string]any{"error": err.Error()})
@@ -156,8 +156,8 @@ func (s *kept) answerCopies(ctx context.Context, log func(string, map[string]any
 	}
 }
 
-// RebuildHistory adds the changes of an audit log to the history of the settings, which no gateway
-// may have open. Without files it reads the audit log of the settings.
+// RebuildHistory adds the changes of an audit log to the history of the settings. No
+// gateway may have the history open. Without files it reads the audit log of the settings.
 func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Rebuilding, error) {
 	if o.Identity != nil {
 		return changes.Rebuilding{}, errors.New("this gateway is of the cluster " + o.Identity.Cluster +
@@ -177,7 +177,7 @@ func RebuildHistory(ctx context.Context, o Options, files []string) (changes.Reb
 	return found, err
 }
 
-// sweepEvery is how often expired values are removed.
+// sweepEvery is the interval at which expired values are removed.
 const sweepEvery = 10 * time.Minute
 
 // sweep removes expired values at intervals, until ctx ends.
@@ -220,10 +220,10 @@ func (s *kept) checks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// clocksPart is how much the wall clock and the time of the store may differ.
+// clocksPart is the largest tolerated difference between the wall clock and the store's clock.
 const clocksPart = time.Minute
 
-// clockChecks is the readiness check of the time of the store.
+// clockChecks is the readiness check of the store's clock.
 func (s *kept) clockChecks() []gateway.Check {
 	if s == nil || s.clock == nil {
 		return nil
@@ -239,7 +239,7 @@ func (s *kept) clockChecks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// now returns the clock of the store; nil: there is no store.
+// now returns the clock of the store, or nil if there is no store.
 func (s *kept) now() func() time.Time {
 	if s == nil {
 		return nil
@@ -254,7 +254,7 @@ func (s *kept) sealed() *store.Sealed {
 	return s.store
 }
 
-// cluster returns the part of the gateway in its cluster; nil: it is in none with a log.
+// cluster returns the gateway's membership in its cluster, or nil if it is in none.
 func (s *kept) cluster() *peer.Gateway {
 	if s == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestASingleGatewayOpensAKeyRing that 'cluster alone' has left, or a 'cluster init' that was cut
-// off before the gateway had its certificate.
+// TestASingleGatewayOpensAKeyRing: a gateway without a cluster opens the key ring that 'cluster alone' left
+// behind, or that a 'cluster init' left when it was interrupted before the gateway had its certificate.
 func TestASingleGatewayOpensAKeyRing(t *testing.T) {
 	for name, at := range map[string]struct{ clusterKey, wraps bool }{
 		"after alone":                            {},

@@ -35,7 +35,7 @@ func TestPoolSettingsReachTheLanes(t *testing.T) {
 	assert.Equal(t, 7, got.Queue)
 }
 
-// The rehearsal runs every projection on made-up objects, without a directory.
+// The rehearsal of a session runs every projection on made-up objects, without a directory.
 func TestTheRehearsalRunsEveryProjection(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// Listen opens the listener of the settings. Without TLS it listens only where
-// other machines cannot connect, unless http.allowUnencrypted is set.
+// Listen opens the listener of the settings. Without TLS it listens only on
+// addresses that other machines cannot reach, unless http.allowUnencrypted is set.
 func Listen(ctx context.Context, settings *config.Settings) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.HTTP.Listen)
 	if err != nil {
@@ -24,8 +24,8 @@ func Listen(ctx context.Context, settings *config.Settings) (net.Listener, error
 	return listener, nil
 }
 
-// checkExposure returns an error if other machines would reach the address
-// without encryption and the settings do not allow that.
+// checkExposure returns an error if other machines could reach the
+// address without encryption and the settings do not allow that.
 func checkExposure(settings *config.Settings, address netip.Addr) error {
 	if tlsSettings(settings.TLS).Given() || settings.HTTP.AllowUnencrypted || address.Unmap().IsLoopback() {
 		return nil

@@ -9,10 +9,9 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// logTo adapts a logger to the plain function that packages without a logging
-// library take. Entries with a field "error" are logged as warnings; empty fields
-// are dropped. An entry whose field "event" names one goes to the system's event log, too,
-// whatever the level of the log.
+// logTo adapts a logger to the plain function that packages without a logging library take. Entries
+// with a field "error" are logged as warnings; empty fields are dropped. An entry whose field
+// "event" names an event is also written to the system's event log, regardless of the log level.
 func logTo(log *logrus.Logger, write events.Write) func(string, map[string]any) {
 	return func(message string, fields map[string]any) {
 		events.Logged(write, message, fields)
@@ -27,7 +26,7 @@ func logTo(log *logrus.Logger, write events.Write) func(string, map[string]any) 
 	}
 }
 
-// debugTo is logTo for debug entries, whose fields are computed only if needed.
+// debugTo is logTo for debug entries. Their fields are computed only if needed.
 func debugTo(log *logrus.Logger) func(string, func() map[string]any) {
 	return func(message string, fields func() map[string]any) {
 		if log.IsLevelEnabled(logrus.DebugLevel) {

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// useMemory sets how often this process collects garbage, unless the variables of the
-// Go runtime do. The caller calls stop at the end.
+// useMemory sets how often this process collects garbage, unless the
+// environment variables of the Go runtime do. The caller calls stop at the end.
 func useMemory(c config.Memory) (stop func()) {
 	if os.Getenv("GOMEMLIMIT") == "" && c.Limit > 0 {
 		debug.SetMemoryLimit(int64(c.Limit) << 20)
@@ -24,16 +24,16 @@ func useMemory(c config.Memory) (stop func()) {
 	return p.stop
 }
 
-// The live heap up to which garbage may grow by the percentage of the settings, and from which on by
-// the one of the Go runtime at most.
+// Up to littleHeap of live heap, garbage may grow by the percentage of the
+// settings. From the larger size on, the Go runtime's own percentage is the limit.
 const (
 	littleHeap  = 64 << 20
 	largeHeap   = 200 << 20
 	leastGrowth = 100
 )
 
-// percentFor returns by how many percent of the live heap garbage may grow. Much of a small heap costs little
-// memory and saves processor time; of a large one it costs gigabytes.
+// percentFor returns by how many percent of the live heap garbage may grow. A high percentage of a
+// small heap costs little memory and saves processor time; of a large heap it would cost gigabytes.
 func percentFor(live uint64, most int) int {
 	switch {
 	case live <= littleHeap || most <= leastGrowth:
@@ -49,32 +49,32 @@ type pace struct {
 	most int
 
 	mu      sync.Mutex
-	set     int // the percentage; 0: none yet
+	set     int // the percentage in effect; 0 before the first collection
 	stopped bool
 }
 
-// marker is an object that nobody holds: it is collected when garbage is.
+// marker is an object that nothing references, so it is collected with the garbage.
 type marker struct{ _ [4]uintptr }
 
-// await lets the percentage follow the next collection.
+// await makes the next collection call collected.
 func (p *pace) await() { runtime.AddCleanup(&marker{}, (*pace).collected, p) }
 
-// collected sets the percentage for what the last collection has left.
+// collected sets the percentage for the heap that the last collection left.
 func (p *pace) collected() {
 	if p.adjust(liveHeap()) {
 		p.await()
 	}
 }
 
-// liveHeap returns how much the last collection has left, in bytes.
+// liveHeap returns the size of the heap that the last collection left, in bytes.
 func liveHeap() uint64 {
 	live := []gometrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	gometrics.Read(live)
 	return live[0].Value.Uint64()
 }
 
-// adjust sets the percentage for a live heap. It reports whether it is still wanted. To set it stops the
-// program for a moment, so that small differences are left.
+// adjust sets the percentage for a live heap and returns false after stop.
+// Setting it stops the program for a moment, so small differences are ignored.
 func (p *pace) adjust(live uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,7 +90,7 @@ func (p *pace) adjust(live uint64) bool {
 	return true
 }
 
-// stop leaves the percentage as it is.
+// stop ends the adjustments. The percentage stays as it is.
 func (p *pace) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,7 @@ func TestMemorySettings(t *testing.T) {
 	t.Cleanup(func() { debug.SetGCPercent(percent); debug.SetMemoryLimit(limit) })
 	for name, c := range map[string]struct {
 		settings     config.Memory
-		gogc, memory string // of the environment
+		gogc, memory string // GOGC and GOMEMLIMIT in the environment
 		wantPercent  int
 		wantLimit    int64
 	}{
@@ -29,7 +29,7 @@ func TestMemorySettings(t *testing.T) {
 		"GOMEMLIMIT wins": {settings: config.Memory{GCPercent: 300, Limit: 512}, memory: "1GiB", wantPercent: 300, wantLimit: math.MaxInt64},
 	} {
 		t.Run(name, func(t *testing.T) {
-			debug.SetGCPercent(100) // what the runtime has read from the environment stays
+			debug.SetGCPercent(100) // useMemory leaves the runtime's values from the environment alone
 			debug.SetMemoryLimit(math.MaxInt64)
 			t.Setenv("GOGC", c.gogc)
 			t.Setenv("GOMEMLIMIT", c.memory)
@@ -57,7 +57,8 @@ func TestLessGarbageBesideALargeHeap(t *testing.T) {
 	}
 }
 
-// TestThePercentageFollowsTheHeap collects garbage with a large heap, and without it again.
+// TestThePercentageFollowsTheHeap: the percentage falls when a
+// large heap is collected, and rises when that heap has gone.
 func TestThePercentageFollowsTheHeap(t *testing.T) {
 	percent := debug.SetGCPercent(100)
 	t.Cleanup(func() { debug.SetGCPercent(percent) })
@@ -71,7 +72,7 @@ func TestThePercentageFollowsTheHeap(t *testing.T) {
 	}
 	until := func(is func(percent int) bool) {
 		t.Helper()
-		require.Eventually(t, func() bool { // what runs after a collection does so some time later
+		require.Eventually(t, func() bool { // cleanups run some time after the collection
 			runtime.GC()
 			return is(current())
 		}, 3*time.Minute, time.Millisecond)
@@ -85,7 +86,7 @@ func TestThePercentageFollowsTheHeap(t *testing.T) {
 	assert.Equal(t, 100, current(), "what is in use already counts")
 	runtime.KeepAlive(large)
 	until(func(percent int) bool {
-		want := percentFor(liveHeap(), 400) // of what else is in use
+		want := percentFor(liveHeap(), 400) // for the rest of the heap
 		return percent > 100 && max(percent, want)-min(percent, want) <= 10
 	})
 }

@@ -19,8 +19,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// newRegistry returns the registry of all metrics: of the Go runtime, the process and the stack,
-// and Options.Collectors.
+// newRegistry returns the registry of all metrics: those of the
+// Go runtime, the process and the stack, and Options.Collectors.
 func newRegistry(s *Stack, o Options) (*prometheus.Registry, error) {
 	registry := prometheus.NewRegistry()
 	for _, c := range slices.Concat([]prometheus.Collector{
@@ -71,14 +71,14 @@ func buckets(within map[time.Duration]int64) map[float64]uint64 {
 	return all
 }
 
-// state is a snapshot that the metrics are read from.
+// state is the snapshot of a stack that a scrape reads.
 type state struct {
 	version gateway.Version
 	engine  string
 	lanes   []laneState
 	servers []serverState
 	checks  []gateway.Check
-	expires time.Time // end of the certificate; zero without TLS
+	expires time.Time // expiry of the certificate; zero without TLS
 	audit   *audit.Log
 	store   *store.State // nil without a store
 	hooks   []webhooks.Status
@@ -159,8 +159,8 @@ func perLane(read func(*laneState) value) func(*state, emit) {
 	}
 }
 
-// perName emits a value for each lane and name. The given names are emitted from
-// the start, as zero, so that rate queries see their first increase.
+// perName emits a value for each lane and name. The given names are emitted
+// as zero from the start, so that rate queries see their first increase.
 func perName[K ~string](names []K, read func(*laneState) map[K]int64) func(*state, emit) {
 	return func(s *state, put emit) {
 		for i := range s.lanes {

@@ -147,10 +147,10 @@ func TestMetricValues(t *testing.T) {
 			}
 			return m.GetGauge().GetValue()
 		}
-		return -1 // no such metric
+		return -1 // the metric does not exist
 	}
-	// The gateway also discovers servers by itself: a session may still be starting or
-	// busy when a request has been answered.
+	// The gateway also discovers servers in the background, so a session
+	// may still be starting or busy after a request has been answered.
 	require.Eventually(t, func() bool {
 		families = metrics(t, handler)
 		active := 0.0

@@ -34,32 +34,32 @@ type Options struct {
 	Session func(ps.Lane) session.Config
 	Dial    servers.Dial // probes servers; nil dials the network
 
-	// Now is the clock that the gateways of a cluster compare; nil: time.Now.
+	// Now is the wall clock that the gateways of a cluster compare. Nil means time.Now.
 	Now func() time.Time
 
-	// Clock is the clock of a store that no other gateway shares. Its wall clock also decides when
-	// jobs begin. Zero: the clocks of the system.
+	// Clock is the clock of a store that no other gateway shares. Its wall clock
+	// also decides when jobs begin. The zero value means the system's clocks.
 	Clock store.ClockSources
 
-	// Format is the newest format of shared values that the gateway reads; zero: [store.Newest].
+	// Format is the newest format of shared values that the gateway reads. Zero means [store.Newest].
 	Format int
 
-	// Event writes an entry to the system's event log; nil: there is none.
+	// Event writes an entry to the system's event log; nil if there is none.
 	Event events.Write
 
 	Store tlscert.Store // the system's certificate store; nil if it has none
 
-	// KeyGroup protects the key of what a cluster shares for a group of the domain; nil: the
-	// system cannot.
+	// KeyGroup protects the key of a cluster's shared data for
+	// a group of the domain; nil if the system cannot do that.
 	KeyGroup   func(name string) (keyring.Wrapper, error)
-	Membership // zero: the gateway is in no cluster with a log
+	Membership // zero: the gateway is in no cluster
 
-	// Shared are the credentials that Auth takes from the store of the cluster; nil: it does not.
+	// Shared are the credentials that Auth reads from the cluster's store; nil if it reads them from elsewhere.
 	Shared *credentials.Credentials
 
-	Hosts []string // the names of this computer in DNS; the sandbox has none
+	Hosts []string // the names of this computer in DNS; none in the sandbox
 
-	Sandbox bool    // the domain is a simulated one
+	Sandbox bool    // the domain is simulated
 	People  *People // nil: nobody signs in to the pages with an account of the domain
 
 	// LostEntries returns how many log entries could not be written. It may be nil.
@@ -72,17 +72,17 @@ type Options struct {
 
 // Membership is the membership of a gateway in a cluster with a log.
 type Membership struct {
-	Folder   trust.Folder    // of the cluster
-	Identity *trust.Identity // proves the gateway's name; nil: it is in none
+	Folder   trust.Folder    // the cluster's folder
+	Identity *trust.Identity // proves the gateway's name; nil: the gateway is in no cluster
 }
 
 // People configure sign-in to the pages with accounts of the domain.
 type People struct {
 	Directory signin.Directory
 	Roles     []signin.Role
-	Domains   []string // whose accounts may sign in; none: any
-	// ByName reports that Directory does not say if an account may still log on; the
-	// API is asked for it by name then.
+	Domains   []string // domains whose accounts may sign in; none: any
+	// ByName means that Directory does not know whether an account
+	// may still log on, so the API is asked for it by name.
 	ByName bool
 	Hint   string // how to sign in, shown on the page
 }

@@ -56,14 +56,14 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
 		pages.Gate, pages.Changes = s.Gate, listable()
 		var err error
-		if pages.Procedures, err = proceduresOf(o.Settings); err != nil { // [Check] has not been asked
+		if pages.Procedures, err = proceduresOf(o.Settings); err != nil { // [Check] has not been called
 			o.Log.WithError(err).Error("there are no procedures")
 		}
 		return ui.New(pages)
 	}
 }
 
-// listable returns the operations that lists may have, for the pages.
+// listable returns the operations that the pages may offer for lists.
 func listable() (all []frame.Change) {
 	for _, op := range ops.Table() {
 		if op.Listable() {
@@ -73,7 +73,8 @@ func listable() (all []frame.Change) {
 	return all
 }
 
-// tidyEvery is how often sessions are ended everywhere that could not be ended everywhere at once.
+// tidyEvery is the interval at which sessions that could not
+// be ended on all gateways at once are ended on the rest.
 const tidyEvery = time.Second
 
 // recordSignIn returns a function that records each sign-in in the log and the audit.
@@ -108,7 +109,7 @@ func (s *Stack) recordSignIn(log *logrus.Logger) func(signin.Event) {
 	}
 }
 
-// figures returns what the status page shows of sessions, servers and calls.
+// figures returns the sessions, servers and calls for the status page.
 func (s *Stack) figures() figures.Figures {
 	stats := s.Pool.Stats()
 	directory, dns := s.Servers.Status()
@@ -126,7 +127,7 @@ func (s *Stack) figures() figures.Figures {
 	return f
 }
 
-// auditLines returns what reads the audit log for the pages; nil if there is none.
+// auditLines returns a function that reads the audit log for the pages, or nil if there is no log.
 func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLine, error) {
 	if !audited(c) {
 		return nil
@@ -167,8 +168,7 @@ func (s *Stack) auditLines(c config.Audit) func(frame.LogFilter) ([]frame.LogLin
 	}
 }
 
-// targetsOf returns the distinguished names of a call's objects, or the GUIDs of those that have
-// none.
+// targetsOf returns the distinguished names of a call's objects, or the GUIDs of objects without one.
 func targetsOf(r *audit.Record) (all []string) {
 	for _, of := range r.Lines() {
 		for _, object := range of.Targets() {
@@ -180,8 +180,8 @@ func targetsOf(r *audit.Record) (all []string) {
 	return all
 }
 
-// readable reports whether the person who reads lines of the audit may see one of a call. Its own
-// sign-ins it sees without any role.
+// readable reports whether the reader of the audit log may see a
+// line about a call. People see their own sign-ins without any role.
 func readable(f frame.LogFilter, c change.Call) bool {
 	return c.Own && c.Row == nil || slices.ContainsFunc(f.Readers, func(p *identity.Principal) bool {
 		return change.SightOf(p).SeeCall(c)

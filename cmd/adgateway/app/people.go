@@ -17,10 +17,10 @@ import (
 	"adgateway/gateway/problem"
 )
 
-// accounts reads the accounts of people who sign in, by calls of operations.
+// accounts reads the accounts of people who sign in. It does so by calling operations.
 type accounts struct{ calls caller }
 
-// caller makes calls of operations.
+// caller calls operations.
 type caller interface {
 	Call(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 }
@@ -30,7 +30,7 @@ type account struct {
 	SamUsername, SID string
 	Enabled          bool
 	AccountExpires   *time.Time
-	LockedOut        bool // read by byName only
+	LockedOut        bool // read only by byName
 }
 
 const accountFields = "samUsername,sid,enabled,accountExpires"
@@ -44,14 +44,14 @@ func (a accounts) read(ctx context.Context, operation string, values call.Values
 	return true, json.Unmarshal(all[0], record)
 }
 
-// list reads the accounts that match a filter.
+// list reads into found the accounts that match a filter.
 func (a accounts) list(ctx context.Context, filter string, found *[]account) error {
 	*found = nil
 	return a.send(ctx, "user.listAll", call.Values{ops.ShowFields: accountFields, "Filter": filter}, found)
 }
 
-// send reads the records of an answer; none if there is no such object. The error does not contain
-// the name: people sometimes type a password there.
+// send calls an operation and reads the records of its answer, none if the object does
+// not exist. The error does not contain the name: people sometimes type a password there.
 func (a accounts) send(ctx context.Context, operation string, values call.Values, records any) error {
 	reader := &identity.Principal{Name: "sign-in", Kind: identity.KindGateway, Scopes: []identity.Scope{identity.UserRead},
 		Dialect: identity.Standard, Uncounted: true}
@@ -61,7 +61,7 @@ func (a accounts) send(ctx context.Context, operation string, values call.Values
 	}
 	switch status := problem.Of(err).Code.Status(); status {
 	case http.StatusNotFound, http.StatusBadRequest, http.StatusConflict, http.StatusUnprocessableEntity:
-		return nil // no account has such a name
+		return nil // no account has this name
 	default:
 		return fmt.Errorf("an account is read: status %d", status)
 	}
@@ -75,9 +75,9 @@ func (a accounts) byName(ctx context.Context, name string) (found account, ok bo
 }
 
 // named returns the account for a sign-in name: a sAMAccountName, a UPN, or sAMAccountName@domain
-// with the DNS or NetBIOS name of the domain, which every account has. The domain itself is
-// ignored, so an account of another domain counts as the one with its sAMAccountName in this
-// domain. It reads a list, because the log line of a list has no name if there is no such account.
+// with the DNS or NetBIOS name of the domain. The domain itself is ignored, so an account of
+// another domain counts as the one with its sAMAccountName in this domain. It calls the list
+// operation, because its log line contains no name if the account does not exist.
 func (a accounts) named(ctx context.Context, name string) (found account, ok bool, err error) {
 	before, _, upn := strings.Cut(name, "@")
 	filter, err := comparison("samUsername", before)
@@ -93,7 +93,7 @@ func (a accounts) named(ctx context.Context, name string) (found account, ok boo
 	}
 	var all []account
 	if err = a.list(ctx, filter, &all); err == nil && len(all) > 1 && upn {
-		err = a.list(ctx, byUPN, &all) // a match of the UPN comes first
+		err = a.list(ctx, byUPN, &all) // an account with this UPN takes precedence
 	}
 	if err != nil || len(all) == 0 {
 		return account{}, false, err
@@ -108,15 +108,16 @@ func comparison(field, text string) (string, error) {
 }
 
 const (
-	// inEveryDomain is an account whose policy is used for names without an account.
+	// inEveryDomain is an account that exists in every domain.
+	// Its lockout policy is used for names without an account.
 	inEveryDomain = "krbtgt"
-	// lowThreshold is used if the policy cannot be read: few domains lock out earlier.
+	// lowThreshold is used if the policy cannot be read. Few domains lock out after fewer attempts.
 	lowThreshold = 3
 )
 
-// lockoutPolicy reads the policy that locks an account out: the Policy of a gate. For a name
-// without an account it reads as much, so that both take equally long, and returns the policy that
-// most accounts have.
+// lockoutPolicy implements the Policy of a gate: it reads the policy that
+// locks an account out. For a name without an account it reads as much, so
+// that both cases take equally long, and returns the policy of most accounts.
 func (a accounts) lockoutPolicy(ctx context.Context, name string) (signin.Policy, error) {
 	found, ok, err := a.named(ctx, name)
 	if err != nil {
@@ -150,8 +151,8 @@ type enabledDirectory struct {
 	accounts
 }
 
-// Groups implements [signin.Directory]. If the API does not find an account, it is one of another
-// domain, and only the directory decides.
+// Groups implements [signin.Directory]. An account that the API does not
+// find belongs to another domain, and only the directory decides about it.
 func (d enabledDirectory) Groups(ctx context.Context, sid string) (*signin.Person, error) {
 	person, err := d.Directory.Groups(ctx, sid)
 	if err != nil {

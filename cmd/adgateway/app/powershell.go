@@ -11,8 +11,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// PowerShell returns the starter for the PowerShell of the settings. temp is the temporary folder
-// of its processes; empty: the folder of this process.
+// PowerShell returns the starter for the PowerShell of the settings. temp is
+// the temporary folder of its processes, or "" for the folder of this process.
 func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	path, err := FindPowerShell(c.Path, runtime.GOOS, exec.LookPath)
 	if err != nil {
@@ -21,9 +21,9 @@ func PowerShell(c config.PowerShell, temp string) (session.Starter, error) {
 	return session.Local{Path: path, Arguments: c.Arguments, Temp: temp}, nil
 }
 
-// FindPowerShell returns the path of the executable. It is the path in the settings if set; else on
-// Windows "", which stands for Windows PowerShell, and elsewhere pwsh. system is a GOOS; look finds
-// an executable as [exec.LookPath] does.
+// FindPowerShell returns the path of the executable: the path in the settings if set,
+// otherwise "" on Windows, which stands for Windows PowerShell, and pwsh elsewhere.
+// system is a GOOS value; look finds an executable as [exec.LookPath] does.
 func FindPowerShell(path, system string, look func(string) (string, error)) (string, error) {
 	switch {
 	case path != "":
@@ -44,7 +44,7 @@ func FindPowerShell(path, system string, look func(string) (string, error)) (str
 	return found, nil
 }
 
-// innermost returns the system's own error, without the names wrapped around it.
+// innermost returns the system's own error without its wrappers.
 func innermost(err error) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
 		if _, ok := inner.(syscall.Errno); ok || errors.Unwrap(inner) == nil {

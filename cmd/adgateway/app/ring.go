@@ -27,8 +27,8 @@ func clusterKey(o Options) (keyring.Wrapper, error) {
 	return w, nil
 }
 
-// ringChecks are the readiness checks of the key ring of a cluster, and of its key file while the
-// gateway can still work without it.
+// ringChecks are the readiness checks of a cluster's key ring, and
+// of its key file as long as the gateway can still work without it.
 func (s *kept) ringChecks() []gateway.Check {
 	j := s.cluster()
 	if j == nil {
@@ -46,7 +46,7 @@ func (s *kept) ringChecks() []gateway.Check {
 	return []gateway.Check{check}
 }
 
-// checkKeyFile returns why the key file of the cluster, if it has one, does not open a ring.
+// checkKeyFile returns an error if the cluster has a key file that does not open the ring.
 func checkKeyFile(ctx context.Context, o Options, ring *keyring.Ring) error {
 	if o.Settings.Cluster.KeyGroup != "" {
 		return nil
@@ -58,8 +58,8 @@ func checkKeyFile(ctx context.Context, o Options, ring *keyring.Ring) error {
 	return ring.Opens(ctx, w)
 }
 
-// singleRing opens the key ring in the store of a gateway that is alone: it was in a cluster, or
-// the creation of one was interrupted.
+// singleRing opens the key ring in the store of a gateway that is alone
+// because it left its cluster, or because the creation of one was interrupted.
 func singleRing(ctx context.Context, o Options, file *store.File) (*keyring.Ring, error) {
 	var ways []func() (keyring.Wrapper, error)
 	_, err := os.Stat(o.Folder.SecretFile())

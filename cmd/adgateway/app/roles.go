@@ -17,16 +17,16 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// helpdeskScopes are the scopes of the role helpdesk of the sandbox: read everything but secrets, unlock,
-// reset, enable, disable, and change memberships.
+// helpdeskScopes are the scopes of the sandbox's role helpdesk: reading everything
+// but secrets, unlocking, resetting, enabling, disabling, and changing memberships.
 var helpdeskScopes = []identity.Scope{
 	identity.UserRead, identity.GroupRead, identity.MemberRead, identity.ComputerRead, identity.OURead, identity.DNSRead, identity.ChangeRead, identity.BinRead, identity.OpsRead,
 	identity.UserWrite, identity.UserPassword, identity.UserLockouts, identity.MemberWrite,
 }
 
-// addPeople lets people of the simulated domain sign in: the sandbox's people, unless the domain is
-// a custom one, and those with a role of the settings. It returns the sandbox's operator; nil:
-// there is none.
+// addPeople lets people of the simulated domain sign in: the sandbox's own
+// people, unless the domain is a custom one, and people with a role of the
+// settings. It returns the sandbox's operator, or nil if there is none.
 func (s *Server) addPeople(ctx context.Context, world simulated, people func() (groups map[string]string, err error)) (*signin.Person, error) {
 	configured := s.live.Now().SignIn.Roles
 	groups, err := people()
@@ -59,7 +59,7 @@ func (s *Server) addPeople(ctx context.Context, world simulated, people func() (
 	return personOf(world.Lookup(ctx, sandbox.OperatorPerson))
 }
 
-// sandboxRoles are the roles of the sandbox's own people, whose groups have these SIDs.
+// sandboxRoles are the roles of the sandbox's own people. groups maps their groups to SIDs.
 func sandboxRoles(groups map[string]string) []signin.Role {
 	if groups == nil {
 		return nil
@@ -79,7 +79,7 @@ func sandboxRoles(groups map[string]string) []signin.Role {
 // worldDirectory signs people in with the accounts of a simulated domain.
 type worldDirectory struct {
 	world   simulated
-	tickets *negotiate.Acceptor // nil: none are accepted
+	tickets *negotiate.Acceptor // nil: tickets are not accepted
 }
 
 // Check implements [signin.Directory].
@@ -92,7 +92,7 @@ func (d worldDirectory) Groups(ctx context.Context, sid string) (*signin.Person,
 	return personOf(d.world.Account(ctx, sid))
 }
 
-// sidIn returns the SID of a group of a simulated domain: DOMAIN\name, or a SID.
+// sidIn returns the SID of a group of a simulated domain. group is DOMAIN\name or a SID.
 func sidIn(ctx context.Context, world simulated, group string) (string, error) {
 	if strings.HasPrefix(group, "S-1-") {
 		return group, nil
@@ -104,7 +104,7 @@ func sidIn(ctx context.Context, world simulated, group string) (string, error) {
 	return found.SID, nil
 }
 
-// rolesOf returns the roles of the settings. The error names every one that is useless.
+// rolesOf returns the roles of the settings. The error names every invalid one.
 func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]signin.Role, error) {
 	var all []signin.Role
 	var faults []error
@@ -127,11 +127,12 @@ func rolesOf(roles []config.Role, sid func(group string) (string, error)) ([]sig
 	return all, errors.Join(faults...)
 }
 
-// asGiven stands for the lookup of groups where there is no domain: scopes and limits are
-// still checked.
+// asGiven replaces the lookup of groups where there is no
+// domain, so that scopes and limits are still checked.
 func asGiven(group string) (string, error) { return group, nil }
 
-// domainPeople configures sign-in with accounts of this computer's domain; nil if nobody may.
+// domainPeople configures sign-in with accounts of this computer's
+// domain. It returns nil if the settings switch that off.
 func domainPeople(s config.SignIn) (*People, error) {
 	if s.Mode == config.SwitchOff {
 		_, err := rolesOf(s.Roles, asGiven)
@@ -168,16 +169,16 @@ func domainPeople(s config.SignIn) (*People, error) {
 	}, nil
 }
 
-// windowsDirectory signs people in with the accounts of the domain of this computer.
+// windowsDirectory signs people in with accounts of this computer's domain.
 type windowsDirectory struct {
-	domain string // for names without one
+	domain string // for names that contain no domain
 	logOn  func(ctx context.Context, domain, name string, password []byte) (host.Logon, error)
 	groups func(ctx context.Context, sid string) (host.Logon, error)
 
-	tickets *negotiate.Acceptor // nil: none are accepted
+	tickets *negotiate.Acceptor // nil: tickets are not accepted
 }
 
-// The codes of Windows for a correct password whose account may not log on.
+// The error codes of Windows for a correct password of an account that may not log on.
 const (
 	codePasswordExpired    = 1330
 	codePasswordMustChange = 1907
@@ -226,8 +227,8 @@ func personOf(a *sandbox.Account, err error) (*signin.Person, error) {
 	return nil, err
 }
 
-// SignInLink returns the address that signs the operator in once, within ten minutes;
-// empty: nobody signs in to the pages with an account.
+// SignInLink returns an address that signs the operator in once, within
+// ten minutes, or "" if nobody can sign in to the pages with an account.
 func (s *Sandbox) SignInLink() string {
 	if s.operator == nil {
 		return ""

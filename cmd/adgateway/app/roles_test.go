@@ -16,12 +16,12 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// What Windows answers, as the gate understands it.
+// Each answer of Windows becomes the error that the gate expects.
 func TestWindowsDirectory(t *testing.T) {
 	down := errors.New("no logon servers")
 	for name, c := range map[string]struct {
 		domain, name string // typed
-		asked        string // domain of LogonUser
+		asked        string // domain that LogonUser was called with
 		err, want    error
 	}{
 		"account name": {"", "anna", "CORP", nil, nil},
@@ -91,7 +91,7 @@ func TestRolesOfTheSettings(t *testing.T) {
 	assert.Nil(t, people)
 }
 
-// What tickets are checked with is known before the gateway listens.
+// Whether tickets can be checked is known before the gateway listens.
 func TestWhatTicketsAreCheckedWith(t *testing.T) {
 	none, err := ticketsOf(config.SignIn{Mode: config.SignInForm}, nil)
 	require.NoError(t, err)

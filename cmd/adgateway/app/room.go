@@ -11,8 +11,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// roomOf returns the room on the disks of the store and the audit log; nil if the gateway keeps
-// nothing on a disk.
+// roomOf returns the free space on the disks of the store and
+// the audit log, or nil if the gateway writes neither to a disk.
 func roomOf(o Options) *bounds.Room {
 	folders := keptIn(o.Settings)
 	if len(folders) == 0 {
@@ -22,7 +22,7 @@ func roomOf(o Options) *bounds.Room {
 	return bounds.NewRoom(free, int64(o.Settings.Store.KeptFree()), time.Now)
 }
 
-// spoolRoomOf returns the room for the temporary files of lists.
+// spoolRoomOf returns the free space for the temporary files of lists.
 func spoolRoomOf(s *config.Settings) *bounds.Room {
 	folder := cmp.Or(s.HTTP.SpoolFolder, os.TempDir())
 	free := func() (int64, error) { return leastFree([]string{folder}, host.FreeSpace) }
@@ -40,7 +40,7 @@ func keptIn(s *config.Settings) (folders []string) {
 	return folders
 }
 
-// leastFree returns the free space of the folder that has the least.
+// leastFree returns the free space of the folder with the least.
 func leastFree(folders []string, free func(folder string) (uint64, error)) (least int64, err error) {
 	least = -1
 	for _, folder := range folders {
@@ -55,7 +55,7 @@ func leastFree(folders []string, free func(folder string) (uint64, error)) (leas
 	return least, nil
 }
 
-// unkept returns a function that logs why the callers' usage cannot be stored.
+// unkept returns a function that logs why the usage of callers cannot be stored.
 func unkept(log func(string, map[string]any)) func(error) {
 	return func(err error) {
 		log("what callers have taken of the disk within a day is not kept",

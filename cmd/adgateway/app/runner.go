@@ -22,9 +22,8 @@ type RunnerOptions struct {
 	Log      func(string, map[string]any) // nil discards log entries
 }
 
-// Runner runs the doctor's scripts as a gateway runs its own: in one session per
-// lane, against pinned servers. It is safe for concurrent use, except that Pin is
-// called at most once.
+// Runner runs the doctor's scripts in the same way as a gateway runs its own, in one session per lane
+// and against pinned servers. It is safe for concurrent use, except that Pin is called at most once.
 type Runner struct {
 	Pool *pool.Pool // runs scripts against the servers named in their arguments
 
@@ -42,8 +41,8 @@ type firstSession struct {
 	err     error
 }
 
-// NewRunner starts one session per lane in the background; [Runner.Open] waits
-// for it. The caller closes the runner.
+// NewRunner starts one session per lane in the background.
+// [Runner.Open] waits for it. The caller must close the runner.
 func NewRunner(o RunnerOptions) (*Runner, error) {
 	r := &Runner{options: o, sessions: map[ps.Lane]*firstSession{}}
 	lanes := map[ps.Lane]pool.Lane{}
@@ -66,8 +65,8 @@ func NewRunner(o RunnerOptions) (*Runner, error) {
 	return r, err
 }
 
-// Open waits for the first session of a lane and returns how long it took to
-// start. The error comes from the start, or is the cause of ctx.
+// Open waits for the first session of a lane and returns how long its start took. If the
+// start failed, it returns that error; if ctx ends, its cause.
 func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error) {
 	first := r.sessions[lane]
 	select {
@@ -81,8 +80,8 @@ func (r *Runner) Open(ctx context.Context, lane ps.Lane) (session.Ready, time.Du
 	return first.session.Ready(), first.took, nil
 }
 
-// Memory returns the private bytes that the first session of a lane uses now, or
-// [errors.ErrUnsupported] if there is no such session.
+// Memory returns the private bytes that the first session of a lane
+// currently uses, or [errors.ErrUnsupported] if there is no such session.
 func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 	if first := r.sessions[lane]; first.session != nil {
 		return first.session.Memory()
@@ -90,9 +89,9 @@ func (r *Runner) Memory(lane ps.Lane) (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
-// Crowd starts n more sessions for the directory, one after the other, which run
-// scripts at the same time against the server named in their arguments. end closes
-// them, waiting for running scripts until its context ends.
+// Crowd starts n more sessions for the directory, one after another. They
+// run scripts at the same time, against the server named in the arguments.
+// end closes them and waits for running scripts until its context ends.
 func (r *Runner) Crowd(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error) {
 	var started []*session.Session
 	end = func(ctx context.Context) error {
@@ -112,7 +111,7 @@ func (r *Runner) Crowd(ctx context.Context, n int) (sessions []ps.Runner, end fu
 	return sessions, end, nil
 }
 
-// config describes the sessions of a lane.
+// config returns the configuration of a lane's sessions.
 func (r *Runner) config(lane ps.Lane) session.Config {
 	return session.Config{
 		Starter: r.options.Starter, StartTimeout: r.options.Settings.Pool.StartTimeout, Log: r.options.Log,
@@ -121,7 +120,7 @@ func (r *Runner) config(lane ps.Lane) session.Config {
 }
 
 // Pin returns a runner that discovers and pins a domain controller and a DNS
-// server and passes their names to the scripts. It is called at most once.
+// server and passes their names to the scripts. It must be called at most once.
 func (r *Runner) Pin() (*servers.Servers, error) {
 	described, err := scripts.DescribeDoctor()
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 // Sandbox is a gateway over a simulated domain.
 type Sandbox struct {
 	*Server
-	Token      string // generated because no credentials were given; else empty
+	Token      string // generated if no credentials were given; otherwise empty
 	PowerShell string // path of the PowerShell that runs the scripts; empty for the built-in engine
 
 	domain   simulated
-	operator *signin.Person // who signs in by the link; nil: nobody
+	operator *signin.Person // signs in by the link; nil: nobody
 }
 
 // PrepareSandbox prepares a gateway over a simulated domain. Serve must be called
@@ -48,7 +48,7 @@ func PrepareSandbox(ctx context.Context, o ServerOptions) (*Sandbox, error) {
 	faults := []error{err, engineErr, rights, ticketErr, checkFiles(ctx, cfg), checkListen(ctx, cfg), checkData(cfg.Sandbox), checkDomain(cfg)}
 	store := program.CredentialFile(cfg.Auth, o.Flags.Path())
 	if s.shared() && cfg.Auth.Store == "" {
-		store.Path = cfg.Store.File + ".credentials" // the copy, beside the gateway's other files
+		store.Path = cfg.Store.File + ".credentials" // the copy, next to the gateway's other files
 	}
 	if cfg.Auth.Store != "" && !s.shared() {
 		faults = append(faults, checkStore(store))
@@ -87,7 +87,7 @@ func (s *Sandbox) Example(ctx context.Context) sandbox.Example { return s.domain
 func (s *Sandbox) Docs() bool { return s.live.Now().Docs.Enabled }
 
 // staticCredentials returns the authenticator of the tokens and users in the
-// settings, and the token that it generated if there are no credentials at all.
+// settings. If there are no credentials at all, it generates a token and returns it.
 func staticCredentials(cfg *config.Settings) (static *authn.Static, generated string, err error) {
 	tokens := cfg.Sandbox.Tokens
 	if len(tokens) == 0 && len(cfg.Sandbox.Users) == 0 && cfg.Auth.Store == "" {
@@ -130,8 +130,8 @@ func addToken(static *authn.Static, token config.Token, p *identity.Principal) e
 	return static.AddToken(token.Value, p)
 }
 
-// newPrincipal returns a principal with these scopes. Without scopes it has all of them, including
-// those that * does not imply.
+// newPrincipal returns a principal with these scopes. Without scopes
+// it has all of them, including the ones that * does not imply.
 func newPrincipal(kind, name string, scopes []string) (*identity.Principal, error) {
 	if len(scopes) == 0 {
 		for _, scope := range identity.Everything() {
@@ -145,8 +145,7 @@ func newPrincipal(kind, name string, scopes []string) (*identity.Principal, erro
 	return &identity.Principal{Kind: kind, Name: name, Scopes: parsed}, nil
 }
 
-// addStore makes the sandbox accept the accounts of auth.store, if set, in addition to the accounts
-// of its settings.
+// addStore makes the sandbox also accept the accounts of auth.store, if that is set.
 func (s *Server) addStore(ctx context.Context, static *authn.Static, file authn.File) error {
 	if c := s.live.Now().Auth; c.Store == "" && !s.shared() {
 		s.backend.auth = static
@@ -161,7 +160,7 @@ func (s *Server) addStore(ctx context.Context, static *authn.Static, file authn.
 	return nil
 }
 
-// checkData returns, joined, why files of the sandbox's data cannot be read.
+// checkData returns, joined, an error for each file of the sandbox's data that cannot be read.
 func checkData(c config.Sandbox) error {
 	var faults []error
 	for _, file := range c.LDIF {

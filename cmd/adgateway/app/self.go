@@ -16,8 +16,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// SelfFiles returns where a gateway with these settings writes its view of itself: next to its
-// credentials, or else next to its settings, as the sandbox does. ok is false if it has neither.
+// SelfFiles returns where a gateway with these settings writes its self-view: next to its
+// credentials, or else next to its settings, as the sandbox does. ok is false if it has neither file.
 func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files doctor.SelfFiles, ok bool) {
 	path := settingsFile
 	if cfg.Auth.Store != "" && !sandbox {
@@ -30,14 +30,13 @@ func SelfFiles(cfg *config.Settings, settingsFile string, sandbox bool) (files d
 	return files, path != ""
 }
 
-// Times of a view.
+// Time limits and intervals of a self-view.
 const (
-	selfLimit = 2 * time.Minute // in addition to a start of sessions
+	selfLimit = 2 * time.Minute // in addition to the start of sessions
 	selfCheck = 100 * time.Millisecond
 )
 
-// serveSelf writes the gateway's view of itself when its sessions have started, and on each
-// request.
+// serveSelf writes the gateway's self-view when its sessions have started, and whenever one is requested.
 func (s *Server) serveSelf(ctx context.Context) {
 	files, ok := SelfFiles(s.live.Now(), s.options.Flags.Path(), s.backend.sandbox)
 	if !ok {
@@ -56,8 +55,8 @@ func (s *Server) serveSelf(ctx context.Context) {
 	<-started
 }
 
-// awaitSessions returns when every lane has a session, or has had the time to start one. So the
-// sessions of a view do not compete with the sessions of requests.
+// awaitSessions returns when every lane has a session, or when the time to start one
+// has passed. The sessions of a view then do not compete with those of requests.
 func (s *Server) awaitSessions(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.live.Now().Pool.StartTimeout)
 	defer cancel()
@@ -80,7 +79,7 @@ func (s *Server) awaitSessions(ctx context.Context) {
 	}
 }
 
-// takeView starts a session of each lane, as the pool does, and uses it.
+// takeView starts and uses one session of each lane, in the same way as the pool.
 func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	cfg := s.live.Now()
 	ctx, cancel := context.WithTimeout(ctx, cfg.Pool.StartTimeout+selfLimit)
@@ -121,7 +120,7 @@ func (s *Server) takeView(ctx context.Context) doctor.SelfView {
 	return v
 }
 
-// folders are the folders that PowerShell needs.
+// folders returns the state of the folders that PowerShell needs.
 func (s *Server) folders() []doctor.SelfFolder {
 	all := []doctor.SelfFolder{{Use: "temporary files", Path: cmp.Or(s.backend.folder.Name(), os.TempDir())}}
 	profile, err := os.UserHomeDir()
@@ -139,7 +138,7 @@ func (s *Server) folders() []doctor.SelfFolder {
 	return all
 }
 
-// useServers finds the servers and reads from each.
+// useServers finds the servers and reads from each of them.
 func (s *Server) useServers(ctx context.Context, runner *Runner, v *doctor.SelfView) {
 	pinned, err := runner.Pin()
 	if err != nil {

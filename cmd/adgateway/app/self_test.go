@@ -16,8 +16,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// A running gateway says how it sees its sessions, after its start and when somebody
-// asks; one that has stopped leaves what it saw.
+// A running gateway writes its view of its sessions after its start and
+// on request. A gateway that has stopped leaves its last view behind.
 func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 	s := startServe(t)
 	files, ok := SelfFiles(s.live.Now(), s.settings, false)
@@ -62,7 +62,7 @@ func TestTheGatewayShowsHowItSeesItsSessions(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-// A block by endpoint protection is named in /readyz and in what the doctor gets.
+// A block by endpoint protection is named in /readyz and in the view that the doctor reads.
 func TestABlockIsNamed(t *testing.T) {
 	s := startServeIn(t, "blocked")
 	token := s.token()

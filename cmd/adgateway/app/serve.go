@@ -25,21 +25,20 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// CloseWait is how long sessions may take to end after the last request; then
-// they are killed. Together with http.shutdownTimeout it stays below
-// winsvc.StopWait.
+// CloseWait is how long sessions may take to end after the last request before they
+// are killed. Together with http.shutdownTimeout it is less than winsvc.StopWait.
 const CloseWait = 3 * time.Second
 
 // reloadEvery is the interval at which the settings file is checked for changes.
 const reloadEvery = 500 * time.Millisecond
 
-// ServerOptions describe the gateway to prepare.
+// ServerOptions configure the gateway to prepare.
 type ServerOptions struct {
 	Flags   *program.Flags
 	Version string
 	Stderr  io.Writer    // the log, unless log.file is set
 	Dial    servers.Dial // probes servers; nil dials the network; unused by the sandbox
-	Event   events.Write // writes to the system's event log; nil: there is none
+	Event   events.Write // writes to the system's event log; nil if there is none
 }
 
 // backend is the engine and the authenticator of a gateway.
@@ -47,17 +46,17 @@ type backend struct {
 	name      string // for the header X-Engine
 	starter   session.Starter
 	real      bool            // starter starts a real PowerShell
-	folder    *session.Folder // of the sessions' processes; nil: none
-	sandbox   bool            // a simulated domain
-	hosts     []string        // the names of this computer in DNS; the simulated one has none
-	people    *People         // signs people in to the pages; nil: nobody can sign in
+	folder    *session.Folder // of the sessions' processes; nil if there is none
+	sandbox   bool            // the domain is simulated
+	hosts     []string        // the names of this computer in DNS; none for the simulated one
+	people    *People         // signs people in to the pages; nil if nobody can sign in
 	dial      servers.Dial    // nil dials the network
 	auth      authn.Authenticator
 	checks    []func() []gateway.Check // additional readiness checks
 	follow    []func(context.Context)  // each runs until its context is done
-	shared    *credentials.Credentials // of the cluster; nil: they are in a file
+	shared    *credentials.Credentials // the cluster's credentials; nil: the credentials are in a file
 	end       func() error             // called after the last session has ended; may be nil
-	endMemory func()                   // nil: how often garbage is collected was not set
+	endMemory func()                   // restores the garbage collector; nil if it was not tuned
 }
 
 // session returns the configuration of the sessions. Only a real PowerShell needs a rehearsal.
@@ -69,7 +68,7 @@ func (b backend) session() session.Config {
 	return c
 }
 
-// Server is a gateway that listens. Only [Server.Serve] closes it.
+// Server is a gateway with an open listener. Only [Server.Serve] closes it.
 type Server struct {
 	options  ServerOptions
 	live     *config.Live
@@ -79,13 +78,12 @@ type Server struct {
 	backend  backend
 	listener net.Listener
 	stack    *Stack
-	folder   trust.Folder    // of its cluster
-	identity *trust.Identity // in its cluster; nil: it is in none with a log
+	folder   trust.Folder    // of the gateway's cluster
+	identity *trust.Identity // the gateway's identity in its cluster; nil if it is in none
 }
 
-// Prepare prepares a gateway on the PowerShell of this computer. Everything that
-// can keep it from starting has happened when it returns; sessions start in the
-// background. Serve must be called with a context derived from ctx.
+// Prepare prepares a gateway on the PowerShell of this computer. All steps that can fail are done when
+// it returns; sessions start in the background. Serve must be called with a context derived from ctx.
 func Prepare(ctx context.Context, o ServerOptions) (*Server, error) {
 	live, err := o.Flags.Load()
 	if err != nil {
@@ -126,7 +124,7 @@ func newServer(o ServerOptions, live *config.Live) (s *Server, err error) {
 	return s, err
 }
 
-// shared reports whether the gateway has its accounts in the store of its cluster.
+// shared reports whether the gateway's accounts are in the store of its cluster.
 func (s *Server) shared() bool { return s.identity != nil }
 
 // openLog opens the log.
@@ -144,7 +142,7 @@ func (s *Server) openLog() (err error) {
 	return nil
 }
 
-// openFolder creates the temporary folder of the sessions. Without one they use the gateway's own.
+// openFolder creates the temporary folder of the sessions. If that fails, sessions use the gateway's own.
 func (s *Server) openFolder() {
 	folder, err := session.NewFolder()
 	if err != nil {
@@ -157,8 +155,7 @@ func (s *Server) openFolder() {
 	s.backend.folder = folder
 }
 
-// open opens the listener and builds the stack. After an error nothing but the
-// log is open.
+// open opens the listener and builds the stack. After an error only the log is open.
 func (s *Server) open(ctx context.Context) error {
 	cfg := s.live.Now()
 	s.backend.endMemory = useMemory(cfg.Memory)
@@ -208,7 +205,7 @@ func (s *Server) checks() []gateway.Check {
 	return checks
 }
 
-// Serve serves until ctx is done, and then closes the server.
+// Serve serves until ctx is done and then closes the server.
 func (s *Server) Serve(ctx context.Context) error {
 	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
@@ -239,15 +236,15 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.log.Info("stopped")
 	}
 	if err = errors.Join(err, s.closeLog.Close()); err == nil && ctx.Err() == nil {
-		return errAgain // nothing else ends it without an error
+		return errAgain // Run ends without an error only for this reason
 	}
 	return err
 }
 
-// errAgain means that a server must be prepared again, in its new state in the cluster.
+// errAgain means that the server must be prepared again because its state in the cluster has changed.
 var errAgain = errors.New("the log of the cluster begins: the gateway is made again")
 
-// Run serves until ctx is done. It prepares the server again when that is needed.
+// Run serves until ctx is done. It prepares the server again whenever that is needed.
 func Run(ctx context.Context, s *Server, prepare func(context.Context) (*Server, error)) error {
 	for {
 		err := s.Serve(ctx)
@@ -266,7 +263,7 @@ func (s *Server) URL() string { return Scheme(s.live.Now()) + "://" + s.Address(
 // Address returns the address that the server listens on.
 func (s *Server) Address() string { return s.listener.Addr().String() }
 
-// Settings returns the settings in effect, which must not be changed.
+// Settings returns the settings in effect. They must not be modified.
 func (s *Server) Settings() *config.Settings { return s.live.Now() }
 
 // Log returns the server's log.
@@ -282,9 +279,8 @@ func (s *Server) useStore(ctx context.Context, file authn.File) error {
 	return nil
 }
 
-// openAccounts opens the credential file and follows it. It creates a missing file: without
-// accounts the gateway lets nobody in, unless there are others, but accepts the first token as soon
-// as it is created.
+// openAccounts opens the credential file and follows its changes. It creates a missing file: without
+// accounts nobody can call, unless others is set, but the first token is accepted as soon as it is created.
 func (s *Server) openAccounts(ctx context.Context, file authn.File, others bool) (*authn.Store, error) {
 	c := s.live.Now().Auth
 	if s.shared() {

@@ -39,9 +39,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn is the main function of a process that stands in for PowerShell: the
-// sandbox's engine. Sessions inherit none of our variables, so it takes them from
-// one of the key files in dir, which it renames to its process ID.
+// standIn is the main function of a process that stands in for PowerShell with the
+// sandbox's engine. Sessions do not inherit our environment variables, so it reads
+// them from one of the key files in dir, which it renames to its process ID.
 func standIn(dir string, args []string) int {
 	keys, _ := filepath.Glob(filepath.Join(dir, "*.key"))
 	for _, key := range keys {
@@ -79,10 +79,10 @@ func startServe(t *testing.T) *served {
 	return startServeIn(t, "standin")
 }
 
-// startServeIn is startServe with another argument of the stand-ins, see TestMain.
+// startServeIn is startServe with another argument for the stand-ins, see TestMain.
 func startServeIn(t *testing.T, standIn string) *served {
 	t.Helper()
-	t.Setenv("GORACE", "atexit_sleep_ms=0") // else every process takes a second to end
+	t.Setenv("GORACE", "atexit_sleep_ms=0") // otherwise every process takes a second to end
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)
 	modules, culture := world.Modules()
@@ -132,7 +132,7 @@ func (s *served) get(path, token string) (status int, body string) {
 	return status, body
 }
 
-// try is get for goroutines, which must not end the test.
+// try is get for goroutines, which must not fail the test.
 func (s *served) try(path, token string) (status int, body string, err error) {
 	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.URL()+path, nil)
 	if err != nil {
@@ -312,7 +312,7 @@ func TestFindPowerShell(t *testing.T) {
 type lockedBuilder struct {
 	mu   sync.Mutex
 	text strings.Builder
-	full bool // it takes no more
+	full bool // further writes fail
 }
 
 func (b *lockedBuilder) Write(p []byte) (int, error) {

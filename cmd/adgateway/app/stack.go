@@ -1,18 +1,18 @@
-// Package app is a gateway as a process. [New] wires the components: PowerShell sessions in
-// pools, the domain controller and DNS server they work against, and the HTTP server on top.
-// The system tests build a gateway the same way:
+// Package app runs a gateway as a process. [New] wires the components: PowerShell
+// sessions in pools, the domain controller and DNS server they work against, and the
+// HTTP server on top. The system tests build a gateway the same way:
 //
-//	err := app.Check(ctx, settings, store) // every mistake in the files, nothing is opened
+//	err := app.Check(ctx, settings, store) // reports every mistake in the files, opens nothing
 //	listener, err := app.Listen(ctx, settings)
 //	stack, err := app.New(ctx, options)
 //	err = stack.Gateway.Run(ctx, listener)
 //	err = stack.Close(ctx)
 //
-// [Prepare] makes one from the settings of an installation, with the PowerShell of this
-// computer, and [PrepareSandbox] one over the simulated domain of the sandbox. They report
-// every mistake in the settings and in the files they name before the gateway listens.
-// [Server.Serve] then serves until its context is done, follows changes of the settings, the
-// credentials and the certificate, and closes everything.
+// [Prepare] makes a gateway from the settings of an installation, on the PowerShell of
+// this computer, and [PrepareSandbox] makes one over the simulated domain of the
+// sandbox. They report every mistake in the settings and in the files they name before
+// the gateway listens. [Server.Serve] then serves until its context is done, follows
+// changes of the settings, the credentials and the certificate, and closes everything.
 package app
 
 import (
@@ -53,23 +53,24 @@ type Stack struct {
 	Gate    *signin.Gate // nil if there are no pages
 
 	certificate *certificate
-	calls       *callEvents            // nil if the event log gets none
-	room        *bounds.Room           // what is left on the disk; nil: nothing is kept there
+	calls       *callEvents            // nil if nothing is written to the event log
+	room        *bounds.Room           // the space left on the disk; nil if nothing is written there
 	kept        *kept                  // nil if the store is switched off
 	evidence    *evidence              // nil if the gateway is alone
 	webhooks    *webhooks.Webhooks     // nil if there are none
 	extraChecks func() []gateway.Check // Options.Checks
 	meters      map[ps.Lane]*session.Meter
-	settled     chan struct{}      // closed after the attempt to settle what was interrupted before the start
-	stop        context.CancelFunc // ends watched; nil if New failed
-	watched     sync.WaitGroup
-	handing     sync.WaitGroup // over to another gateway, which is bounded
-	started     chan struct{}  // receives a value when a session of the directory has started
-	grown       chan struct{}  // closed when the gateway is to be opened again
+	// closed after the first attempt to settle the changes that were interrupted before the start
+	settled chan struct{}
+	stop    context.CancelFunc // ends watched; nil if New failed
+	watched sync.WaitGroup
+	handing sync.WaitGroup // hands leadership to another gateway, within a time limit
+	started chan struct{}  // receives a value when a directory session has started
+	grown   chan struct{}  // closed when the gateway must be closed and opened again
 }
 
-// New builds a stack and starts the first sessions in the background. ctx bounds
-// the construction only: the stack runs until [Stack.Close].
+// New builds a stack and starts the first sessions in the background.
+// ctx bounds only the construction: the stack runs until [Stack.Close].
 func New(ctx context.Context, o Options) (*Stack, error) {
 	described, err := scripts.Describe()
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *Stack) start(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// writing returns the tasks that only the writing gateway runs, each until its context ends.
+// writing returns the tasks that only the leading gateway runs. Each runs until its context ends.
 func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context) {
 	all := []func(context.Context){func(ctx context.Context) { s.kept.sweep(ctx, log) }, s.sendWebhooks}
 	if h := s.kept.history(); h != nil {
@@ -182,15 +183,15 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 	return all
 }
 
-// settleAgain is the first pause before interrupted changes are tried again, because no session may
-// have started yet, and settleEvery the later ones.
+// settleAgain is the first pause before interrupted changes are retried, and settleEvery the
+// longest. The first one is short, because it may only be that no session has started yet.
 const (
 	settleAgain = time.Second
 	settleEvery = time.Minute
 )
 
-// settle finds out the outcomes of changes that an earlier end of the gateway interrupted, until
-// all of them are settled or ctx ends.
+// settle determines the outcomes of changes that were interrupted
+// when an earlier process ended, until all are settled or ctx ends.
 func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	first := sync.OnceFunc(func() { close(s.settled) })
 	defer first()
@@ -211,8 +212,8 @@ func (s *Stack) settle(ctx context.Context, log func(string, map[string]any)) {
 	}
 }
 
-// runJobs runs jobs until ctx ends. It begins after the attempt to settle interrupted changes,
-// because a repeated undo must find the outcome of the first one.
+// runJobs runs jobs until ctx ends. It begins after the first attempt to settle
+// interrupted changes, because a repeated undo must find the outcome of the first one.
 func (s *Stack) runJobs(ctx context.Context) {
 	select {
 	case <-s.settled:
@@ -221,12 +222,12 @@ func (s *Stack) runJobs(ctx context.Context) {
 	}
 }
 
-// Grown returns a channel that is closed when the gateway must be closed and opened again, because
-// the log of its cluster begins.
+// Grown returns a channel that is closed when the gateway must be
+// closed and opened again because the log of its cluster has begun.
 func (s *Stack) Grown() <-chan struct{} { return s.grown }
 
-// startMargin is how much longer a discovery waits than a start may take, so that it learns why the
-// start failed.
+// startMargin is how much longer a discovery waits than a
+// start may take, so that it learns why a start failed.
 const startMargin = 5 * time.Second
 
 // lookup returns a function that finds a script by its name.
@@ -265,7 +266,7 @@ func (s *Stack) poolConfig(o Options, log func(string, map[string]any)) pool.Con
 			}
 			select {
 			case s.started <- struct{}{}:
-			default: // it is known already
+			default: // already known
 			}
 		},
 	}
@@ -308,7 +309,7 @@ func (s *Stack) Apply(settings *config.Settings) error {
 	return s.Gateway.Apply(options.Policy(settings))
 }
 
-// stopping lets another gateway lead, and keeps the sessions from beginning more runs.
+// stopping hands leadership to another gateway and lets the sessions begin no more runs.
 func (s *Stack) stopping() {
 	if j := s.kept.cluster(); j != nil {
 		s.handing.Go(func() { j.HandOver(context.Background()) })
@@ -329,7 +330,8 @@ func (s *Stack) Close(ctx context.Context) error {
 	if s.Servers != nil {
 		err = s.Servers.Close(ctx)
 	}
-	err = errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close()) // the audit log last, so that it records the calls that were still running
+	// last, to record the calls that were still running
+	err = errors.Join(err, s.Pool.Close(ctx), s.kept.close(), s.Audit.Close())
 	s.calls.close()
 	return err
 }
@@ -385,7 +387,7 @@ func (s *Stack) watch(ctx context.Context, log func(string, map[string]any)) {
 	})
 }
 
-// optional is a list with text, or nil if text is empty.
+// optional returns a list with text, or nil if text is empty.
 func optional(text string) []string {
 	if text == "" {
 		return nil

@@ -32,8 +32,8 @@ func createStore(ctx context.Context, file authn.File) error {
 	return file.Edit(ctx, func(*authn.Document) error { return nil })
 }
 
-// sharedCredentials returns the credentials of a gateway whose cluster shares them. The
-// sealed copy is beside the file that they would be in.
+// sharedCredentials returns the credentials that the gateways of a cluster
+// share. The sealed copy is next to the file that would hold them otherwise.
 func sharedCredentials(file authn.File, c config.Auth, log *logrus.Logger) *credentials.Credentials {
 	return credentials.New(credentials.Options{
 		Copy: file.Path + ".shared", StaleMax: c.StaleMax,
@@ -47,8 +47,8 @@ func sharedCredentials(file authn.File, c config.Auth, log *logrus.Logger) *cred
 	})
 }
 
-// SharedOptions returns how a command opens the shared data of gateways. Events meanwhile are
-// written to log.
+// SharedOptions returns the options with which a command opens
+// the shared data of gateways. Events are written to log.
 func SharedOptions(s *config.Settings, log io.Writer) (Options, error) {
 	logger := logrus.New()
 	logger.SetOutput(log)
@@ -67,8 +67,8 @@ func KeyGroup(name string) (keyring.Wrapper, error) {
 	return secrets, nil
 }
 
-// openStore opens the credentials of a gateway: the shared ones if there are any, else the file.
-// The caller calls Run.
+// openStore opens the credentials of a gateway: the shared ones
+// if there are any, otherwise the file. The caller must call Run.
 func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, log *logrus.Logger, write events.Write) (*authn.Store, error) {
 	options := authn.StoreOptions{
 		File: file, Header: authn.Header{AllowQuery: c.AllowQueryToken}, Failures: c.Failures,
@@ -91,8 +91,8 @@ func openStore(file authn.File, shared *credentials.Credentials, c config.Auth, 
 	return store, nil
 }
 
-// storeChecks is the readiness check of the credentials. others reports whether anybody can be let
-// in without them.
+// storeChecks is the readiness check of the credentials. others
+// reports whether anybody can be authenticated without them.
 func storeChecks(store *authn.Store, others bool) []gateway.Check {
 	check := gateway.Check{Name: "credentials", OK: true}
 	switch shut, err := store.State(); {

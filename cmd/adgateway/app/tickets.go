@@ -13,8 +13,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ticketsOf returns the check of Kerberos tickets for accounts of these domains; nil: none are
-// accepted.
+// ticketsOf returns the acceptor of Kerberos tickets for
+// accounts of these domains, or nil if the settings accept none.
 func ticketsOf(s config.SignIn, domains []string) (*negotiate.Acceptor, error) {
 	bindings := negotiate.Bindings(s.Bindings)
 	switch {
@@ -33,7 +33,7 @@ func ticketsOf(s config.SignIn, domains []string) (*negotiate.Acceptor, error) {
 	return &negotiate.Acceptor{Mechanism: windowsTickets{bindings}, Domains: domains}, nil
 }
 
-// windowsTickets checks tickets through Windows, with the keys of the account of this process.
+// windowsTickets lets Windows check tickets with the keys of the account of this process.
 type windowsTickets struct{ bindings negotiate.Bindings }
 
 // Check implements [negotiate.Mechanism].
@@ -55,7 +55,7 @@ func (w windowsTickets) Check(ctx context.Context, token negotiate.Token) (*nego
 	}, nil
 }
 
-// ticketReasons are what the codes of Windows mean (winerror.h).
+// ticketReasons maps the error codes of Windows (winerror.h).
 var ticketReasons = map[uint32]negotiate.Reason{
 	0x80090308: negotiate.Unreadable,   // SEC_E_INVALID_TOKEN
 	0x80090305: negotiate.NotKerberos,  // SEC_E_SECPKG_NOT_FOUND
@@ -66,7 +66,7 @@ var ticketReasons = map[uint32]negotiate.Reason{
 	0x80090310: negotiate.Replayed,     // SEC_E_OUT_OF_SEQUENCE
 }
 
-// ticketReason returns why Windows refuses a ticket.
+// ticketReason returns the reason why Windows refuses a ticket.
 func ticketReason(code uint32) negotiate.Reason {
 	if reason, known := ticketReasons[code]; known {
 		return reason
@@ -74,8 +74,8 @@ func ticketReason(code uint32) negotiate.Reason {
 	return negotiate.Invalid
 }
 
-// Accept implements [signin.Directory]. It finds the account by its name: the domain of the
-// tickets, if there is one, has other SIDs than the simulated one.
+// Accept implements [signin.Directory]. It finds the account by name, because the
+// tickets may come from a real domain, whose SIDs differ from the simulated ones.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {
 		return nil, nil, signin.ErrUnsupported

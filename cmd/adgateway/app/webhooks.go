@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/webhooks"
 )
 
-// openWebhooks prepares the webhooks of the settings; nil: there are none.
+// openWebhooks prepares the webhooks of the settings. It returns nil if there are none.
 func openWebhooks(ctx context.Context, o Options, s *kept) (*webhooks.Webhooks, error) {
 	if s == nil || len(o.Settings.Events.Webhooks) == 0 {
 		return nil, nil
@@ -31,7 +31,8 @@ func webhookTarget(w config.Webhook) webhooks.Target {
 	return target
 }
 
-// ReachWebhook connects to the receiver of a webhook as the gateway does, and sends nothing.
+// ReachWebhook connects to the receiver of a webhook in the
+// same way as the gateway, without sending anything.
 func ReachWebhook(ctx context.Context, w config.Webhook) error {
 	return webhooks.Reach(ctx, webhookTarget(w))
 }
@@ -51,12 +52,11 @@ func (s *Stack) webhookStatus() []webhooks.Status {
 	return s.webhooks.Status()
 }
 
-// webhookTries is how many attempts at a message fail before that needs attention; a restart of the
-// receiver does not.
+// webhookTries is how many attempts at a message must fail before the
+// webhook needs attention. A restart of the receiver causes fewer.
 const webhookTries = 3
 
-// webhookChecks is the readiness check of the webhooks. Their failures never stop requests from
-// being served.
+// webhookChecks is the readiness check of the webhooks. Their failures never stop requests.
 func (s *Stack) webhookChecks() []gateway.Check {
 	all := s.webhookStatus()
 	if all == nil {

@@ -1,9 +1,9 @@
-// Package node defines the commands of adgateway-engine, which runs the node beside the gateway of
-// a cluster. [Run] runs the command that the arguments name; member.go says what the node is by
-// the folder of the cluster, serve.go runs it, and doctor.go is about what the host must be like.
+// Package node defines the commands of adgateway-engine, which runs the node on the host of a
+// cluster's gateway. [Run] runs the command that the arguments name. member.go reads the node's
+// configuration from the cluster folder, serve.go runs the node, and doctor.go checks its host.
 //
-// It stands below cmd/adgateway for the sake of the settings, which both executables
-// read in the same way. adgateway itself does not contain the engine.
+// The package is below cmd/adgateway because both executables read the settings in the same
+// way. adgateway itself does not contain the NATS server.
 package node
 
 import (
@@ -31,8 +31,8 @@ type commands struct {
 	flags   program.Flags
 }
 
-// Run runs one command and returns its exit code: 0 done, 1 not done, 2 the command line
-// is wrong. That of doctor is 1 with warnings, 2 with failures.
+// Run runs one command and returns its exit code: 0 if it succeeded, 1 if it failed, 2 if
+// the command line is wrong. The doctor returns 1 for warnings and 2 for failures.
 func Run(ctx context.Context, version string, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = visible.Writer(stdout), visible.Writer(stderr)
 	p := &commands{version: version, stderr: stderr}
@@ -59,7 +59,7 @@ func Run(ctx context.Context, version string, args []string, stdout, stderr io.W
 	return 2
 }
 
-// exitCode is the result of a command that has printed everything.
+// exitCode is the result of a command that has already printed everything.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
@@ -115,7 +115,7 @@ func (p *commands) versionCommand() *cobra.Command {
 var errNoNode = errors.New("the gateway of the settings is of no cluster whose hosts have nodes: " +
 	"let it join one by 'adgateway cluster join', or make one by 'adgateway cluster init'")
 
-// readNode reads the settings of a host that has a node, and the gateway whose node it is.
+// readNode reads the settings of a host with a node, and the gateway that the node belongs to.
 func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {
 	_, s, _, err = f.Read()
 	if err != nil {
@@ -134,7 +134,7 @@ func readNode(f *program.Flags) (s *config.Settings, m *member, err error) {
 	return s, m, nil
 }
 
-// separateLog gives the node a log of its own: two processes cannot rotate one file.
+// separateLog gives the node its own log file, because two processes cannot rotate the same file.
 func separateLog(s *config.Settings) error {
 	if s.Log.File != "" {
 		extension := filepath.Ext(s.Log.File)

@@ -42,8 +42,7 @@ func (p *commands) doctorCommand() *cobra.Command {
 	return c
 }
 
-// examine runs the checks and writes their results. Its error is an [exitCode] if something
-// was found.
+// examine runs the checks and writes their results. It returns an [exitCode] if a check found something.
 func (p *commands) examine(ctx context.Context, out io.Writer, asJSON bool) error {
 	var written error
 	progress := func(r doctor.Result) { written = errors.Join(written, r.Text(out)) }
@@ -66,7 +65,7 @@ func (p *commands) examine(ctx context.Context, out io.Writer, asJSON bool) erro
 	return written
 }
 
-// probes are the probes of the checks on this computer.
+// probes returns the probes for this computer.
 func (p *commands) probes() doctor.Probes {
 	return doctor.Probes{
 		Settings: func() (doctor.Settings, error) {
@@ -91,8 +90,7 @@ func (p *commands) probes() doctor.Probes {
 	}
 }
 
-// readRoutes returns the names of the nodes that are connected to the one whose monitoring
-// page is at an address.
+// readRoutes returns the names of the nodes connected to a node, given the address of its monitoring page.
 func readRoutes(ctx context.Context, address string) ([]string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/routez", nil)
 	if err != nil {
@@ -115,7 +113,7 @@ func readRoutes(ctx context.Context, address string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
-	for _, r := range page.Routes { // there are several for each node
+	for _, r := range page.Routes { // there are several routes to each node
 		names = append(names, r.Name)
 	}
 	slices.Sort(names)

@@ -19,14 +19,14 @@ import (
 	"adgateway/gateway/store"
 )
 
-// member is a gateway of a cluster, whose host has the node.
+// member is a gateway of a cluster whose host has a node.
 type member struct {
 	folder trust.Folder
 	id     *trust.Identity
 	list   *trust.List
 }
 
-// readMember returns the gateway of the settings, if it has joined a cluster; nil if not.
+// readMember returns the gateway of the settings, or nil if it has not joined a cluster.
 func readMember(s *config.Settings) (*member, error) {
 	if len(s.Cluster.Servers) > 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func readMember(s *config.Settings) (*member, error) {
 	return m, nil
 }
 
-// permitted returns who may connect to the node as a gateway.
+// permitted returns the gateways that may connect to the node.
 func permitted(list trust.Members) (all []stock.Member) {
 	for _, g := range list.Gateways {
 		all = append(all, stock.Member{Gateway: g.Name, User: trust.DNSName(list.Cluster, g.Name)})
@@ -54,7 +54,7 @@ func permitted(list trust.Members) (all []stock.Member) {
 	return all
 }
 
-// options returns the options of the node, with the settings of readNode.
+// options returns the options of the node. s are the settings that readNode returned.
 func (m *member) options(s *config.Settings) engine.Options {
 	e, list := s.Engine, m.list.Members()
 	o := stock.Options{
@@ -66,8 +66,8 @@ func (m *member) options(s *config.Settings) engine.Options {
 	return engine.Options{Options: o, TLS: m.id.Server(m.list.Members)}
 }
 
-// attend lets a node follow the list of the cluster, and makes the log of a new one, of at most so
-// many bytes, until ctx ends. ended is closed then.
+// attend makes a node follow the cluster's member list and creates the log of a new cluster,
+// limited to space bytes, until ctx ends. ended is closed afterwards.
 func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) (ended <-chan struct{}) {
 	done := make(chan struct{})
 	var all sync.WaitGroup
@@ -97,14 +97,14 @@ func (m *member) attend(ctx context.Context, node *engine.Node, log logrus.Field
 	return done
 }
 
-// expelEvery is how often connected nodes are checked against the list.
+// expelEvery is the interval at which connected nodes are checked against the list.
 const expelEvery = time.Second
 
-// originEvery is how often to check whether the gateway has noted where the log begins.
+// originEvery is the interval at which the node checks whether the gateway has recorded where the log begins.
 const originEvery = time.Second
 
-// awaitOrigin waits until the gateway of this host, if it made the cluster, has noted where the log
-// begins. It returns false when ctx has ended.
+// awaitOrigin waits until the gateway of this host has recorded where the log begins, if
+// that gateway created the cluster. It returns false when ctx has ended.
 func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store.Hash, bool) {
 	for said := false; ctx.Err() == nil; {
 		origin, begun, err := m.folder.Origin()
@@ -123,7 +123,8 @@ func (m *member) awaitOrigin(ctx context.Context, log logrus.FieldLogger) (store
 	return store.Hash{}, false
 }
 
-// makeLog makes the log on the host where the cluster was made, as soon as the nodes are able to.
+// makeLog creates the log as soon as the nodes allow that. It does so only on the host where
+// the cluster was created.
 func (m *member) makeLog(ctx context.Context, node *engine.Node, log logrus.FieldLogger, most int64) {
 	origin, begun := m.awaitOrigin(ctx, log)
 	if !begun {

@@ -26,7 +26,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-// lines is the output of a node that runs.
+// lines is the output of a running node.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -52,7 +52,7 @@ type trusted struct {
 	monitors map[string]string
 }
 
-// newRegister returns a cluster that has no gateway yet.
+// newRegister returns a cluster without gateways.
 func newRegister(t *testing.T) *trusted {
 	t.Helper()
 	key, err := store.NewKey(make([]byte, store.KeyLength))
@@ -69,7 +69,7 @@ func (c *trusted) write(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(c.settings(name), []byte(text), 0o600))
 }
 
-// newTrusted makes a cluster of three hosts, of which all have joined.
+// newTrusted makes a cluster of three hosts. All three have joined.
 func newTrusted(t *testing.T) *trusted {
 	t.Helper()
 	c := newRegister(t)
@@ -97,11 +97,11 @@ func (c *trusted) folder(name string) trust.Folder {
 }
 
 func (c *trusted) list() trust.Members {
-	m, _ := c.register.Members(context.Background()) // of a store in memory
+	m, _ := c.register.Members(context.Background()) // it cannot fail with a store in memory
 	return m
 }
 
-// tell writes the list to the folders of gateways, as those do.
+// tell writes the list to the folders of the named gateways, in place of those gateways.
 func (c *trusted) tell(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -109,7 +109,7 @@ func (c *trusted) tell(t *testing.T, names ...string) {
 	}
 }
 
-// join lets a gateway join by way of the first.
+// join lets a gateway join through the first one.
 func (c *trusted) join(t *testing.T, self trust.Member) {
 	t.Helper()
 	first := c.ids["gw1"]
@@ -132,7 +132,7 @@ func (c *trusted) join(t *testing.T, self trust.Member) {
 	require.NoError(t, <-served)
 }
 
-// dial connects to the node of gw1 as a gateway does.
+// dial connects to the node of gw1 in the name of a gateway.
 func (c *trusted) dial(gateway string, options ...nats.Option) (*nats.Conn, error) {
 	m, _ := c.list().Find("gw1")
 	options = append(options, nats.Secure(c.ids[gateway].Client(c.list, "gw1")), nats.MaxReconnects(0),
@@ -140,7 +140,7 @@ func (c *trusted) dial(gateway string, options ...nats.Option) (*nats.Conn, erro
 	return nats.Connect("tls://"+m.ClientAddress, options...)
 }
 
-// routes returns with which nodes that of a gateway is connected.
+// routes returns the nodes to which a gateway's node is connected.
 func (c *trusted) routes(t *testing.T, gateway string) map[string]bool {
 	t.Helper()
 	response, err := http.Get("http://" + c.monitors[gateway] + "/routez")
@@ -161,8 +161,8 @@ func (c *trusted) routes(t *testing.T, gateway string) map[string]bool {
 	return all
 }
 
-// TestNodesOfGateways: the nodes of three gateways form a cluster by the list alone, make the log,
-// and refuse gateways that are not on the list, or no longer.
+// TestNodesOfGateways: the nodes of three gateways form a cluster from the member list alone
+// and create the log. They refuse gateways that are not on the list or have left it.
 func TestNodesOfGateways(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -231,7 +231,7 @@ func TestNodesOfGateways(t *testing.T) {
 	assert.NotContains(t, stdout, "gw3.corp")
 }
 
-// TestAGatewayWithoutANode: one that has joined later has none.
+// TestAGatewayWithoutANode: a gateway that joined later has no node.
 func TestAGatewayWithoutANode(t *testing.T) {
 	c := newTrusted(t)
 	c.write(t, "gw4", "store:\n  file: state.db\n")

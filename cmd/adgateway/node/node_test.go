@@ -28,12 +28,12 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), errs.String()
 }
 
-// runTo is run with one place for all output.
+// runTo runs a command with a single writer for all output.
 func runTo(ctx context.Context, output io.Writer, args ...string) {
 	node.Run(ctx, "test", args, output, output)
 }
 
-// ofOneNode makes a cluster whose only node belongs to gw1, and returns its settings file.
+// ofOneNode makes a cluster whose only node belongs to gw1, and returns the settings file of gw1.
 func ofOneNode(t *testing.T, more string) (c *trusted, file string) {
 	t.Helper()
 	c = newRegister(t)
@@ -87,7 +87,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// TestDoctor examines this computer beside a node that runs.
+// TestDoctor: the doctor of a running node reports the state of this computer.
 func TestDoctor(t *testing.T) {
 	monitor := freeport.Addresses(t, 1)[0]
 	c, file := ofOneNode(t, "  monitor: "+monitor+"\n")
@@ -123,7 +123,7 @@ func TestDoctor(t *testing.T) {
 	assert.Regexp(t, `\n\d+ ok, \d+ warnings, 0 failures, \d+ skipped\n$`, stdout)
 }
 
-// TestRunUntilToldToStop: a node logs beside the log of a gateway with the same settings.
+// TestRunUntilToldToStop: a node writes its log next to the log of the gateway with the same settings.
 func TestRunUntilToldToStop(t *testing.T) {
 	c, file := ofOneNode(t, "log:\n  file: gw.log\n")
 	self, _ := c.list().Find("gw1")
@@ -136,7 +136,7 @@ func TestRunUntilToldToStop(t *testing.T) {
 		ended <- fmt.Sprint(code, stderr)
 	}()
 	log := func() string {
-		text, _ := os.ReadFile(filepath.Join(c.dir, "gw1", "gw-engine.log")) // not there at first
+		text, _ := os.ReadFile(filepath.Join(c.dir, "gw1", "gw-engine.log")) // the file does not exist at first
 		return string(text)
 	}
 	require.Eventually(t, func() bool { return strings.Contains(log(), "the node is ready") }, limit, 10*time.Millisecond)

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	progressEvery = 10 * time.Second // lines about a start that takes long
+	progressEvery = 10 * time.Second // interval of log lines during a long start
 	healthEvery   = 10 * time.Second
 )
 
@@ -44,11 +44,11 @@ func (p *commands) runCommand() *cobra.Command {
 	}
 	p.flags.AddTo(c.Flags())
 	c.Flags().BoolVar(&child, "child", false, "run as a process of a gateway")
-	_ = c.Flags().MarkHidden("child") // it exists
+	_ = c.Flags().MarkHidden("child") // fails only for unknown flags
 	return c
 }
 
-// runChild runs the node as one of the two processes of a gateway, whose settings are its own.
+// runChild runs the node as one of the two processes of a gateway, with the gateway's settings.
 func (p *commands) runChild(c *cobra.Command) error {
 	prepare := func(ctx context.Context, write events.Write) (func(context.Context) error, string, error) {
 		return p.prepare(ctx, &p.flags, write)
@@ -66,13 +66,13 @@ type running struct {
 	log    *logrus.Logger
 	write  events.Write // nil without an event log
 	closer io.Closer
-	member *member // whose node it is
-	space  int64   // limit of the log
-	stream string  // of the log
-	leads  bool    // the node leads it
+	member *member // the gateway that the node belongs to
+	space  int64   // size limit of the log
+	stream string  // name of the log's stream
+	leads  bool    // the node leads the stream
 }
 
-// prepare starts the node of the settings, as a winsvc.Prepare does. write may be nil.
+// prepare starts the node of the settings. It implements winsvc.Prepare. write may be nil.
 func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.Write) (serve func(context.Context) error, started string, err error) {
 	s, m, err := readNode(f)
 	if err != nil {
@@ -102,8 +102,8 @@ func (p *commands) prepare(ctx context.Context, f *program.Flags, write events.W
 	return r.serve, fmt.Sprintf("adgateway-engine %s runs node %s on %s.", p.version, o.Node, node.URL()), nil
 }
 
-// start starts the node and reports meanwhile that it is still starting: with much data that takes
-// minutes (facts J21).
+// start starts the node and logs meanwhile that it is still starting, which takes minutes if
+// there is much data (facts J21).
 func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.Node, error) {
 	type result struct {
 		node *engine.Node
@@ -129,7 +129,7 @@ func start(ctx context.Context, o engine.Options, log *logrus.Logger) (*engine.N
 	}
 }
 
-// serve reports the node's health until ctx ends, and then stops it.
+// serve reports the node's health until ctx ends and then stops the node.
 func (r *running) serve(ctx context.Context) error {
 	r.log.WithField("url", r.node.URL()).Info("the node listens")
 	attending, end := context.WithCancel(ctx)
@@ -155,7 +155,7 @@ func (r *running) serve(ctx context.Context) error {
 	}
 }
 
-// awaitReady waits until the node is part of a majority, and reports what it is waiting for.
+// awaitReady waits until the node is part of a majority, and logs the condition that it is waiting for.
 func (r *running) awaitReady(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, progressEvery)
@@ -172,7 +172,7 @@ func (r *running) awaitReady(ctx context.Context) {
 	}
 }
 
-// report logs changes of the node's health, and returns the current problem.
+// report logs changes of the node's health and returns the current problem, or "".
 func (r *running) report(before string) string {
 	if leads := r.node.LeadsStream(r.stream); leads != r.leads {
 		r.leads = leads
@@ -181,7 +181,7 @@ func (r *running) report(before string) string {
 	return r.health(before, r.node.Health())
 }
 
-// health is report for the health of the node.
+// health is report for the given health of the node.
 func (r *running) health(before string, err error) string {
 	now := ""
 	if err != nil {
@@ -199,14 +199,14 @@ func (r *running) health(before string, err error) string {
 	return now
 }
 
-// tell writes to the event log, if there is one.
+// tell writes an entry to the event log, if there is one.
 func (r *running) tell(e events.Event, text string) {
 	if r.write != nil {
 		r.write(e, text)
 	}
 }
 
-// files protects the files of a node, which runs as the gateway does.
+// files protects the files of a node, which runs as the gateway's account.
 var files = host.Files{Service: winsvc.Gateway.Name}
 
 // restrictStore restricts the folder of the streams to the service's account and the

@@ -42,7 +42,7 @@ func TestTheFolderOfTheStreamsIsForTheNodeAlone(t *testing.T) {
 	assert.ErrorContains(t, restrictStore(store), "engine.store")
 }
 
-// The event log has one entry for each change of the node's health.
+// The event log gets one entry for each change of the node's health.
 func TestTheEventLogHearsOfTheHealth(t *testing.T) {
 	var told []string
 	log := logrus.New()

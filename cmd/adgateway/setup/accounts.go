@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// takeAccounts adds the tokens and users of the file to a store, so that all gateways of the
-// cluster know them. It skips those that it added before.
+// takeAccounts adds the tokens and users of the file to a store, where all gateways of the
+// cluster can read them. It skips accounts that it has added before.
 func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil
@@ -26,8 +26,8 @@ func (o Options) takeAccounts(ctx context.Context, db *store.Sealed) error {
 	return err
 }
 
-// leaveAccounts replaces the tokens and users of the file by those in a store, if that has any, and
-// removes them from it. From then on the file is used.
+// leaveAccounts moves the tokens and users of a store, if it has any, to the file, where
+// they replace the previous ones. Afterwards the file is in use.
 func (o Options) leaveAccounts(ctx context.Context, db *store.Sealed) error {
 	if o.Accounts.Path == "" {
 		return nil

@@ -17,13 +17,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// answerFor is how long to wait for the answer of another gateway.
+// answerFor is the time limit for another gateway to answer.
 const answerFor = 3 * time.Second
 
-// Alone makes a gateway of a cluster a single one again, which continues with its copy of the
-// store. It does not run meanwhile. It refuses while another gateway answers, unless it is forced:
-// two gateways that do not know of each other would change the same objects. It returns the new
-// place of the cluster's files. It can be repeated if it was interrupted.
+// Alone turns a member of a cluster into a gateway on its own, which continues with its copy of the
+// store. The gateway must not be running. Unless force is set, Alone refuses while another gateway
+// answers, because two gateways that do not know of each other would change the same objects. It
+// returns the new place of the cluster's files. It can be repeated after an interruption.
 func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -61,7 +61,7 @@ func Alone(ctx context.Context, o Options, force bool) (old string, err error) {
 // marked returns the suffix for a folder that is set aside now.
 func marked() string { return ".old-" + time.Now().UTC().Format("20060102T150405Z") }
 
-// setNodeAside renames the folder of the node, which does not run.
+// setNodeAside renames the node's folder. The node must not be running.
 func setNodeAside(o Options, folder trust.Folder, mark string) error {
 	node := cmp.Or(o.Settings.Engine.Store, filepath.Join(filepath.Dir(folder.Path), "node"))
 	if err := os.Rename(node, node+mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,7 +105,7 @@ func separate(ctx context.Context, o Options, folder trust.Folder) (err error) {
 	return trust.NewRegister(ring.Sealed(), file.Now).Forget(ctx)
 }
 
-// Answering returns another gateway of a cluster that runs; empty: none answers.
+// Answering returns the name of another gateway in list that accepts connections, or "" if none does.
 func Answering(ctx context.Context, id *trust.Identity, list trust.Members) string {
 	ctx, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
@@ -131,8 +131,7 @@ func Answering(ctx context.Context, id *trust.Identity, list trust.Members) stri
 	return ""
 }
 
-// answers reports whether a gateway listens at an address, even if it rejects the certificate of
-// this one.
+// answers reports whether a gateway listens at an address, even if it rejects this gateway's certificate.
 func answers(ctx context.Context, address string) bool {
 	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -141,7 +140,8 @@ func answers(ctx context.Context, address string) bool {
 	defer func() { _ = raw.Close() }()
 	shown := false
 	conn := tls.Client(raw, &tls.Config{
-		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, // nothing is sent; this only checks whether somebody listens
+		// nothing is sent; this only checks whether something listens
+		MinVersion: tls.VersionTLS13, InsecureSkipVerify: true,
 		VerifyConnection: func(tls.ConnectionState) error { shown = true; return nil },
 	})
 	_ = conn.HandshakeContext(ctx)

@@ -14,24 +14,24 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Host is a gateway of a new cluster.
+// Host is the host of a gateway in a new cluster.
 type Host struct {
 	Name    string
-	Address string // name or address of its host; for the other nodes also a port
+	Address string // name or address of the host, optionally with a port, except for the first
 }
 
-// Made is a new cluster, with the invitations of the gateways that have not joined.
+// Made is a new cluster with the invitations of the gateways that have not joined yet.
 type Made struct {
 	Self        trust.Member
 	Invitations []trust.Invitation
-	Log         *OwnLog // nil: the nodes of the hosts make the log
+	Log         *OwnLog // nil: the cluster's own nodes create the log
 }
 
-// Init makes a cluster of the gateway of the settings, the first of the hosts. The gateway keeps
-// its store and does not run meanwhile. The others are invited, and join when it runs: it works
-// alone until their nodes serve. Until then Init can be repeated, for example after an
-// interruption, and invites those that have not joined. With an external NATS it makes the log
-// there, and can be repeated until the log exists.
+// Init turns the gateway of the settings into the first gateway of a new cluster. The
+// gateway keeps its store and must not be running. The other hosts are invited and join when
+// it runs again; it works alone until their nodes serve. Until then Init can be repeated,
+// for example after an interruption, and then invites the hosts that have not joined. With
+// an external NATS, Init creates the log there, and can be repeated until the log exists.
 func Init(ctx context.Context, o Options, cluster string, hosts []Host) (made *Made, err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -90,8 +90,7 @@ func names(members []trust.Member) (all []string) {
 	return all
 }
 
-// found makes a cluster in a store, and the files of its first gateway in a folder, and invites
-// the others.
+// found creates a cluster in a store and the files of its first gateway in a folder, and invites the others.
 func found(
 	ctx context.Context, register *trust.Register, folder trust.Folder, cluster string,
 	self trust.Member, others []trust.Member,
@@ -105,7 +104,7 @@ func found(
 	return invite(ctx, register, self, others)
 }
 
-// invite invites the gateways of a new cluster that have not joined.
+// invite invites the gateways of a new cluster that have not joined yet.
 func invite(ctx context.Context, r *trust.Register, self trust.Member, others []trust.Member) (*Made, error) {
 	list, err := r.Members(ctx)
 	if err != nil {
@@ -155,13 +154,13 @@ func members(o Options, hosts []Host, external bool) (self trust.Member, others 
 			self = m
 			continue
 		}
-		m.HopAddress, m.ClientAddress = "", "" // it reports that when it joins
+		m.HopAddress, m.ClientAddress = "", "" // the gateway reports these when it joins
 		others = append(others, m)
 	}
 	return self, others, nil
 }
 
-// ringed gives the store a key ring, if it has none, and returns the store sealed with the ring.
+// ringed gives the store a key ring, unless it has one, and returns the store sealed with the ring.
 func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folder) (*store.Sealed, error) {
 	if o.Settings.Cluster.KeyGroup == "" {
 		if err := folder.MakeSecret(); err != nil {
@@ -177,7 +176,7 @@ func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folde
 		return nil, err
 	}
 	switch {
-	case there: // made by a run that was interrupted, or left by an earlier cluster
+	case there: // created by an interrupted run, or left by an earlier cluster
 		storeKey, err := keyring.StoreKey(o.Settings.Store.KeyFile())
 		if err == nil {
 			err = keyring.Rewrap(ctx, file, storeKey, w)
@@ -205,7 +204,7 @@ func ringed(ctx context.Context, o Options, file *store.File, folder trust.Folde
 	return ring.Sealed(), nil
 }
 
-// notJoined returns why a cluster cannot be made by a gateway that has joined one.
+// notJoined returns an error if the gateway has already joined a cluster.
 func notJoined(folder trust.Folder) error {
 	id, err := folder.Identity()
 	if errors.Is(err, fs.ErrNotExist) {

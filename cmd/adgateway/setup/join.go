@@ -12,8 +12,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Join lets the gateway of the settings join a cluster. It does not run meanwhile. When it starts,
-// the store of the cluster replaces its own; without replace a store that is not empty is an error.
+// Join makes the gateway of the settings join a cluster. The gateway must not be running. When it
+// starts, the cluster's store replaces its own. Without replace, a store that is not empty is an error.
 func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*trust.Identity, trust.Members, error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -50,7 +50,7 @@ func Join(ctx context.Context, o Options, i trust.Invitation, replace bool) (*tr
 	return id, list, err
 }
 
-// joinable returns why the gateway of a store cannot join.
+// joinable returns an error if the gateway of a store cannot join.
 func joinable(path string, replace bool) (err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -65,14 +65,14 @@ func joinable(path string, replace bool) (err error) {
 		return err
 	}
 	if at.Journal != "" {
-		return nil // it has joined, and the command is repeated
+		return nil // the command is repeated after a completed join
 	}
 	return fmt.Errorf("this gateway has a store of its own, %s, with its history and credentials, in whose place comes that of the cluster: "+
 		"run the command with --replace if nothing of it is needed any more. The file is kept beside the new one", path)
 }
 
-// Ports returns the ports that the firewall of a gateway's host must open to the hosts of the
-// others, and their purposes.
+// Ports returns the ports that the firewall of a gateway's host must open to the other
+// hosts, each with its purpose.
 func Ports(list trust.Members, gateway string) (ports [][2]string) {
 	g, _ := list.Find(gateway)
 	ports = append(ports, [2]string{g.HopAddress, "calls that gateways forward, and gateways that join (cluster.listen)"})

@@ -19,22 +19,21 @@ import (
 
 // Migration is the input of [Migrate].
 type Migration struct {
-	From     string            // mirror; empty: the mirror of this gateway
-	Journals []migrate.Journal // of other gateways, beside the journal of this one
-	Hosts    []Host            // of the gateways, this one first
+	From     string            // path of a mirror; empty: this gateway's mirror
+	Journals []migrate.Journal // of the other gateways, in addition to this gateway's journal
+	Hosts    []Host            // of all gateways, this one first
 }
 
-// Migrated is the cluster that took over. Made is nil if that was done before. Log is nil if the
-// nodes of the hosts make the log, or it exists.
+// Migrated is the cluster that took over. Made is nil if an earlier run created it. Log is
+// nil if the cluster's own nodes create the log, or if it exists already.
 type Migrated struct {
 	migrate.Result
 	Made *Made
 	Log  *OwnLog
 }
 
-// Migrate makes a cluster of the store that gateways of an earlier version shared. The settings are
-// the settings of one of these gateways, and none of them may run. It can be repeated if it was
-// interrupted.
+// Migrate creates a cluster from the store that gateways of an earlier version shared. The settings belong
+// to one of these gateways, and none of the gateways may run. It can be repeated after an interruption.
 func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -89,13 +88,13 @@ func Migrate(ctx context.Context, o Options, m Migration) (*Migrated, error) {
 	return done, err
 }
 
-// ofOthers reports whether the nodes are an external NATS.
+// ofOthers reports whether the log is in an external NATS.
 func ofOthers(s *config.Settings) bool {
 	return s.Cluster.CredsFile != "" || s.Cluster.NKeyFile != "" && s.Former.Certificate == ""
 }
 
-// ownFile returns the path of a file in which a gateway of an earlier version kept its own part of
-// the cluster.
+// ownFile returns the path of a file in which a gateway of an earlier version stored its own
+// part of the cluster.
 func ownFile(s *config.Settings, name string) string {
 	return filepath.Join(filepath.Dir(s.Store.File), "cluster-"+s.Former.Name+"-"+s.Former.Gateway+"."+name)
 }

@@ -19,36 +19,36 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The nodes are on the hosts, or are an external NATS (cluster.servers). With an external NATS the
-// command that makes the cluster also makes its log, because its first gateway does not work alone.
+// The nodes are on the gateways' hosts, or are an external NATS (cluster.servers). With an external NATS,
+// the command that creates the cluster also creates its log, because the first gateway does not work alone.
 
 const (
-	examineFor = 15 * time.Second // a NATS is examined
-	createFor  = 30 * time.Second // a NATS may make the log
+	examineFor = 15 * time.Second // time limit for examining a NATS
+	createFor  = 30 * time.Second // time limit for creating the log
 	replicas   = 3
 	streamFile = "log-stream.json"
 )
 
-// OwnLog tells the administrator of an external NATS what to do for a new cluster.
+// OwnLog tells the administrator of an external NATS how to prepare it for a new cluster.
 type OwnLog struct {
-	Account string // the account of the gateways, as nats-server reads it
+	Account string // the account for the gateways, in nats-server syntax
 	Command string // creates the log; empty: the log exists
-	Subject string // to which the user of this gateway would have to publish to make it
-	Warning string // empty: there is none
+	Subject string // the subject to which this gateway's user must be able to publish to create the log
+	Warning string // may be empty
 }
 
-// nodesOf returns where the log is according to the settings.
+// nodesOf returns the location of the log according to the settings.
 func nodesOf(s *config.Settings) peer.Nodes {
 	c := s.Cluster
 	return peer.Nodes{Servers: c.Servers, CA: c.CA, NKeyFile: c.NKeyFile, CredsFile: c.CredsFile}
 }
 
-// own is an external NATS for the log of a cluster.
+// own is an external NATS that stores a cluster's log.
 type own struct {
 	nodes    peer.Nodes
 	cluster  string
 	self     string
-	gateways []string // with this one
+	gateways []string // all gateways, including this one
 	maxBytes int64
 }
 
@@ -56,7 +56,7 @@ func (o Options) own(cluster, self string, gateways ...string) own {
 	return own{nodesOf(o.Settings), cluster, self, gateways, o.Settings.Engine.LogBytes()}
 }
 
-// ownOf returns the external NATS of the cluster of a folder.
+// ownOf returns the external NATS of the cluster in a folder.
 func (o Options) ownOf(folder trust.Folder) (own, error) {
 	id, err := folder.Identity()
 	if err != nil {
@@ -68,7 +68,7 @@ func (o Options) ownOf(folder trust.Folder) (own, error) {
 
 func (n own) at() jetstream.Options { return n.nodes.Own(n.cluster, n.self) }
 
-// account returns the account that the gateways need.
+// account returns the NATS account that the gateways need.
 func (n own) account() (string, error) {
 	key, err := n.nodes.PublicKey()
 	if err != nil {
@@ -85,7 +85,8 @@ func (n own) account() (string, error) {
 	return stock.OwnAccount(n.cluster, members), nil
 }
 
-// examine returns the state of the NATS, or why it cannot have the log and a remedy.
+// examine returns the state of the NATS, or an error with the reason why it cannot store the
+// log and a remedy.
 func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) {
 	ctx, cancel := context.WithTimeout(ctx, examineFor)
 	defer cancel()
@@ -112,7 +113,7 @@ func (n own) examine(ctx context.Context) (found jetstream.Examined, err error) 
 	return found, fmt.Errorf("%s cannot have the log: %w", name, err)
 }
 
-// denied names the permissions that the user of this gateway lacks.
+// denied adds to err the permissions that this gateway's user lacks.
 func (n own) denied(err error) error {
 	account, failed := n.account()
 	if failed != nil {
@@ -121,13 +122,13 @@ func (n own) denied(err error) error {
 	return fmt.Errorf("%w. Give the user of each gateway these permissions:\n\n%s", err, account)
 }
 
-// remove says how to remove another log of the same name.
+// remove returns advice on removing another log of the same name.
 func (n own) remove() string {
 	return fmt.Sprintf("if no gateway uses it, remove it by 'nats stream rm %s', "+
 		"or give the cluster another name", jetstream.StreamName(n.cluster))
 }
 
-// vacant returns why the NATS cannot get the log of a new cluster.
+// vacant returns an error if the NATS cannot store the log of a new cluster.
 func (n own) vacant(ctx context.Context) error {
 	found, err := n.examine(ctx)
 	if err == nil && found.Identity.Journal != "" {
@@ -137,9 +138,9 @@ func (n own) vacant(ctx context.Context) error {
 	return err
 }
 
-// begin makes the log of a new cluster, which continues the store of its first gateway: file is
-// that store, and is closed afterwards without a change. If the user of this gateway may not make
-// it, somebody else can with the command that is returned.
+// begin creates the log of a new cluster, which continues the store of its first gateway.
+// file is that store; begin closes it without changing it. If this gateway's user may not
+// create the log, the result contains a command with which somebody else can.
 func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (*OwnLog, error) {
 	at, err := file.Point()
 	if err == nil {
@@ -151,7 +152,7 @@ func (n own) begin(ctx context.Context, folder trust.Folder, file *store.File) (
 	return n.make(ctx, folder, at.Hash)
 }
 
-// make makes the log that continues from an origin, unless it exists.
+// make creates the log that continues from an origin, unless it exists.
 func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (*OwnLog, error) {
 	account, err := n.account()
 	if err != nil {
@@ -186,7 +187,7 @@ func (n own) make(ctx context.Context, folder trust.Folder, origin store.Hash) (
 	return all, err
 }
 
-// command returns the command with which somebody else makes the log.
+// command returns the command with which somebody else creates the log.
 func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) {
 	text, err := jetstream.Document(n.cluster, s)
 	if err != nil {
@@ -199,8 +200,8 @@ func (n own) command(folder trust.Folder, s jetstream.Settings) (string, error) 
 	return fmt.Sprintf("nats stream add %s --config '%s'", jetstream.StreamName(n.cluster), path), nil
 }
 
-// beginLater makes the log of a cluster that was made here, and whose gateway has not begun with
-// it. It returns nil if the log exists.
+// beginLater creates the log of a cluster that was made here and whose gateway has not begun
+// to use the log. It returns nil if the log exists.
 func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (log *OwnLog, err error) {
 	origin, begun, err := folder.Origin()
 	if err != nil {
@@ -222,8 +223,7 @@ func (o Options) beginLater(ctx context.Context, n own, folder trust.Folder) (lo
 	return n.make(ctx, folder, origin)
 }
 
-// resume is beginLater for a cluster that may not have been made. It returns nil if there is
-// nothing to do.
+// resume is beginLater for a cluster that may not exist. It returns nil if there is nothing to do.
 func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error) {
 	_, begun, err := folder.Origin()
 	if err != nil || !begun || len(o.Settings.Cluster.Servers) == 0 {
@@ -240,8 +240,8 @@ func (o Options) resume(ctx context.Context, folder trust.Folder) (*Made, error)
 	return &Made{Self: trust.Member{Name: n.self}, Log: log}, nil
 }
 
-// joins returns why a gateway of the settings cannot join a cluster with its log in an external
-// NATS.
+// joins returns an error if a gateway with these settings cannot join a cluster whose log is
+// in an external NATS.
 func (n own) joins(ctx context.Context) error {
 	if len(n.nodes.Servers) == 0 {
 		return nil
@@ -255,7 +255,7 @@ func (n own) joins(ctx context.Context) error {
 	return err
 }
 
-// joined returns why a gateway that has joined cannot find the log of its cluster.
+// joined returns an error if a gateway that has joined cannot find the log of its cluster.
 func (n own) joined(list trust.Members) error {
 	switch external := len(n.nodes.Servers) > 0; {
 	case external && len(list.Nodes) > 0:

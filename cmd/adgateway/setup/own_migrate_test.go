@@ -17,8 +17,8 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// formerOptions returns those of a gateway of a cluster of an earlier version, whose new log is to be in
-// a NATS.
+// formerOptions returns the options of a gateway in a cluster of an earlier version. Its new
+// log will be in a NATS.
 func formerOptions(t *testing.T, n *enginetest.OwnNATS) Options {
 	t.Helper()
 	zipped, err := zip.OpenReader(filepath.FromSlash("../../../gateway/cluster/migrate/testdata/old.zip"))
@@ -32,8 +32,8 @@ func formerOptions(t *testing.T, n *enginetest.OwnNATS) Options {
 	return o
 }
 
-// TestAMigrationMakesTheLog in a NATS of the user's own, or says how somebody else makes it. The
-// first gateway does not go on alone. Run again, it changes nothing.
+// TestAMigrationMakesTheLog: a migration creates the log in the user's own NATS, or prints how somebody
+// else can. The first gateway does not continue alone. Repeating the migration changes nothing.
 func TestAMigrationMakesTheLog(t *testing.T) {
 	for name, may := range map[string]bool{"the gateway may": true, "somebody else does": false} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,8 @@ func TestAMigrationMakesTheLog(t *testing.T) {
 	}
 }
 
-// TestAMigrationDoesNotTakeAnotherLog that the NATS has under the name of the cluster.
+// TestAMigrationDoesNotTakeAnotherLog: a migration refuses to use a different log that has
+// the cluster's name in the NATS.
 func TestAMigrationDoesNotTakeAnotherLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2")
 	n.Start(t, "")

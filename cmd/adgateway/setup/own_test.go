@@ -21,7 +21,7 @@ import (
 
 const ownCluster = "corp"
 
-// ownOptions returns those of a gateway whose log is in a NATS.
+// ownOptions returns the options of a gateway whose log is in a NATS.
 func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 	t.Helper()
 	o := options(t, freeAddress(t))
@@ -30,7 +30,7 @@ func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 	return o
 }
 
-// streamOf returns the configuration of the log; nil: there is none.
+// streamOf returns the configuration of the log, or nil if the log does not exist.
 func streamOf(t *testing.T, n *enginetest.OwnNATS) *jetstream.StreamConfig {
 	t.Helper()
 	_, js := admin(t, n)
@@ -52,8 +52,9 @@ func admin(t *testing.T, n *enginetest.OwnNATS) (*nats.Conn, jetstream.JetStream
 	return conn, js
 }
 
-// TestInitMakesTheLog in a NATS of the user's own, whose user may make it: the first gateway does not
-// go on alone, and another one joins. With other settings than the cluster it does not.
+// TestInitMakesTheLog: if the user of a NATS may create the log, Init creates it there, the
+// first gateway does not continue alone, and another one joins. A gateway whose settings
+// contradict the cluster cannot join.
 func TestInitMakesTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2", "gw3")
 	n.Start(t, "", stock.CreateSubject(ownCluster))
@@ -100,8 +101,8 @@ func TestInitMakesTheLog(t *testing.T) {
 	assert.Len(t, Ports(list, "gw2"), 1, "it has no node")
 }
 
-// TestSomebodyElseMakesTheLog by the command that is printed, since the gateway may not. Until then
-// the command can be run again.
+// TestSomebodyElseMakesTheLog: if the gateway may not create the log, somebody else creates
+// it with the printed command. Until then Init can be repeated.
 func TestSomebodyElseMakesTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2")
 	n.Start(t, "")
@@ -119,7 +120,7 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	var c jetstream.StreamConfig
 	require.NoError(t, json.Unmarshal(text, &c))
 	assert.Equal(t, 3, c.Replicas)
-	c.Replicas = 1 // there is one server
+	c.Replicas = 1 // there is only one server
 	_, js := admin(t, n)
 	_, err = js.CreateStream(t.Context(), c)
 	require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	_, err = Init(t.Context(), o, ownCluster, hosts[:2])
 	require.ErrorContains(t, err, "'adgateway cluster invite'")
 
-	// After the loss of the log, recover makes another one.
+	// After the loss of the log, recover creates a new one.
 	_, _, err = Recover(t.Context(), o, true)
 	require.ErrorContains(t, err, "nats stream rm ADGW_corp_log")
 	require.NoError(t, js.DeleteStream(t.Context(), c.Name))
@@ -138,7 +139,8 @@ func TestSomebodyElseMakesTheLog(t *testing.T) {
 	assert.NotEmpty(t, log.Command)
 }
 
-// TestANATSThatCannotHaveTheLog is refused with the reason and what to do, and nothing is changed.
+// TestANATSThatCannotHaveTheLog: a NATS that cannot store the log is refused with the reason
+// and a remedy, and nothing is changed.
 func TestANATSThatCannotHaveTheLog(t *testing.T) {
 	for what, try := range map[string]struct {
 		start func(t *testing.T, n *enginetest.OwnNATS)
@@ -208,7 +210,7 @@ func TestANATSThatCannotHaveTheLog(t *testing.T) {
 	}
 }
 
-// oldServer returns the URL of what says that it is an old server, and answers nothing else.
+// oldServer returns the URL of a server that announces an old version and answers nothing else.
 func oldServer(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -235,7 +237,7 @@ func oldServer(t *testing.T) string {
 	return "nats://" + listener.Addr().String()
 }
 
-// TestANATSWithoutTheLog is not the one of the cluster.
+// TestANATSWithoutTheLog: a NATS that does not contain the cluster's log is refused.
 func TestANATSWithoutTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw2")
 	n.Start(t, "")
@@ -244,7 +246,8 @@ func TestANATSWithoutTheLog(t *testing.T) {
 	require.ErrorContains(t, err, "has no log of the cluster corp")
 }
 
-// TestAnInitThatIsKilledBeforeTheLog goes on when it is run again.
+// TestAnInitThatIsKilledBeforeTheLog: an Init that was killed before it created the log can
+// be repeated and completes.
 func TestAnInitThatIsKilledBeforeTheLog(t *testing.T) {
 	n := enginetest.Keys(t, ownCluster, "gw1", "gw2")
 	n.Start(t, "", stock.CreateSubject(ownCluster))

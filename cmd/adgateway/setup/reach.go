@@ -19,7 +19,7 @@ type reached struct {
 	register *trust.Register
 }
 
-// reach calls a function with the cluster of the settings. One of its gateways must run and lead.
+// reach calls a function with the cluster of the settings. One of its gateways must be running and lead.
 func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 	folder, err := o.folder()
 	if err != nil {
@@ -53,7 +53,7 @@ func reach(ctx context.Context, o Options, do func(reached) error) (err error) {
 	return do(reached{self, trust.NewRegister(ring.Sealed(), client.Now)})
 }
 
-// inOrder returns the addresses of the gateways of a list, one of them first.
+// inOrder returns the addresses of the gateways in a list, starting with first.
 func inOrder(list trust.Members, first string) (all []relay.Gateway) {
 	for _, g := range list.Gateways {
 		if !g.HasJoined() || g.HopAddress == "" {
@@ -80,8 +80,8 @@ func Invite(ctx context.Context, o Options, h Host) (i trust.Invitation, err err
 	return i, err
 }
 
-// Leave takes a gateway off the list of the running cluster of the settings; an empty name is the
-// gateway of the settings. It returns the name of the gateway and the list without it.
+// Leave removes a gateway from the member list of the running cluster. An empty name means
+// the gateway of the settings. It returns the name of the gateway and the list without it.
 func Leave(ctx context.Context, o Options, gateway string) (name string, list trust.Members, err error) {
 	err = reach(ctx, o, func(c reached) error {
 		if name = gateway; name == "" {
@@ -99,7 +99,7 @@ func Leave(ctx context.Context, o Options, gateway string) (name string, list tr
 		}
 		list, err = c.register.Members(ctx)
 		if name == c.self.Name && err != nil {
-			list, err = before, nil // it no longer has access
+			list, err = before, nil // this gateway can no longer read the list
 		}
 		return err
 	})

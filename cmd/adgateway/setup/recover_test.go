@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAClusterWhoseLogIsLost goes on with the copy of one of its gateways, which is alone at
-// first; another one only forgets the log.
+// TestAClusterWhoseLogIsLost: the cluster continues with the copy of the gateway that is
+// recovered first, which is alone at first. Any other gateway only discards the log.
 func TestAClusterWhoseLogIsLost(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "another": false} {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,8 @@ func TestAClusterWhoseLogIsLost(t *testing.T) {
 	}
 }
 
-// TestAStoreFromABackupIsAcceptedOnRequest, if the cluster is to go on with it.
+// TestAStoreFromABackupIsAcceptedOnRequest: a store that was restored from a backup is
+// accepted if the cluster is to continue with it.
 func TestAStoreFromABackupIsAcceptedOnRequest(t *testing.T) {
 	o := options(t, "127.0.0.1:0")
 	use(t, o)

@@ -1,13 +1,13 @@
-// Package setup makes gateways members of a cluster, and members of a cluster single gateways.
+// Package setup turns gateways into members of a cluster, and members into gateways on their own.
 //
-//	setup.go   what the steps have in common
-//	init.go    a cluster is made of a gateway with its store, and hosts that are invited
-//	join.go    a gateway joins
-//	reach.go   what is changed at a cluster that runs
-//	alone.go   a gateway of a cluster becomes a single one
-//	recover.go a cluster goes on with another log
-//	accounts.go tokens and users go from the file of a gateway to the store, and back
-//	migrate.go a cluster of an earlier version is taken over
+//	setup.go   code that the steps share
+//	init.go    makes a cluster of a gateway with its store, and invites other hosts
+//	join.go    makes a gateway join
+//	reach.go   changes a running cluster
+//	alone.go   makes a member a gateway on its own
+//	recover.go lets a cluster continue with another log
+//	accounts.go moves tokens and users from the file of a gateway to the store, and back
+//	migrate.go takes over a cluster of an earlier version
 package setup
 
 import (
@@ -28,16 +28,15 @@ import (
 type Options struct {
 	Settings *config.Settings
 
-	// KeyGroup returns a wrapper that protects the key ring by a group of the domain
-	// (cluster.keyGroup); nil: this computer cannot.
+	// KeyGroup returns a wrapper that protects the key ring for a group of the domain
+	// (cluster.keyGroup). It is nil if this computer cannot do that.
 	KeyGroup func(group string) (keyring.Wrapper, error)
 
-	// Kinds are the kinds of values with which CheckKey finds out whether a key belongs to the
-	// store.
+	// Kinds are the kinds of values that CheckKey reads to verify that a key belongs to the store.
 	Kinds []store.Kind
 
-	// Accounts has the tokens and users of a gateway that is alone; in a cluster they are in the
-	// store. Without a path there are none.
+	// Accounts contains the tokens and users of a gateway that is alone; in a cluster, the
+	// store contains them. Without a path there are none.
 	Accounts authn.File
 
 	restrict func(name string) error // nil: settings.Files.Restrict
@@ -55,8 +54,8 @@ func (o Options) folder() (trust.Folder, error) {
 	return f, nil
 }
 
-// HasNode reports whether a node runs beside the gateway of the settings: whether it is in a
-// cluster, and its host is one of those with a node.
+// HasNode reports whether a node runs next to the gateway of the settings: the gateway must
+// be in a cluster, and its host must be one with a node.
 func HasNode(s *config.Settings) (bool, error) {
 	folder, id, err := program.Joined(s)
 	if err != nil || id == nil || len(s.Cluster.Servers) > 0 {
@@ -71,7 +70,7 @@ func (o Options) wrapper(f trust.Folder) (keyring.Wrapper, error) {
 	return keyring.OfCluster(o.Settings.Cluster.KeyGroup, f.SecretFile(), o.KeyGroup)
 }
 
-// open opens the store of a gateway that does not run. done closes it.
+// open opens the store of a gateway that is not running. done closes it.
 func open(path string) (file *store.File, done func(*error), err error) {
 	file, aside, err := store.Open(store.Options{Path: path})
 	switch {
@@ -86,8 +85,8 @@ func open(path string) (file *store.File, done func(*error), err error) {
 	return file, func(err *error) { *err = errors.Join(*err, file.Close()) }, nil
 }
 
-// addresses returns a gateway with its addresses for others, from its settings and the name of its
-// host.
+// addresses returns a gateway with the addresses at which others reach it, from its settings
+// and its host's name.
 func addresses(s *config.Settings, name, host string) (trust.Member, error) {
 	m := trust.Member{Name: name, Hosts: []string{host}}
 	for _, a := range []struct {

@@ -32,7 +32,7 @@ const value store.Kind = "value"
 
 var kinds = []store.Kind{value}
 
-// options returns those of a gateway in a folder of its own.
+// options returns the options of a gateway in a separate folder.
 func options(t *testing.T, listen string) Options {
 	t.Helper()
 	s := &config.Settings{}
@@ -41,7 +41,7 @@ func options(t *testing.T, listen string) Options {
 	return Options{Settings: s, Kinds: kinds, restrict: func(string) error { return nil }}
 }
 
-// use writes to the store of a gateway that is alone.
+// use writes a value to the store of a gateway that is alone.
 func use(t *testing.T, o Options) {
 	t.Helper()
 	key, err := store.ReadKey(o.Settings.Store.KeyFile())
@@ -55,7 +55,7 @@ func use(t *testing.T, o Options) {
 	require.NoError(t, err)
 }
 
-// ringedStore opens the store of a gateway that has a key ring.
+// ringedStore opens the store of a gateway with a key ring.
 func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*store.File, *store.Sealed) {
 	t.Helper()
 	file, _, err := store.Open(store.Options{Path: o.Settings.Store.File})
@@ -67,7 +67,7 @@ func ringedStore(t *testing.T, o Options, w keyring.Wrapper) (*store.File, *stor
 
 var hosts = []Host{{"gw1", "127.0.0.1"}, {"gw2", "host2"}, {"gw3", "host3:16222"}}
 
-// leader is a gateway that leads, and whose log keeps nothing.
+// leader is a gateway that leads. Its log discards all batches.
 type leader struct{ sequence atomic.Uint64 }
 
 func (*leader) Leader() (name, address string, term uint64, ok bool) { return "gw1", "", 1, true }
@@ -76,7 +76,7 @@ func (l *leader) Append(context.Context, []byte, time.Time) (store.Point, error)
 	return store.Point{Journal: "a journal", Sequence: l.sequence.Add(1)}, nil
 }
 
-// serve runs the listener of the hop of a gateway, until the test ends or it is stopped.
+// serve runs the hop listener of a gateway until the test ends or stop is called.
 func serve(t *testing.T, o Options) (stop func()) {
 	t.Helper()
 	folder, err := o.folder()
@@ -130,8 +130,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestInit: a gateway that was alone is the first of a cluster with what it had, the others join
-// by the commands, each once, and a gateway is alone again afterwards with the same.
+// TestInit: a gateway that was alone becomes the first of a cluster and keeps its data. The others
+// join with the printed commands, each only once. Later a gateway can leave and keeps its data.
 func TestInit(t *testing.T) {
 	ctx := t.Context()
 	first := options(t, freeAddress(t))
@@ -206,7 +206,7 @@ func TestInit(t *testing.T) {
 	_, err = Alone(ctx, second, true)
 	require.ErrorContains(t, err, "has not copied the store")
 
-	// Both run the commands that need a cluster which runs.
+	// Both gateways can run the commands that need a running cluster.
 	fourth, err := Invite(ctx, second, Host{Name: "gw4", Address: "host4"})
 	require.NoError(t, err)
 	assert.Equal(t, "host2"+port, fourth.Address)
@@ -279,8 +279,8 @@ func addressesOf(ports [][2]string) (all []string) {
 	return all
 }
 
-// TestAnInitThatIsInterrupted before any of its files is written goes on when it is run again, and
-// what the gateway had stays readable.
+// TestAnInitThatIsInterrupted: an Init that is interrupted before it writes any of its files
+// completes when it is repeated, and the gateway's data stays readable.
 func TestAnInitThatIsInterrupted(t *testing.T) {
 	o := options(t, freeAddress(t))
 	use(t, o)
@@ -347,7 +347,7 @@ func remove(t *testing.T, path string) {
 	require.NoError(t, os.Remove(path))
 }
 
-// occupy opens a store as a gateway does that runs.
+// occupy opens a store in the same way as a running gateway.
 func occupy(t *testing.T, path string) {
 	t.Helper()
 	file, _, err := store.Open(store.Options{Path: path})
@@ -355,7 +355,7 @@ func occupy(t *testing.T, path string) {
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 }
 
-// TestJoinsThatAreRefused here, before the cluster is asked.
+// TestJoinsThatAreRefused: these joins are refused locally, before the cluster is asked.
 func TestJoinsThatAreRefused(t *testing.T) {
 	nobody := trust.Invitation{Cluster: "corp", Gateway: "gw2", Address: "127.0.0.1:0", Authority: strings.Repeat("0", 64)}
 	o := options(t, ":7443")
@@ -369,7 +369,7 @@ func TestJoinsThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "the gateway runs")
 }
 
-// TestNobodyAnswers: what changes a cluster needs one that runs.
+// TestNobodyAnswers: commands that change a cluster fail if no gateway of it is running.
 func TestNobodyAnswers(t *testing.T) {
 	o := options(t, freeAddress(t))
 	_, err := Invite(t.Context(), o, Host{Name: "gw4"})
@@ -381,7 +381,8 @@ func TestNobodyAnswers(t *testing.T) {
 	require.ErrorContains(t, err, "start the gateways")
 }
 
-// TestAnInitThatIsRepeated invites those that have not joined, until the log has begun.
+// TestAnInitThatIsRepeated: until the log has begun, a repeated Init invites the gateways
+// that have not joined.
 func TestAnInitThatIsRepeated(t *testing.T) {
 	o := options(t, freeAddress(t))
 	made, err := Init(t.Context(), o, "corp", hosts)

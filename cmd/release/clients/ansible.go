@@ -25,24 +25,25 @@ var ansibleCore string
 //go:embed ansible/README.md
 var ansibleReadme string
 
-// RequiresAnsible are the versions of ansible-core that the collection is for.
+// RequiresAnsible is the range of ansible-core versions that the collection supports.
 const RequiresAnsible = ">=2.14.0"
 
-// state is a module that keeps an object in a state, by operations.
+// state is a module that keeps an object in a given state by calling operations.
 type state struct {
 	name, noun string
-	identity   []string // options
-	read       string   // operations
-	create     []string // more than one: chosen by the option in choice, in the order of its choices
+	identity   []string // options that identify the object
+	read       string   // operation
+	create     []string // operations; if several, the option in choice selects one, in the order of its choices
 	choice     string
 	choices    []string
 	update     []string
 	remove     string
 	on, off    string
-	joined     map[string][3]string // option that is a distinguished name: attribute, options of its name and its parent
-	needed     []string             // options that a state needs besides the identity
-	shown      []string             // options of the example
-	notes      []string
+	// options that are distinguished names, each with its attribute and the options for its name and its parent
+	joined map[string][3]string
+	needed []string // options that a state requires in addition to the identity
+	shown  []string // options shown in the example
+	notes  []string
 }
 
 var states = []state{
@@ -96,8 +97,8 @@ var states = []state{
 	},
 }
 
-// optionNames are the options that are not named like their parameter in snake case, by module, or
-// for all modules ("").
+// optionNames maps parameters to options that are not named after them in snake case, by
+// module, or for all modules ("").
 var optionNames = map[string]map[string]string{
 	"": {
 		"GroupDescription": "description", "GroupEmail": "email_address", "GroupScope": "scope", "NewDisplayName": "display_name",
@@ -113,7 +114,7 @@ var optionNames = map[string]map[string]string{
 	"dns_zone":      {"ZoneName": "name"},
 }
 
-// unoffered are parameters that the modules use themselves, or that are synonyms.
+// unoffered are parameters that are no options, because the modules set them or because they are synonyms.
 var unoffered = []string{ops.DryRun, ops.PlanID, "WithETag", "ShowFields", "HomeFolderPath", "Recursive@membership"}
 
 func (s *state) optionName(parameter string) string {
@@ -126,8 +127,7 @@ func (s *state) optionName(parameter string) string {
 	return snake(parameter)
 }
 
-// snake returns a name such as HomeFolderPath as home_folder_path. Capitals in a row are
-// one word.
+// snake converts a name such as HomeFolderPath to home_folder_path. Adjacent capitals form one word.
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -152,7 +152,7 @@ type option struct {
 	example  string
 }
 
-// call is an operation as the modules call it.
+// call is an operation in the form that the modules call.
 type call struct {
 	ID         string            `json:"id"`
 	Method     string            `json:"method"`
@@ -161,7 +161,7 @@ type call struct {
 	Parameters map[string]string `json:"parameters"`
 }
 
-// module is a module in the making.
+// module is a module that is being generated.
 type module struct {
 	*state
 	rows    map[string]*ops.Operation
@@ -169,7 +169,7 @@ type module struct {
 	spec    map[string]any
 }
 
-// called returns a row as a call, and adds its parameters to the options.
+// called returns an operation as a call, and adds its parameters to the options.
 func (m *module) called(id string) (*call, error) {
 	op := m.rows[id]
 	if op == nil {
@@ -212,13 +212,13 @@ func (m *module) optionOf(p *ops.Param, name string) *option {
 		o.Type = "int"
 	}
 	if o.NoLog == nil && strings.Contains(name, "password") {
-		no := false // such as change_password_next_logon, which Ansible takes for a secret
+		no := false // such as change_password_next_logon, which Ansible would take for a secret
 		o.NoLog = &no
 	}
 	return o
 }
 
-// build collects the options of a module, and the values that it passes to the shared code.
+// build collects the options of a module and the values that it passes to the shared code.
 func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 	m := &module{state: s, rows: rows, options: map[string]*option{}}
 	var failed error
@@ -277,7 +277,7 @@ func (s *state) build(rows map[string]*ops.Operation) (*module, error) {
 	return m, failed
 }
 
-// Collection returns the files of the Ansible collection by their path in it.
+// Collection returns the files of the Ansible collection by their path in the collection.
 func Collection(table []*ops.Operation) (map[string][]byte, error) {
 	rows := map[string]*ops.Operation{}
 	for _, op := range table {
@@ -316,11 +316,11 @@ func Collection(table []*ops.Operation) (map[string][]byte, error) {
 	return out, nil
 }
 
-// python returns a value as a literal of Python, in lines of their own below indent.
+// python returns a value as a Python literal. Its lines are indented by indent.
 func python(value any, indent string) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // values of this package
+		panic(err) // the values of this package can be encoded
 	}
 	var plain any
 	if err := json.Unmarshal(text, &plain); err != nil {

@@ -9,21 +9,22 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// actionCall is an operation as the module change calls it.
+// actionCall is an operation in the form that the module change calls.
 type actionCall struct {
 	ID     string            `json:"id"`
 	Method string            `json:"method"`
 	Path   string            `json:"path"`
 	Places map[string]string `json:"places"`
-	// Previews reports that the operation has a dry run, Reveals that it changes nothing and its
-	// answer is a secret, Secret that the answer has one.
+	// Previews means that the operation has a dry run, Reveals that it changes nothing but
+	// returns a secret, and Secret that its answer contains a secret.
 	Previews bool `json:"previews,omitempty"`
 	Reveals  bool `json:"reveals,omitempty"`
 	Secret   bool `json:"secret,omitempty"`
 }
 
-// actionOf returns a row as the module change calls it; nil if it does not: rows of other protocols,
-// those that read, those whose body is a list, and those that take a secret.
+// actionOf returns an operation in the form that the module change calls, or nil if the
+// module does not offer it: operations of other protocols, reads, operations whose body is a
+// list, and operations that take a secret.
 func actionOf(op *ops.Operation) *actionCall {
 	if op.Protocol != nil || op.Takes != nil || !op.Effect.Writes() && !op.Reveals {
 		return nil
@@ -125,7 +126,7 @@ from ansible_collections.adgateway.ad.plugins.module_utils.gateway import change
 
 OPERATIONS = `
 
-// changeModule returns the module that calls any operation that changes something.
+// changeModule returns the module that calls any operation with an effect.
 func changeModule(table []*ops.Operation) string {
 	calls := map[string]*actionCall{}
 	var ids []string
@@ -148,7 +149,7 @@ if __name__ == '__main__':
 `
 }
 
-// memberStates are the operations of the module group_members, by state.
+// memberStates maps the states of the module group_members to operations.
 var memberStates = map[string]string{
 	"present": "membership.addMembers", "absent": "membership.removeMembers", "exact": "membership.setMembers",
 }
@@ -217,7 +218,7 @@ if __name__ == '__main__':
     main()
 `
 
-// membersModule returns the module that keeps the members of a group.
+// membersModule returns the module that manages the members of a group.
 func membersModule(rows map[string]*ops.Operation) (string, error) {
 	m := &module{rows: rows, options: map[string]*option{}}
 	m.state = &state{name: "group_members", noun: "members of a group", identity: []string{"group"}}

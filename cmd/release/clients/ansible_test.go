@@ -51,8 +51,8 @@ var (
 	optioned  = regexp.MustCompile(`(?m)^        '(\w+)': \{.*'type': '`)
 )
 
-// Every parameter of an operation that a module calls is sent for one of its options, and
-// every option is documented.
+// Every option of a module is documented and sets a parameter, and every parameter of the
+// operations that the module calls is set by an option.
 func TestModulesHaveTheParametersOfTheirRows(t *testing.T) {
 	rows := map[string]*ops.Operation{}
 	for _, op := range ops.Table() {
@@ -86,8 +86,8 @@ func TestModulesHaveTheParametersOfTheirRows(t *testing.T) {
 
 var taskOfChange = regexp.MustCompile(`(?m)^    operation: (\S+)\n    parameters:\n((?:      \w+: .*\n)+)`)
 
-// The module change calls every operation of our own that changes something, or reveals a secret, and
-// takes none. Its examples name operations and parameters that are there.
+// The module change offers every operation of our own that changes something or reveals a
+// secret, unless it takes a secret. Its examples name operations and parameters that exist.
 func TestTheModuleThatChanges(t *testing.T) {
 	text := modules(t)["change"]
 	_, spec, _ := strings.Cut(text, "\nOPERATIONS = ")
@@ -122,7 +122,7 @@ func TestTheModuleThatChanges(t *testing.T) {
 	}
 }
 
-// The golden file is a whole module.
+// The golden file contains a complete module.
 func TestModulesAreGeneratedAsShown(t *testing.T) {
 	const golden = "testdata/computer.py"
 	got := modules(t)["computer"]

@@ -70,18 +70,18 @@ requirements:
 '''
 `
 
-// yaml returns a text as a scalar of YAML that can stand in a raw text of Python.
+// yaml returns a text as a YAML scalar that can be part of a raw string in Python.
 func yaml(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(text); err != nil {
-		panic(err) // a text can be encoded
+		panic(err) // any string can be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// text returns a module.
+// text returns the text of a module.
 func (m *module) text() string {
 	var b strings.Builder
 	b.WriteString(pythonHead + "\nDOCUMENTATION = r'''\n")
@@ -121,7 +121,7 @@ func (o *option) document(b *strings.Builder, name string) {
 	}
 }
 
-// scopes returns those that the operations of the module ask for.
+// scopes returns the scopes that the operations of the module require.
 func (m *module) scopes() []string {
 	found := map[string]bool{}
 	for _, id := range slices.Concat([]string{m.read, m.remove, m.on, m.off}, m.create, m.update) {
@@ -159,7 +159,7 @@ func (m *module) examples() string {
 	return b.String()
 }
 
-// fieldTypes are the types of fields as Ansible names them.
+// fieldTypes maps the types of fields to their names in Ansible.
 var fieldTypes = map[schema.FieldType]string{
 	schema.BoolField: "bool", schema.TextListField: "list", schema.NumberField: "int", schema.DecimalField: "float", schema.ObjectField: "dict", schema.ObjectListField: "list", schema.ValueField: "raw",
 }
@@ -197,7 +197,7 @@ result:
 `)
 	for _, f := range m.rows[m.create[0]].Reply.Shape.Fields {
 		if f.Extra != nil {
-			continue // the module asks for no fields
+			continue // the module does not request fields
 		}
 		typ := fieldTypes[f.Type]
 		if typ == "" {
@@ -246,7 +246,7 @@ from ansible_collections.adgateway.ad.plugins.module_utils.gateway import query
 
 OPERATIONS = `
 
-// queryModule returns the module that calls each operation that reads.
+// queryModule returns the module that calls any operation that reads.
 func queryModule(table []*ops.Operation) string {
 	reads := map[string]*call{}
 	var rows []*ops.Operation

@@ -1,6 +1,6 @@
 package clients
 
-// Views returns the fields that are shown of each type of records, by its name.
+// Views returns the names of the fields shown for each type of record.
 func Views() map[string][]string {
 	out := map[string][]string{"PlanChange": {"object", "field", "from", "to"}}
 	for _, v := range views {

@@ -1,10 +1,9 @@
-// Package clients generates what drives a gateway from other tools, from the table of
-// operations: the PowerShell module AdGateway, and the Ansible collection adgateway.ad.
+// Package clients generates clients for other tools from the table of operations: the PowerShell module
+// AdGateway and the Ansible collection adgateway.ad.
 //
-// [Functions] names the functions of the module and [Renamed] those under their former
-// names; [Module] returns its files. What is the same in all functions stands in core.psm1.
-// [Collection] returns the files of the collection, with a module for each kind of object;
-// what is the same in all modules stands in ansible/gateway.py.
+// [Functions] names the functions of the module and [Renamed] those under their former names; [Module]
+// returns its files. Code that all functions share is in core.psm1. [Collection] returns the files of the
+// collection, with a module for each kind of object. Code that all modules share is in ansible/gateway.py.
 package clients
 
 import (
@@ -16,37 +15,37 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Function is a function of the module, which calls one of its operations.
+// Function is a function of the module. Each parameter set calls one operation.
 type Function struct {
 	Verb, Noun string
-	Sets       []Set  // in the order of the table; one for each operation
-	Instead    string // the function that replaces it, with its parameters; empty: it stays
+	Sets       []Set  // in the order of the table, one for each operation
+	Instead    string // for a former name: the function that replaces it, with its parameters; otherwise empty
 }
 
 // Set is a parameter set of a function.
 type Set struct {
 	Name   string
 	Op     *ops.Operation
-	Switch string // mandatory switch without which a call would select another set; empty: none
+	Switch string // mandatory switch for a call that would otherwise select another set; empty: none
 }
 
 // Name returns the name of the function.
 func (f *Function) Name() string { return f.Verb + "-" + f.Noun }
 
-// callable reports whether the module calls an operation. Operations of foreign protocols have
-// clients of their own.
+// callable reports whether the module calls an operation. Operations of other protocols have
+// their own clients.
 func callable(op *ops.Operation) bool {
 	switch {
 	case op.Protocol != nil:
 		return false
 	case op.Reply.Mark == ops.Events:
-		return false // Windows PowerShell cannot read an answer that does not end; -Wait polls
+		return false // Windows PowerShell cannot read an endless answer; -Wait polls
 	}
 	return op.Takes == nil && op.Answers == nil // Submit-AdgJob and Receive-AdgJob send and fetch lists
 }
 
-// Functions returns the functions of the module by name: operations that do the same to an
-// object, and those that list the same, are parameter sets of one.
+// Functions returns the functions of the module, sorted by name. Operations that do the same
+// to an object, or that list the same objects, are parameter sets of one function.
 func Functions(table []*ops.Operation) ([]*Function, error) {
 	byName := map[string]*Function{}
 	var all []*Function
@@ -74,13 +73,13 @@ func Functions(table []*ops.Operation) ([]*Function, error) {
 	return all, nil
 }
 
-// Names of sets.
+// Names of parameter sets.
 const (
-	identitySet = "Identity" // of the object itself
+	identitySet = "Identity" // identifies the object itself
 	guidSet     = "Guid"
 )
 
-// rank puts the set of the object itself first.
+// rank orders the set that identifies the object itself first.
 func rank(s Set) int {
 	if s.Name == identitySet {
 		return 0
@@ -109,8 +108,8 @@ func (f *Function) distinguish() {
 	}
 }
 
-// defaultSet returns the set of a call that implies no other: the one with the fewest required
-// parameters.
+// defaultSet returns the set that a call selects if its parameters imply no other: the one
+// with the fewest required parameters.
 func (f *Function) defaultSet() *Set {
 	return slices.MinFunc(pointers(f.Sets), func(a, b *Set) int {
 		return cmp.Compare(len(required(a.Op))+len(a.Switch), len(required(b.Op))+len(b.Switch))
@@ -135,8 +134,8 @@ func required(op *ops.Operation) []string {
 	return names
 }
 
-// Renamed returns the functions under the names of the previous version, which forward and warn.
-// They are removed in the next version.
+// Renamed returns the functions under their names in the previous version. They warn and
+// forward to the new ones. They will be removed in the next version.
 func Renamed(table []*ops.Operation) ([]*Function, error) {
 	now, err := Functions(table)
 	if err != nil {
@@ -166,7 +165,7 @@ func Renamed(table []*ops.Operation) ([]*Function, error) {
 	return all, nil
 }
 
-// nouns are the nouns of the resources.
+// nouns maps resources to nouns.
 var nouns = map[string]string{
 	"cname": "CNameRecord", "a": "ARecord", "aaaa": "AAAARecord", "ptr": "PtrRecord", "txt": "TxtRecord", "srv": "SrvRecord", "mx": "MxRecord",
 	"caa": "CaaRecord", "tlsa": "TlsaRecord", "sshfp": "SshfpRecord", "dname": "DNameRecord",
@@ -176,10 +175,10 @@ var nouns = map[string]string{
 	"search":     "Object", "group": "Group", "computer": "Computer", "plan": "Plan", "bin": "RecycleBin", "change": "Change", "job": "Job", "cluster": "Cluster",
 }
 
-// prefix begins the noun of every function.
+// prefix starts the noun of every function.
 const prefix = "Adg"
 
-// verbs are the approved verbs for the first word of an operation.
+// verbs maps the first word of an operation to an approved verb.
 var verbs = map[string]string{
 	"get": "Get", "list": "Get", "show": "Get", "find": "Find", "create": "New", "change": "Set", "update": "Set", "put": "Set", "set": "Set",
 	"delete": "Remove", "remove": "Remove", "rename": "Rename", "move": "Move", "register": "Register", "enable": "Enable", "disable": "Disable",
@@ -188,7 +187,7 @@ var verbs = map[string]string{
 	"reveal": "Show", "expire": "Reset",
 }
 
-// odd are the nouns of operations whose id does not contain a singular noun.
+// odd maps operations whose id contains no singular noun to nouns.
 var odd = map[string]string{
 	"group.members": "GroupMember", "membership.addMembers": "GroupMember", "membership.setMembers": "GroupMember",
 	"membership.removeMembers": "GroupMember", "job.items": "JobItem", "zone.statistics": "DnsZoneStatistic",
@@ -196,7 +195,7 @@ var odd = map[string]string{
 	"job.submitStaleComputers": "StaleComputerJob", "job.submitStaleUsers": "StaleUserJob",
 }
 
-// words splits the action of an operation: its verb, and the rest.
+// words splits the id of an operation into its noun, its verb and the rest.
 func words(op *ops.Operation) (noun, first, rest string, err error) {
 	resource, action, _ := strings.Cut(op.ID, ".")
 	if noun = nouns[resource]; noun == "" {
@@ -209,7 +208,7 @@ func words(op *ops.Operation) (noun, first, rest string, err error) {
 	return noun, first, rest, nil
 }
 
-// named returns the name of the function of an operation, and its parameter set there.
+// named returns the name of an operation's function and its parameter set there.
 func named(op *ops.Operation) (verb, noun, set string, err error) {
 	noun, first, rest, err := words(op)
 	if err != nil {
@@ -240,7 +239,7 @@ func named(op *ops.Operation) (verb, noun, set string, err error) {
 	return "", "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
 }
 
-// formerly returns the name of an operation's function in the previous version.
+// formerly returns the name that an operation's function had in the previous version.
 func formerly(op *ops.Operation) (verb, noun string, err error) {
 	noun, first, rest, err := words(op)
 	if err != nil {
@@ -264,7 +263,7 @@ func formerly(op *ops.Operation) (verb, noun string, err error) {
 	return "", "", fmt.Errorf("%s: what it does has no verb", op.ID)
 }
 
-// title returns a name with a capital first letter.
+// title returns a name with its first letter in upper case.
 func title(name string) string {
 	if name == "" {
 		return ""
@@ -272,7 +271,7 @@ func title(name string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// high reports whether people are asked before the call: it removes something, or
+// high reports whether the function asks for confirmation, because it removes something or
 // replaces a password.
 func high(op *ops.Operation) bool {
 	replaces := slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Generated != "" })

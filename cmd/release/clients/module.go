@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// ModuleName is the name of the module, and of its folder and files.
+// ModuleName is the name of the module, its folder and its files.
 const ModuleName = "AdGateway"
 
 //go:embed core.psm1
@@ -27,13 +27,12 @@ var jobs string
 //go:embed transport.psm1
 var transport string
 
-// Transport returns the functions of the module that speak HTTP, as they stand in it: New-AdgClient and
-// Send-AdgMessage.
+// Transport returns the text of the module's functions that speak HTTP: New-AdgClient and Send-AdgMessage.
 func Transport() string { return transport }
 
-// Module returns the files of the PowerShell module, in ASCII with the line ends of
-// Windows, so that they can be signed. A version has three numbers. manualURL is where the manual is
-// published, such as a gateway's /manual, for Get-Help -Online; empty: the help only names the pages.
+// Module returns the files of the PowerShell module, in ASCII with CRLF line endings, so that they
+// can be signed. version has three numbers. manualURL is the URL of the published manual, such as
+// a gateway's /manual, for Get-Help -Online. If it is empty, the help only names the pages.
 func Module(table []*ops.Operation, version, manualURL string) (map[string][]byte, error) {
 	functions, err := Functions(table)
 	if err != nil {
@@ -78,7 +77,7 @@ func Module(table []*ops.Operation, version, manualURL string) (map[string][]byt
 	return out, nil
 }
 
-// written are the functions that are in the files of the module, not in the table.
+// written are the functions that are written by hand in the module's files, not generated from the table.
 var written = []string{
 	"Connect-AdGateway", "Disconnect-AdGateway", "Submit-AdgJob", "Wait-AdgJob", "Receive-AdgJob",
 }
@@ -109,8 +108,8 @@ const manifest = `@{
 }
 `
 
-// categories returns the category of errors for each code of the API, and the codes after
-// which a call is repeated.
+// categories returns PowerShell code that maps the API's error codes to error categories,
+// and lists the codes after which a call is repeated.
 func categories() string {
 	var b strings.Builder
 	b.WriteString("$script:Categories = @{\n    'not_connected' = 'ConnectionError'\n    'no_answer' = 'ConnectionError'\n    'invalid_address' = 'InvalidArgument'\n")
@@ -157,8 +156,8 @@ func category(code schema.Code) string {
 	}
 }
 
-// rows returns the table of the operations: the values that a call sends, and the type of its
-// records.
+// rows returns the table of operations in PowerShell: the values that a call sends, and the
+// type of its records.
 func rows(table []*ops.Operation) string {
 	var b strings.Builder
 	b.WriteString("\n" + filterTables)
@@ -228,7 +227,7 @@ func row(op *ops.Operation) string {
 		strings.Join(places, "; "), strings.Join(parameters, "; "))
 }
 
-// list returns the inside of @( ).
+// list returns the content of @( ).
 func list(items []string) string { return strings.Join(items, ", ") }
 
 func quietRow(op *ops.Operation) bool {
@@ -236,8 +235,8 @@ func quietRow(op *ops.Operation) bool {
 	return err == nil && (&Function{Verb: verb}).quiet()
 }
 
-// recordType returns the names of the type of an operation's records, the second of all records of
-// DNS, and their fields that are times.
+// recordType returns the type name of an operation's records, the base type if they are DNS
+// records, and their fields that are times.
 func recordType(op *ops.Operation) (name, base string, times []string) {
 	shape := op.Reply.Shape
 	if shape == nil {
@@ -259,7 +258,7 @@ func recordType(op *ops.Operation) (name, base string, times []string) {
 	return name, base, times
 }
 
-// text returns the function, and its row in the table of functions.
+// text returns the text of the function with its row in the table of functions.
 func (f *Function) text(manualURL string) (string, error) {
 	parameters, err := f.parameters()
 	if err != nil {
@@ -316,8 +315,8 @@ func (f *Function) binding(manualURL string) []string {
 	return out
 }
 
-// defaults reports whether the default set attracts no call that is meant for another: it lacks the
-// required parameters of the others.
+// defaults reports whether the default set catches no call that is meant for another set,
+// because it does not have the required parameters of the others.
 func (f *Function) defaults() bool {
 	def := f.defaultSet()
 	if len(required(def.Op)) == 0 {
@@ -333,7 +332,7 @@ func (f *Function) defaults() bool {
 	return true
 }
 
-// has reports whether an operation has a parameter that has the same name in the module.
+// has reports whether an operation has a parameter with a certain name in the module.
 func has(op *ops.Operation, name string) bool {
 	return slices.ContainsFunc(op.Params, func(p ops.Param) bool { return parameterName(p.Name) == parameterName(name) })
 }
@@ -363,7 +362,7 @@ func (f *Function) setTable() string {
 	return strings.Join(out, "; ")
 }
 
-// names returns the names of columns that a parameter takes.
+// names returns the names of columns that fill a parameter.
 func names(parameters []*parameter) string {
 	var out []string
 	for _, p := range parameters {
@@ -413,7 +412,7 @@ func (p *parameter) text(f *Function) string {
 	return b.String()
 }
 
-// help writes the help of the function, as comments that every version reads.
+// help writes the help of the function, as comments that every version of PowerShell reads.
 func (f *Function) help(b *strings.Builder, parameters []*parameter) {
 	var synopsis, calls []string
 	writes := false
@@ -464,8 +463,8 @@ func (f *Function) examples(parameters []*parameter) []string {
 	return out
 }
 
-// Examples returns the calls that the help shows for one of the function's sets: the sample of its
-// operation, and its dry run.
+// Examples returns the example calls in the help of one of the function's sets: the sample
+// of its operation, and its dry run.
 func (f *Function) Examples(set *Set) ([]string, error) {
 	parameters, err := f.parameters()
 	if err != nil {
@@ -498,7 +497,7 @@ func (f *Function) examplesOf(set *Set, parameters []*parameter) []string {
 	return []string{call}
 }
 
-// written returns a value of a sample as an argument, with the blank before it.
+// written returns a sample value as an argument, preceded by a space.
 func (p *parameter) written(value any) string {
 	text := fmt.Sprint(value)
 	switch {

@@ -40,7 +40,7 @@ var approved = []string{
 	"Restore", "Set", "Show", "Test", "Undo", "Unlock", "Restart", "Resume", "Start", "Stop", "Submit", "Suspend",
 }
 
-// plural are the endings of nouns that a person would not guess, and the nouns that end so in the singular.
+// plural matches plural nouns, which a person would not guess, and the singular nouns with the same endings.
 var plural = regexp.MustCompile(`(List|ListAll|All|Many|[^sui]s)$`)
 
 func TestEveryOperationHasAFunction(t *testing.T) {
@@ -76,8 +76,8 @@ func TestEveryOperationHasAFunction(t *testing.T) {
 	}
 }
 
-// No parameter is a variable of the function: names ignore case, and the variable of a typed parameter
-// keeps its type.
+// No parameter has the name of a variable in the function: names ignore case, and the
+// variable of a typed parameter keeps its type.
 func TestNoParameterIsALocalVariable(t *testing.T) {
 	local := regexp.MustCompile(`\$(\w+) = `)
 	for _, match := range definition.FindAllStringSubmatch(script(t), -1) {
@@ -119,8 +119,8 @@ func TestTheModuleParsesAndExportsWhatItDefines(t *testing.T) {
 	}
 }
 
-// The checker of the gateway's own scripts finds nothing wrong in the module, besides what
-// those scripts may not use.
+// The checker of the gateway's own scripts finds no fault in the module, except for uses
+// that only those scripts forbid.
 func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 	found := map[string]bool{}
 	options := scripts.CheckOptions{Commands: []string{
@@ -135,14 +135,14 @@ func TestTheModuleUsesWhatTheCheckerKnows(t *testing.T) {
 		"no type has a method GetValue":                       true, // of PSVariableIntrinsics
 		"no type has a method Insert":                         true, // of PSObject.TypeNames
 		"the method ShouldProcess takes 1 argument(s), not 2": true,
-		// Where JSON leaves times as text, which is Windows PowerShell 5.1 only.
+		// Only Windows PowerShell 5.1 needs these, because its JSON parser leaves times as text.
 		"[datetime] has no static member Parse":               true,
 		"unknown type [System.Globalization.DateTimeStyles]":  true,
 		"the method ToString takes 2 or 0 argument(s), not 1": true,
 	}, found)
 }
 
-// The transport is what only a real PowerShell can run. It is short, and uses these types.
+// Only a real PowerShell can run the transport. It is short and uses only these types.
 func TestTheTransportIsShort(t *testing.T) {
 	types := map[string]bool{}
 	for _, match := range regexp.MustCompile(`\[([A-Z][\w.]+)\]::`).FindAllStringSubmatch(clients.Transport(), -1) {
@@ -163,13 +163,13 @@ var internal = []string{
 	"Invoke-AdgOperation", "Submit-AdgList", "Get-AdgCompletion", "Wait-AdgEnd", "New-AdgClient", "Send-AdgMessage",
 }
 
-// common are the parameters that every advanced function has already.
+// common are the parameters that every advanced function has.
 var common = []string{
 	"verbose", "debug", "erroraction", "warningaction", "informationaction", "errorvariable", "warningvariable", "informationvariable",
 	"outvariable", "outbuffer", "pipelinevariable", "whatif", "confirm", "progressaction",
 }
 
-// Each function has the parameters of its rows, in the form that suits them.
+// Each function has the parameters of its operations, with suitable types.
 func TestFunctionsHaveTheParametersOfTheirRows(t *testing.T) {
 	functions, err := clients.Functions(ops.Table())
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestFunctionsHaveTheParametersOfTheirRows(t *testing.T) {
 	}
 }
 
-// The golden file shows functions of each form.
+// The golden file shows functions of every form.
 func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	const path = "testdata/functions.psm1"
 	var shown strings.Builder
@@ -244,7 +244,7 @@ func TestFunctionsAreGeneratedAsShown(t *testing.T) {
 	assert.Equal(t, string(want), shown.String())
 }
 
-// The tables show fields that the records have.
+// The table views show only fields that the records have.
 func TestViewsShowFieldsOfRecords(t *testing.T) {
 	fields := map[string][]string{"PlanChange": {"object", "field", "from", "to"}}
 	for _, op := range ops.Table() {
@@ -274,8 +274,8 @@ func TestViewsShowFieldsOfRecords(t *testing.T) {
 	}
 }
 
-// TestHelpOnline: with the address of a manual each function of a row names its page there, and
-// without one the attribute is absent.
+// TestHelpOnline: with the URL of a manual, each function of an operation names its page
+// there. Without one, the attribute is absent.
 func TestHelpOnline(t *testing.T) {
 	module := func(manualURL string) string {
 		files, err := clients.Module(ops.Table(), "1.2.3", manualURL)

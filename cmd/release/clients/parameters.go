@@ -14,26 +14,26 @@ type parameter struct {
 	name, typ, doc string
 	sets           []inSet // nil: in all sets, not required
 	aliases        []string
-	byValue        bool // takes input from the pipeline
-	byName         bool // takes the property or column of its name
+	byValue        bool // accepts values from the pipeline
+	byName         bool // accepts the property or column of the same name
 	words          []string
-	completes      string // kind of name that the gateway completes: "user", "group", "ou", "zone"; empty: none
+	completes      string // kind of names that the gateway completes: "user", "group", "ou", "zone"; empty: none
 }
 
-// inSet is a parameter in one parameter set.
+// inSet is the role of a parameter in a parameter set.
 type inSet struct {
 	set      string
 	required bool
-	position int // -1: only by name
+	position int // -1: by name only
 }
 
-// parameterName returns the name of an operation's parameter in the module: without the
-// underscores of the API, whose name stays as an alias.
+// parameterName returns the name of an operation's parameter in the module, without the
+// underscores of the API. The API's name remains as an alias.
 func parameterName(name string) string {
 	return title(strings.ReplaceAll(strings.ReplaceAll(name, "DNS_", ""), "_", ""))
 }
 
-// habits are the names that parameters have in the modules ActiveDirectory and DnsServer.
+// habits maps parameters to their names in the modules ActiveDirectory and DnsServer.
 var habits = map[string][]string{
 	"Username": {"SamAccountName"}, "ADComputerName": {"ComputerName"}, "OUPath": {"Path", "SearchBase"}, "OUDestinationPath": {"TargetPath"},
 	"FirstName": {"GivenName"}, "LastName": {"Surname"}, "JobTitle": {"Title"}, "Password": {"AccountPassword"}, "EmailAddress": {"Mail"},
@@ -45,7 +45,7 @@ var habits = map[string][]string{
 	"HostNameAlias": {"HostNameTarget"}, "Text": {"DescriptiveText"},
 }
 
-// members are the members of the gateway's records that fill a parameter.
+// members maps parameters to the members of the gateway's records that fill them.
 var members = map[string][]string{
 	"GroupName": {"samName"}, "ParentGroupName": {"samName"}, "ADComputerName": {"guid"}, "OUPath": {"path"}, "ZoneName": {"zone"}, "HostName": {"name"},
 	"OUGuid": {"guid"}, "UserGuid": {"guid"}, "JobId": {"id"}, "ChangeId": {"id"}, "PlanId": {}, "Guid": {},
@@ -55,14 +55,14 @@ var members = map[string][]string{
 	"IfMatch": {"etag"},
 }
 
-// completers are the kinds of names that the gateway completes, by parameter.
+// completers maps parameters to the kinds of names that the gateway completes.
 var completers = map[string]string{
 	"Username": "user", "GroupName": "group", "ParentGroupName": "group", "ChildGroupName": "group", "OUPath": "ou", "OUDestinationPath": "ou",
 	"ZoneName": "zone", "ShowFields": "field",
 }
 
-// parameters returns the parameters of the operations, the required ones first, and then what the
-// module adds.
+// parameters returns the parameters of the operations, the required ones first, followed by
+// the parameters that the module adds.
 func (f *Function) parameters() ([]*parameter, error) {
 	var all []*parameter
 	find := func(name string) *parameter {
@@ -132,10 +132,11 @@ func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	case p.Kind.Secret():
 	case op.Effect.Writes():
 		param.byName = p.Name != "Force" && p.Name != "Recursive" && op.ID != "computer.deleteMany"
-	default: // an optional OUPath would take the place of the object itself: records have one
+	default: // an optional OUPath would be filled by the OUPath that records have
 		param.byName = p.Required || known && param.name != "OUPath" && p.Name != "Type" && p.Name != "Text"
 	}
-	if set.Name == guidSet && len(f.Sets) > 1 { // records have a name, too, and one object has one of the two
+	// records also have a name, and an object needs only one of the two
+	if set.Name == guidSet && len(f.Sets) > 1 {
 		param.byName = param.byName && p.Name != required(op)[0]
 	}
 	first := required(op)
@@ -145,7 +146,7 @@ func (f *Function) parameterOf(set *Set, p *ops.Param) *parameter {
 	return param
 }
 
-// many reports whether a function takes several values of a parameter, with a call for each.
+// many reports whether a function accepts several values for a parameter and makes a call for each.
 func many(op *ops.Operation, p *ops.Param) bool {
 	if op.Effect == ops.Create && !strings.HasPrefix(op.ID, "membership.add") {
 		return false
@@ -153,7 +154,7 @@ func many(op *ops.Operation, p *ops.Param) bool {
 	return p.Path != "" && p.Required && op.Effect != ops.Rename
 }
 
-// many reports whether all sets of the function that have a parameter take several values.
+// many reports whether all sets of the function with a parameter accept several values.
 func (f *Function) many(p *ops.Param) bool {
 	for i := range f.Sets {
 		op := f.Sets[i].Op
@@ -166,20 +167,21 @@ func (f *Function) many(p *ops.Param) bool {
 	return true
 }
 
-// flag reports whether a parameter is true or false, and absent is neither.
+// flag reports whether a parameter is true, false or absent, with three different meanings.
 func flag(op *ops.Operation, p *ops.Param) bool {
 	return p.Kind.Doc().Type == "boolean" && op.Effect.Writes() && !switches(p)
 }
 
-// switches reports whether a flag says how something is done, and absent is false.
+// switches reports whether a parameter is a flag that only selects how something is done.
+// For such a flag, absent means false.
 func switches(p *ops.Param) bool {
 	return slices.Contains([]string{
 		"WithETag", "Force", "Recursive", "CreatePtr", "RemovePtr", "MakeStatic", "IncludePrivileged", "Remove",
 	}, p.Name)
 }
 
-// typeOf returns the type of a parameter. Flags of changes take true and false as Import-Csv
-// writes them, which [bool] does not.
+// typeOf returns the type of a parameter. Flags of changes accept true and false as text, as
+// Import-Csv produces it, which [bool] does not.
 func (f *Function) typeOf(op *ops.Operation, p *ops.Param) string {
 	k := p.Kind
 	switch {
@@ -206,7 +208,7 @@ func (f *Function) typeOf(op *ops.Operation, p *ops.Param) string {
 	return "string"
 }
 
-// isTime reports whether a parameter takes a time, as a [datetime] or as a text.
+// isTime reports whether a parameter accepts a time, as a [datetime] or as text.
 func isTime(p *ops.Param) bool {
 	return slices.Contains([]string{
 		"Since", "Until", "DeletedSince", "AccountExpires", "StampedBefore", "NotBefore",
@@ -242,8 +244,8 @@ func paged(op *ops.Operation) bool {
 
 func guarded(op *ops.Operation) bool { return op.Effect.Writes() && op.Guard.Matches() }
 
-// forces reports whether the function has a switch Force, for calls that people are asked
-// about. Where the operation itself has a parameter of that name, -Confirm:$false remains.
+// forces reports whether the function has a switch Force for calls that ask for confirmation.
+// If the operation itself has a parameter of that name, only -Confirm:$false remains.
 func (f *Function) forces() bool {
 	return slices.ContainsFunc(f.Sets, func(s Set) bool { return high(s.Op) }) &&
 		!slices.ContainsFunc(f.Sets, func(s Set) bool { return s.Op.Param("Force") != nil })
@@ -255,8 +257,8 @@ func (f *Function) quiet() bool {
 	return f.Instead == "" && slices.Contains([]string{"Remove", "Disable", "Enable", "Unlock"}, f.Verb)
 }
 
-// alias gives parameters their familiar names, their names in the API and their names in records. No
-// name is given twice.
+// alias gives parameters aliases: their familiar names, their API names and their names in
+// records. No name is used twice.
 func (f *Function) alias(all []*parameter) {
 	taken := map[string]bool{}
 	for _, p := range all {
@@ -290,7 +292,7 @@ func (f *Function) alias(all []*parameter) {
 			give(p, members[p.name]...)
 		}
 	}
-	for _, p := range all { // lists in the words of the ActiveDirectory module
+	for _, p := range all { // lists use the terms of the ActiveDirectory module
 		if p.name == "Limit" {
 			give(p, "ResultSetSize")
 		}

@@ -8,13 +8,13 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// view is the table in which records of a type are shown.
+// view is the table view of a type of record.
 type view struct {
 	typ     string // without the module's name
 	columns []string
 }
 
-// views are the tables of records; the other members are shown by Format-List *.
+// views are the table views of records. Format-List * shows the other members.
 var views = []view{
 	{"User", []string{"username", "displayName", "department", "enabled", "ouPath"}},
 	{"Group", []string{"samName", "scope", "type", "description"}},
@@ -29,8 +29,8 @@ var views = []view{
 	{"JobItem", []string{"line", "operation", "state", "code", "message"}},
 }
 
-// formats returns the format file: a table for each type of records. A plan is shown as a table of
-// its changes.
+// formats returns the format file, with a table view for each type of record. A plan is
+// shown as a table of its changes.
 func formats() string {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<Configuration>\n  <ViewDefinitions>\n")
@@ -54,7 +54,7 @@ func formats() string {
 	return b.String()
 }
 
-// planView shows a plan: its id, and its changes, a line for each field.
+// planView shows the id of a plan and its changes, with a line for each field.
 const planView = `    <View>
       <Name>AdGateway.Plan</Name>
       <ViewSelectedBy><TypeName>AdGateway.Plan</TypeName></ViewSelectedBy>
@@ -74,7 +74,7 @@ const planView = `    <View>
     </View>
 `
 
-// completion registers the completers of parameters: one call for each name of a parameter.
+// completion returns code that registers the completers of parameters, one call for each parameter name.
 func completion(functions []*Function) (string, error) {
 	commands := map[string][]string{}
 	for _, f := range functions {
@@ -104,7 +104,7 @@ func completion(functions []*Function) (string, error) {
 	return b.String(), nil
 }
 
-// completes returns the tables for completing the parameters of a function.
+// completes returns the PowerShell tables for completing the parameters of a function.
 func completes(parameters []*parameter) (enumerations, kinds string) {
 	var all, from []string
 	for _, p := range parameters {
@@ -122,7 +122,7 @@ func completes(parameters []*parameter) (enumerations, kinds string) {
 	return strings.Join(all, "; "), strings.Join(from, "; ")
 }
 
-// fieldNames are the fields of the records of an operation.
+// fieldNames returns the names of the fields in an operation's records.
 func fieldNames(op *ops.Operation) []string {
 	var out []string
 	if op.Reply.Shape != nil {

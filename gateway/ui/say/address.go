@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Base is where the pages are.
+// Base is the path of the pages.
 const Base = "/ui/"
 
-// DoPath is where the forms of operations are.
+// DoPath is the path of the forms of operations, below Base.
 const DoPath = "do"
 
-// Address returns the address of a page. Each part behind the pages' own is one segment of the path,
-// whatever is in it. What no segment can be, because browsers take it for a step upwards or for
-// nothing, leads to the status page.
+// Address returns the address of a page. Each of parts becomes one segment of the path,
+// whatever characters it contains. If a part cannot be a segment, because browsers would
+// ignore it or take it for a step upwards, it returns the address of the status page.
 func Address(parts ...string) string {
 	var path strings.Builder
 	path.WriteString(strings.TrimSuffix(Base, "/"))
@@ -27,15 +27,15 @@ func Address(parts ...string) string {
 	return path.String()
 }
 
-// Explained returns where the manual explains an error code.
+// Explained returns the address of the manual's section on an error code.
 func Explained(manual, code string) string {
 	return manual + "reference/errors#" + url.PathEscape(code)
 }
 
-// HelpPage returns where the manual explains these pages.
+// HelpPage returns the address of the manual's page about these pages.
 func HelpPage(manual string) string { return manual + "helpdesk" }
 
-// Asking returns an address with one parameter of a query.
+// Asking returns an address with one query parameter.
 func Asking(page, name, value string) string {
 	return page + "?" + url.Values{name: {value}}.Encode()
 }

@@ -6,32 +6,32 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Fact is a line of what a page says about an object: words, a text, a link or a time.
+// Fact is a line about an object on a page: words, a text, a link or a time.
 type Fact struct {
 	Label texts.Text
 	Words []Word
 	Text  texts.Text
-	Link  string // to what the text names
+	Link  string // address of the object that the text names
 	Time  string
 }
 
-// Nothing reports whether the line has no value.
+// Nothing reports whether the fact has no value.
 func (f Fact) Nothing() bool { return len(f.Words) == 0 && f.Text.Empty() && f.Time == "" }
 
-// FactRow is a row of the table of facts about a kind of object.
+// FactRow is a row in the table of facts about a kind of object.
 type FactRow struct {
-	Label string // the key of its text, behind "fact."
+	Label string // the key of its text, without "fact."
 	Show  func(r Record) Fact
-	None  []Unless // what stands in place of a fact without a value; none of it: no line
+	None  []Unless // alternatives for a fact without a value; if none applies, there is no line
 }
 
-// Unless is what is said of a value that is null, if a field is true; field empty: always.
+// Unless is the text for a missing value. It applies if a field is true, or always if Field is empty.
 type Unless struct {
 	Field string
 	Word  Word
 }
 
-// FactsOf returns the lines for a record.
+// FactsOf returns the facts about a record.
 func FactsOf(r Record, rows []FactRow) []Fact {
 	var all []Fact
 	for _, row := range rows {
@@ -52,7 +52,7 @@ func FactsOf(r Record, rows []FactRow) []Fact {
 	return all
 }
 
-// FactSection is a card of facts. Its text has the key "object." and its title.
+// FactSection is a card of facts. The key of its title is "object." followed by Title.
 type FactSection struct {
 	Title string
 	Rows  []FactRow
@@ -74,7 +74,7 @@ func Plainly(fields ...string) func(Record) Fact {
 	}
 }
 
-// At shows a time, and words about it.
+// At shows a time followed by the words for fields.
 func At(field string, fields ...string) func(Record) Fact {
 	return func(r Record) Fact { return Fact{Time: r.Text(field), Words: Said(r, fields...)} }
 }
@@ -89,7 +89,7 @@ func MailTo(field string) func(Record) Fact {
 	}
 }
 
-// Phone shows a number that can be called.
+// Phone shows a phone number as a link.
 func Phone(field string) func(Record) Fact {
 	return func(r Record) Fact {
 		f := Fact{Text: texts.Raw(r.Text(field))}
@@ -105,7 +105,7 @@ func Phone(field string) func(Record) Fact {
 	}
 }
 
-// Unit shows an organizational unit as a path, which leads to its page.
+// Unit shows an organizational unit as a path that links to its page.
 func Unit(field string) func(Record) Fact {
 	return func(r Record) Fact {
 		dn := r.Text(field)
@@ -116,7 +116,7 @@ func Unit(field string) func(Record) Fact {
 	}
 }
 
-// Other shows an object that is named by its distinguished name.
+// Other shows an object given by its distinguished name.
 func Other(field string) func(Record) Fact {
 	return func(r Record) Fact {
 		dn := r.Text(field)

@@ -5,8 +5,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// DidText says what a change has done. The table has a sentence for most operations; the others say
-// whether something was created, changed or removed.
+// DidText describes what a change has done. Most operations have a sentence in the table;
+// for the others it reports whether something was created, changed or removed.
 func DidText(r Record) texts.Text {
 	objects := ObjectsIn(r)
 	name := ""
@@ -35,7 +35,7 @@ func DidText(r Record) texts.Text {
 	return said
 }
 
-// movedIn returns those that came or went.
+// movedIn returns the names of the members that were added or removed.
 func movedIn(change Record) texts.Text {
 	for _, side := range []string{"after", "before"} {
 		switch v := change[side].(type) {
@@ -68,7 +68,7 @@ func ListIn(r Record, field string) (all []Record) {
 	return all
 }
 
-// SideOf returns the value before or after a change in short: of its first field.
+// SideOf returns the value of the first changed field before or after a change.
 func SideOf(r Record, side string) texts.Text {
 	for _, o := range ObjectsIn(r) {
 		for _, change := range ListIn(o, "changes") {
@@ -78,7 +78,7 @@ func SideOf(r Record, side string) texts.Text {
 	return nil
 }
 
-// ValueOf returns a value of a change. Secrets are not shown.
+// ValueOf returns the value on one side of a change. Secrets are not shown.
 func ValueOf(change Record, side string) texts.Text {
 	switch change.Text("kind") {
 	case SecretChange:
@@ -94,13 +94,14 @@ func ValueOf(change Record, side string) texts.Text {
 	return ValueText(change[side])
 }
 
-// callerKinds say what a name is that is not of a person.
+// callerKinds are the words for callers that are not people, by kind.
 var callerKinds = map[string]string{
 	identity.KindToken: "token", identity.KindUser: "API user", identity.KindCertificate: "certificate",
 	identity.KindGateway: "the gateway",
 }
 
-// CallerText is how pages call a person or a credential, of which several kinds may have one name.
+// CallerText returns the name of a person or credential for a page. The kind is included
+// unless it is a person, because credentials of different kinds may have the same name.
 func CallerText(name, kind string) string {
 	if of := callerKinds[kind]; of != "" && name != "" {
 		return name + " (" + of + ")"
@@ -108,5 +109,5 @@ func CallerText(name, kind string) string {
 	return name
 }
 
-// CallerIn is how pages call the caller in a record.
+// CallerIn returns the name of the caller in a record, see [CallerText].
 func CallerIn(r Record) string { return CallerText(r.Text("caller"), r.Text("callerKind")) }

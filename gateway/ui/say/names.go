@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// MostNamed limits the objects that a row names.
+// MostNamed is the maximum number of objects that a row names.
 const MostNamed = 3
 
 // pathSign stands between the parts of the path of an organizational unit.
@@ -30,7 +30,7 @@ func LastOf(path string) string {
 	return path
 }
 
-// CutDN cuts a distinguished name behind its first part.
+// CutDN splits a distinguished name after its first part.
 func CutDN(dn string) (first, rest string) {
 	for i := 0; i < len(dn); i++ {
 		switch dn[i] {
@@ -43,7 +43,7 @@ func CutDN(dn string) (first, rest string) {
 	return dn, ""
 }
 
-// unescaped returns the value of a part of a distinguished name as people read it.
+// unescaped returns the value of a part of a distinguished name without its escapes.
 func unescaped(value string) string {
 	var b strings.Builder
 	for i := 0; i < len(value); i++ {
@@ -69,12 +69,12 @@ func IsGUID(text string) bool {
 	return problem == nil
 }
 
-// NameIn returns the name of an object in sentences: that in the directory, which unlike a
-// display name no other object of its unit has.
+// NameIn returns an object's name for sentences. It is the name in the directory which,
+// unlike a display name, is unique in its unit.
 func NameIn(r Record) string { return r.First("name", "computerName", "displayName") }
 
-// PathOf returns the names of an organizational unit and those above it, from the top. The domain is
-// left out: all have it.
+// PathOf returns the names of an organizational unit and its parents, topmost first. It
+// omits the domain, which is the same for all units.
 func PathOf(dn string) []string {
 	var parts []string
 	for _, part := range SplitDN(dn) {
@@ -87,7 +87,7 @@ func PathOf(dn string) []string {
 	return parts
 }
 
-// NameOfDN returns the name of an object of a distinguished name; of other texts themselves.
+// NameOfDN returns the object name in a distinguished name. It returns any other text unchanged.
 func NameOfDN(text string) string {
 	first, rest := CutDN(text)
 	_, name, has := strings.Cut(first, "=")
@@ -97,7 +97,7 @@ func NameOfDN(text string) string {
 	return unescaped(name)
 }
 
-// SplitDN returns the parts of a distinguished name as they are written.
+// SplitDN returns the parts of a distinguished name with their escapes.
 func SplitDN(dn string) (parts []string) {
 	for dn != "" {
 		var first string
@@ -107,7 +107,7 @@ func SplitDN(dn string) (parts []string) {
 	return parts
 }
 
-// CompareTexts compares as people sort, small and capital letters alike; what is empty comes last.
+// CompareTexts compares texts in the order that people expect, regardless of case. Empty texts come last.
 func CompareTexts(x, y string) int {
 	if (x == "") != (y == "") {
 		return cmp.Compare(y, x)
@@ -115,5 +115,5 @@ func CompareTexts(x, y string) int {
 	return cmp.Or(cmp.Compare(strings.ToLower(x), strings.ToLower(y)), cmp.Compare(x, y))
 }
 
-// Rdn shows the name of an object instead of its whole distinguished name.
+// Rdn shows an object by its name instead of its whole distinguished name.
 func Rdn(text string) string { return NameOfDN(text) }

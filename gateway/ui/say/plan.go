@@ -27,14 +27,14 @@ type PlannedChange struct {
 
 type PlanCheck struct{ Name, State, Message string }
 
-// What the kinds of changes of a plan mean for its values.
+// The kinds of changes in a plan whose values need special treatment.
 const (
-	SecretChange = "secret" // they must not be shown
-	MemberChange = "member" // they are members that go and come
+	SecretChange = "secret" // the values must not be shown
+	MemberChange = "member" // the values are members that are added or removed
 )
 
 // NoEffect is the effect of a plan that changes nothing.
 const NoEffect = "none"
 
-// ExistsField is the field of a plan that says whether the object is there.
+// ExistsField is the field of a plan that reports whether the object exists.
 const ExistsField = "exists"

@@ -7,7 +7,7 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Ago says how long ago a time is, or in how long it will be.
+// Ago describes how long ago a time is, or in how long it will be.
 func Ago(text string) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -16,7 +16,7 @@ func Ago(text string) texts.Text {
 	return texts.Ago(at, time.Now())
 }
 
-// Moment shows a time to the minute.
+// Moment shows a time to the minute in the reader's zone.
 func Moment(reader texts.Reader, text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -25,12 +25,13 @@ func Moment(reader texts.Reader, text string) string {
 	return texts.At(at.UTC()).For(reader)
 }
 
-// Midnight returns when the day of a time began, in the zone of the time.
+// Midnight returns the beginning of a time's day, in the same zone.
 func Midnight(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
 }
 
-// Day shows a time as people say it: today with the hour, else the day. The zone is the location of now.
+// Day shows a time in short form: the hour if it is today, otherwise the day. The zone is
+// the location of now.
 func Day(text string, now time.Time) texts.Text {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -74,7 +75,7 @@ var signs = map[rune]string{
 	'(': "open bracket", ')': "close bracket",
 }
 
-// Label names a field of a record.
+// Label returns the name of a record's field.
 func Label(field string) texts.Text {
 	if key := "field." + field; texts.Has(key) {
 		return texts.Of(key)

@@ -9,10 +9,10 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Shown shows a value of a plan.
+// Shown returns a value of a plan as text.
 func Shown(value json.RawMessage) texts.Text {
 	var v any
-	_ = json.Unmarshal(value, &v) // an answer of ours
+	_ = json.Unmarshal(value, &v) // our own answer is valid JSON
 	return ValueText(v)
 }
 
@@ -54,7 +54,7 @@ func ValueText(v any) texts.Text {
 		}
 		return texts.List(parts...)
 	}
-	text, _ := json.Marshal(v) // it was read from JSON
+	text, _ := json.Marshal(v) // the value was read from JSON
 	return texts.Raw(string(text))
 }
 

@@ -1,5 +1,5 @@
-// Package say has what pages say of the values that the API gives: words and colors, facts, names of
-// objects, what a change has done, and the addresses of pages.
+// Package say turns values of the API into the content of pages: words and colors, facts,
+// names of objects, descriptions of changes, and the addresses of pages.
 package say
 
 import (
@@ -9,9 +9,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// What pages say of a value, and in which color, stands in the table of this file. Templates
-// show what it gives and decide nothing: a condition in a template would be a second
-// reading of the record, which may differ from the first.
+// The table in this file decides which word and color a page shows for a value. Templates only show its
+// result. A condition in a template would interpret the record a second time and might differ from the first.
 
 // Color is a class of the style sheet.
 type Color string
@@ -23,17 +22,17 @@ const (
 	Bad   Color = "bad"
 )
 
-// Word is what a page says of a value.
+// Word is the text and color that a page shows for a value.
 type Word struct {
 	Text  texts.Text
 	Color Color
 }
 
-// Colors has the color of each value of a field of which something is said. The table of texts has
-// its words, see [wordOf]. Fields of other records than those of objects have the record in their name.
+// Colors contains the color of each value of a field that pages show as a word. The words are in the table
+// of texts, see [wordOf]. Fields of records that are not objects have the kind of record in their name.
 var Colors = map[string]map[any]Color{
 	"enabled":                 {true: Good, false: Bad},
-	"locked":                  {true: Bad}, // of a hit
+	"locked":                  {true: Bad}, // of a search hit
 	"lockedOut":               {true: Bad}, // of a user
 	"changePasswordNextLogon": {true: Warn},
 	"primary":                 {true: plain},
@@ -80,8 +79,8 @@ var Colors = map[string]map[any]Color{
 	},
 }
 
-// WordOf returns the word for the value of a field. A text that the table does not have,
-// which a newer API may use, stands for itself.
+// WordOf returns the word for a field's value. A string without a word, which a newer API
+// may use, is shown unchanged.
 func WordOf(field string, value any) Word {
 	switch value.(type) {
 	case nil, bool, string:
@@ -98,7 +97,7 @@ func WordOf(field string, value any) Word {
 // Record is a record of the API.
 type Record map[string]any
 
-// Text returns a field as text; empty if it is null or absent.
+// Text returns a field as text, or "" if it is null or absent.
 func (r Record) Text(name string) string {
 	switch v := r[name].(type) {
 	case nil:
@@ -110,7 +109,7 @@ func (r Record) Text(name string) string {
 	}
 }
 
-// First returns the first of the fields that is a text.
+// First returns the first of the fields whose value is a text.
 func (r Record) First(names ...string) string {
 	for _, name := range names {
 		if text := r.Text(name); text != "" {
@@ -126,7 +125,7 @@ func (r Record) Number(name string) (int, bool) {
 	return int(n), ok
 }
 
-// Said returns the words for fields of a record, without those of which nothing is said.
+// Said returns the words for fields of a record, omitting fields without a word.
 func Said(r Record, fields ...string) []Word {
 	var all []Word
 	for _, field := range fields {
@@ -137,15 +136,15 @@ func Said(r Record, fields ...string) []Word {
 	return all
 }
 
-// sentence is a row of the table of verdicts: what a page says of a logon if the API gives
-// the verdict, and the action that helps.
+// sentence is a row in the table of verdicts: the text that a page shows if the API returns
+// a verdict about a logon, and the action that helps.
 type sentence struct {
 	Code   string
 	Word   Word
 	Remedy string
 }
 
-// Logons are the rows in the order in which they count.
+// Logons are the rows in order of precedence.
 var Logons = []sentence{
 	{"disabled", Word{texts.Of("logon.cannot"), Bad}, ""},
 	{"expired", Word{texts.Of("logon.cannot"), Bad}, ""},
@@ -159,14 +158,14 @@ var Logons = []sentence{
 	{"ok", Word{texts.Of("logon.ok"), Good}, ""},
 }
 
-// What is said where no row fits: of an account that cannot log on for a reason that is not
-// in the table, and of one that can with such a verdict.
+// The texts for logons that match no row: one for an account that cannot log on for a reason
+// missing in the table, one for an account that can log on despite such a verdict.
 var (
 	cannotLogOn = sentence{Word: Word{texts.Of("logon.cannot"), Bad}}
 	maybeLogsOn = sentence{Word: Word{texts.Of("logon.maybe"), Warn}}
 )
 
-// LogonState is what the API says about a logon.
+// LogonState is the API's answer about a logon.
 type LogonState struct {
 	CanLogOn bool
 	Verdicts []verdict
@@ -174,7 +173,7 @@ type LogonState struct {
 
 type verdict struct{ Code, Since, Until, Text string }
 
-// Says returns the row that counts for a logon. The API decides whether the account can log
+// Says returns the row that applies to a logon. The API decides whether the account can log
 // on; a row only names the restriction.
 func (s LogonState) Says() sentence {
 	found := maybeLogsOn

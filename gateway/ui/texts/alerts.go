@@ -1,6 +1,6 @@
 package texts
 
-// alerts are what pages say when something did not succeed.
+// alerts are the texts that pages show when something failed.
 var alerts = table{
 	"alert.failed":    {"That did not work", "Das hat nicht geklappt"},
 	"alert.notFound":  {"Not found", "Nicht gefunden"},

@@ -1,7 +1,7 @@
 package texts
 
-// errors are what pages in German say of errors and warnings, by their code. In English they say what the
-// API says, which names the object, too.
+// errors are the texts for errors and warnings by code. Only German pages use them; English
+// ones show the API's message, which also names the object.
 var errors = table{
 	"error.partial":         {"Not everything was done.", "Nicht alles wurde ausgeführt."},
 	"error.invalid_request": {"A value is not allowed.", "Ein Wert ist nicht zulässig."},
@@ -203,14 +203,14 @@ var errors = table{
 	"check.failed":        {"A check failed: {name}", "Eine Prüfung ist fehlgeschlagen: {name}"},
 }
 
-// Error is what the API says of an error, and in German what the table says of its code. A message without a
-// code is in the language of the page already.
+// Error returns the API's message for an error, or in German the table's text for its code.
+// A message without a code is already in the language of the page.
 func Error(code, message string) Text { return said("error.", code, message) }
 
 // Warning is [Error] for a warning.
 func Warning(code, message string) Text { return said("warning.", code, message) }
 
-// Verdict is [Error] for what a logon is judged by.
+// Verdict is [Error] for a verdict about a logon.
 func Verdict(code, message string) Text { return said("verdict.", code, message) }
 
 func said(kind, code, message string) Text {

@@ -1,4 +1,4 @@
 package texts
 
-// table has a text for each language, by key.
+// table contains a text in each language, by key.
 type table map[string][2]string

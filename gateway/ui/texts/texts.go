@@ -1,6 +1,6 @@
-// Package texts has every text of the console, in each language that it speaks.
+// Package texts contains every text of the console in each of its languages.
 //
-// A text is named by a key, such as "signIn.title". Names in braces stand for what is put in:
+// A text has a key, such as "signIn.title". Names in braces are placeholders:
 //
 //	texts.Of("list.found", "n", 12)
 package texts
@@ -16,7 +16,7 @@ import (
 // Lang is a language of the console.
 type Lang int
 
-// The languages, in the order of the columns of the table.
+// The languages, in the order of the table's columns.
 const (
 	English Lang = iota
 	German
@@ -40,9 +40,9 @@ func Named(code string) (l Lang, known bool) {
 	return English, false
 }
 
-// Accepted returns the language that a browser prefers, by its header Accept-Language. Browsers send
-// the languages in the order in which their person has put them, so weights are not read. A browser
-// that names none of ours gets English.
+// Accepted returns the language that a browser prefers according to its Accept-Language
+// header. Browsers list the languages in their user's order, so weights are ignored. If the
+// header names no supported language, it returns English.
 func Accepted(header string) Lang {
 	for one := range strings.SplitSeq(header, ",") {
 		one, weight, _ := strings.Cut(strings.TrimSpace(one), ";")
@@ -54,7 +54,7 @@ func Accepted(header string) Lang {
 	return English
 }
 
-// all is the one table. Two parts never have the same key, which a test holds.
+// all is the whole table. A test ensures that no two parts contain the same key.
 var all = func() table {
 	whole := table{}
 	for _, part := range parts {
@@ -66,24 +66,24 @@ var all = func() table {
 // Has reports whether there is a text with a key.
 func Has(key string) bool { _, has := all[key]; return has }
 
-// Text is a text that is not yet said in a language. Nil is no text, which templates take for nothing.
+// Text is a text whose language is not chosen yet. Nil is the empty text, which templates treat as false.
 type Text = *text
 
 type text struct {
 	key  string
-	raw  string // where there is no key
-	with []any  // names and values, one after the other
+	raw  string // used without a key
+	with []any  // alternating names and values
 	at   time.Time
-	day  bool // of at, without the hour
+	day  bool // show only the day of at
 	list []Text
 	each *[2]string
 }
 
-// Of returns a text of the table. The pairs are names in braces and what stands for them: texts, numbers,
-// strings, or what String makes of others. A key that the table lacks stands for itself.
+// Of returns a text of the table. pairs alternates placeholder names and values: texts, numbers,
+// strings, or values with a String method. A key that is missing in the table is shown itself.
 func Of(key string, pairs ...any) Text { return &text{key: key, with: pairs} }
 
-// Raw returns what is the same in every language, such as a name.
+// Raw returns a text that is the same in every language, such as a name.
 func Raw(name string) Text {
 	if name == "" {
 		return nil
@@ -91,7 +91,7 @@ func Raw(name string) Text {
 	return &text{raw: name}
 }
 
-// Each is a text of another table, which has it in each language. A text without words is none.
+// Each returns a text that is given in each language. If all are empty, it returns nil.
 func Each(words [2]string) Text {
 	if words == [2]string{} {
 		return nil
@@ -99,17 +99,16 @@ func Each(words [2]string) Text {
 	return &text{each: &words}
 }
 
-// At is a time to the minute.
+// At returns a time to the minute.
 func At(t time.Time) Text { return &text{at: t} }
 
-// Day is the day of a time.
+// Day returns the day of a time.
 func Day(t time.Time) Text { return &text{at: t, day: true} }
 
-// List is texts one after the other.
+// List returns a text that joins others with commas.
 func List(all ...Text) Text { return &text{list: all} }
 
-// Count is [Of] for a number of things, which stands for {n}. For one thing the key with ".one" is
-// said.
+// Count is [Of] for a number of things, which replaces {n}. For exactly one it uses the key with ".one".
 func Count(key string, n int, pairs ...any) Text {
 	if n == 1 {
 		key += ".one"
@@ -120,13 +119,13 @@ func Count(key string, n int, pairs ...any) Text {
 // Empty reports whether there is no text.
 func (t *text) Empty() bool { return t == nil }
 
-// Reader is how somebody reads texts: in a language, with the times of a zone.
+// Reader determines how texts are shown: in a language, with times in a zone.
 type Reader struct {
 	Lang
-	Zone *time.Location // nil: each time has its own
+	Zone *time.Location // nil: each time is shown in its own zone
 }
 
-// here returns a time in the zone of the reader.
+// here returns a time in the reader's zone.
 func (r Reader) here(t time.Time) time.Time {
 	if r.Zone == nil {
 		return t
@@ -181,7 +180,7 @@ func (r Reader) value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Number returns a number with its thousands apart.
+// Number returns a number with thousands separators.
 func (l Lang) Number(n int) string {
 	if n < 0 {
 		return "−" + l.Number(-n)

@@ -33,7 +33,7 @@ func TestTheTableIsComplete(t *testing.T) {
 	}
 }
 
-// english are words that no German text has. One that was not translated is seen by them.
+// english matches words that no German text contains. It finds texts that were not translated.
 var english = regexp.MustCompile(`(?i)\b(the|and|of|is|are|you|your|not|this|with|cannot|for|from|been)\b`)
 
 func TestGermanIsNotEnglish(t *testing.T) {
@@ -66,7 +66,7 @@ func TestTexts(t *testing.T) {
 	assert.Empty(t, Text(nil).In(German))
 }
 
-// What is put in is never read again: a name in braces in a name stays.
+// Values are not expanded: braces in a value stay as they are.
 func TestValuesAreNotRead(t *testing.T) {
 	assert.Equal(
 		t, "{percent} of 7 items, 3 %", Of("job.run.progress", "n", "{percent}", "of", 7, "percent", 3).In(English),
@@ -84,7 +84,7 @@ func TestLanguages(t *testing.T) {
 	assert.False(t, known)
 }
 
-// api are words of the API, which pages do not have: scopes, operations, endpoints and codes.
+// api matches words of the API that pages must not use: scopes, operations, endpoints and codes.
 var api = regexp.MustCompile(`\b(scope|credential|endpoint|parameter|payload|sAMAccountName|GUID|readyz)s?\b|` +
 	`\b(GET|POST|PUT|DELETE) /|\b[a-z]+:(read|write|delete|submit|undo)\b|\b(user|group|membership|job|change)\.[a-z]+\b`)
 

@@ -2,8 +2,8 @@ package texts
 
 import "adgateway/gateway/authn/negotiate"
 
-// tickets are the texts of sign-in with a Kerberos ticket. The reasons of refusals have the English
-// sentences that clients of the API get.
+// tickets are the texts of sign-in with a Kerberos ticket. The reasons for refusals use the
+// English sentences that API clients get.
 var tickets = table{
 	"signIn.ticket":    {"As you are signed in to Windows", "So wie Sie an Windows angemeldet sind"},
 	"signIn.ticket.go": {"Sign in with this computer", "Mit diesem Computer anmelden"},

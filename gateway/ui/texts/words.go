@@ -1,6 +1,6 @@
 package texts
 
-// words are what pages say of values, by field and value.
+// words are the words for values, by field and value.
 var words = table{
 	"word.enabled.true":   {"Enabled", "Aktiviert"},
 	"word.enabled.false":  {"Disabled", "Deaktiviert"},

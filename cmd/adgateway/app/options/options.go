@@ -1,7 +1,6 @@
 // Package options derives the options of the parts of a gateway from its settings. A default is
-// declared once, with its setting in package config: no part has one of its own, and tests make
-// their options here as well. Options that are not settings, such as a runner, come from the
-// caller.
+// declared once, with its setting in package config. No part has a default of its own, and tests also
+// make their options here. Options that are not settings, such as a runner, come from the caller.
 package options
 
 import (
@@ -40,7 +39,7 @@ func Gateway(s *config.Settings) gateway.Options {
 	}
 }
 
-// Policy returns the part that may change while the server runs.
+// Policy returns the policy of a server, which may change while the server runs.
 func Policy(s *config.Settings) gateway.Policy {
 	h := s.HTTP
 	return gateway.Policy{
@@ -65,7 +64,7 @@ func guarded(l config.Limits) privileged.Set {
 	return privileged.Set{privileged.Own: l.GuardedGroups, privileged.Named: named}.With()
 }
 
-// Quota returns the quota of credentials that have none of their own.
+// Quota returns the quota of credentials without one of their own.
 func Quota(c config.Auth) identity.Quota {
 	return identity.Quota{
 		Rate: identity.Rate(c.Rate), Concurrency: c.Concurrency,
@@ -74,7 +73,7 @@ func Quota(c config.Auth) identity.Quota {
 	}
 }
 
-// RoleQuota returns how much each member of a role may do.
+// RoleQuota returns the quota of each member of a role.
 func RoleQuota(q config.Quota) *identity.Quota {
 	return &identity.Quota{
 		Rate: identity.Rate(q.Rate), Concurrency: q.Concurrency,

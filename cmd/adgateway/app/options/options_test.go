@@ -17,7 +17,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// others are values of the settings that options are derived from, each other than the default.
+// others are values for the settings that options are derived from. Each differs from the default.
 var others = map[string]string{
 	"http.dialect": "classic", "http.allowSecretsInQuery": "true", "http.allowedOrigins": "[https://portal.corp.example]",
 	"http.trustedProxies": "[10.0.0.1]", "http.readTimeout": "1s", "http.writeTimeout": "1s", "http.listTimeout": "1s",
@@ -38,7 +38,7 @@ var others = map[string]string{
 	"idempotency.keep": "1m", "names.hold": "1m", "events.sse": "1", "metrics.openOnLoopback": "false", "docs.enabled": "false", "time.zone": "Europe/Berlin", "reason.required": "[user.delete]",
 }
 
-// elsewhere are the settings that reach what uses them in another way.
+// elsewhere are the settings that reach their users in another way than through options.
 var elsewhere = []string{
 	"http.listen", "http.allowUnencrypted", "tls.", "auth.allowQueryToken", "auth.store", "auth.staleMax", "auth.failures",
 	"signIn.mode", "signIn.roles", "signIn.domains", "signIn.tokens", "signIn.keytab", "signIn.bindings",
@@ -51,8 +51,8 @@ func all(s *config.Settings) []any {
 	return []any{options.Gateway(s), options.Quota(s.Auth), options.SignIn(s.SignIn)}
 }
 
-// TestEverySettingIsInTheOptions: a setting that another value is given has an effect on the
-// options, and a live one on the policy.
+// TestEverySettingIsInTheOptions: a changed setting changes
+// the options, and a live one also changes the policy.
 func TestEverySettingIsInTheOptions(t *testing.T) {
 	left := maps.Clone(others)
 	byDefault, policy := all(config.Default()), options.Policy(config.Default())
@@ -71,12 +71,12 @@ func TestEverySettingIsInTheOptions(t *testing.T) {
 	assert.Empty(t, left, "there are no such settings")
 }
 
-// TestOptionsHaveNoDefaults: what settings say is what the server uses, and a server that is not
-// told does not choose for itself: zero is refused by name, or is what the server uses, too.
+// TestOptionsHaveNoDefaults: the server uses the values of the settings and
+// chooses none itself. It either refuses a zero option, naming it, or uses zero.
 func TestOptionsHaveNoDefaults(t *testing.T) {
 	for _, part := range []struct {
 		prefix string
-		of     func(*gateway.Options) any // a pointer
+		of     func(*gateway.Options) any // returns a pointer to the part
 		zeroes []string
 	}{
 		{"option ", func(o *gateway.Options) any { return o }, nil},
@@ -116,7 +116,7 @@ func TestOptionsHaveNoDefaults(t *testing.T) {
 	}
 }
 
-// TestTheServerUsesTheSettings reads back every declared default.
+// TestTheServerUsesTheSettings: a server reports every declared default as the value that it uses.
 func TestTheServerUsesTheSettings(t *testing.T) {
 	o := harness.Options(t, harness.Answering(harness.OK))
 	s, err := gateway.New(o)

@@ -1,6 +1,5 @@
-// Package backup copies all files of a gateway into one folder or zip file ([Write]), also while
-// the gateway runs, and puts them back ([Restore]). A manifest in the backup has the digest of each
-// file.
+// Package backup copies all files of a gateway into one folder or zip file ([Write]), also while the
+// gateway runs, and puts them back ([Restore]). A manifest in the backup contains the digest of each file.
 package backup
 
 import (
@@ -23,23 +22,23 @@ import (
 // Manifest describes the content of a backup.
 type Manifest struct {
 	Format    int       `json:"format"`
-	Version   string    `json:"version"` // of the program that made it
+	Version   string    `json:"version"` // of the program that made the backup
 	Made      time.Time `json:"made"`
 	Files     []File    `json:"files"`
 	NotCopied []Left    `json:"notCopied"`
 }
 
-// File is a file of a backup. Only the settings in the backup decide where files go.
+// File is a file of a backup. Only the settings in the backup decide where files are restored.
 type File struct {
 	Setting string `json:"setting"`
-	Number  int    `json:"number"` // index among several that the setting names
-	Base    string `json:"base"`   // its original name
-	Name    string `json:"name"`   // in the backup
+	Number  int    `json:"number"` // index among the files that the setting names
+	Base    string `json:"base"`   // original name
+	Name    string `json:"name"`   // name in the backup
 	Size    int64  `json:"size"`
 	SHA256  string `json:"sha256"`
 }
 
-// Left is a file that the settings name and a backup does not contain.
+// Left is a file that the settings name but the backup does not contain.
 type Left struct {
 	Setting string `json:"setting"`
 	What    string `json:"what"`
@@ -50,19 +49,19 @@ const (
 	format       = 1
 	manifestName = "manifest.json"
 
-	settingsKey = "settings" // of the settings file itself
+	settingsKey = "settings" // for the settings file itself
 	credentials = "auth.store"
 	auditFile   = "audit.file"
 	anchorFile  = "audit.anchorFile"
 	storeFile   = "store.file"
 	storeKey    = "store.file (its key)"
-	clusterKey  = "cluster" // of the files that make a gateway a member of a cluster
+	clusterKey  = "cluster" // for the files that make a gateway a member of a cluster
 )
 
-// ErrDamaged means that a backup is not complete.
+// ErrDamaged means that a backup is incomplete or altered.
 var ErrDamaged = errors.New("this is not a whole backup")
 
-// named is a file that the settings name.
+// named is a file that a setting names.
 type named struct {
 	setting string
 	number  int
@@ -71,8 +70,8 @@ type named struct {
 
 func (n named) id() string { return fmt.Sprintf("%s %d", n.setting, n.number) }
 
-// inventory returns the files that make up a gateway: each once, the store first and the
-// audit last, so that the audit has all changes that the store has.
+// inventory returns the files that make up a gateway, each once. The store is first and the
+// audit log last, so that the audit log contains all changes that the store contains.
 func inventory(s *config.Settings, file string) []named {
 	all := []named{{storeFile, 0, s.Store.File}, {settingsKey, 0, file}, {credentials, 0, program.CredentialFile(s.Auth, file).Path}}
 	numbers := map[string]int{}
@@ -102,25 +101,25 @@ func left(s *config.Settings) (all []Left) {
 	return all
 }
 
-// ofAudit reports whether a name names a file of an audit log.
+// ofAudit reports whether name is the name of one of an audit log's files.
 func ofAudit(log, name string) bool {
 	ext := filepath.Ext(log)
 	return name == log || name == log+".head" || strings.HasPrefix(name, strings.TrimSuffix(log, ext)+"-") && filepath.Ext(name) == ext
 }
 
-// content is a part of a backup.
+// content is one file of a backup.
 type content struct {
 	base  string
 	write func(io.Writer) error
 	close func() error
 }
 
-// auditTries is how often the files of an audit log are opened until the list of files stays the
-// same meanwhile.
+// auditTries is how often the audit log's files are opened in the hope that no rotation
+// changes the list of files meanwhile.
 const auditTries = 10
 
-// openAudit opens the files of an audit log, which may be in use, in their state at one moment: its
-// record of the end, read first, is not behind the last line.
+// openAudit opens the files of an audit log, which may be in use, in a consistent state: its
+// head is read first, so it never refers to a later line than the last one.
 func openAudit(path string) ([]content, error) {
 	for range auditTries {
 		before, err := audit.Files(path)
@@ -143,7 +142,7 @@ func openAudit(path string) ([]content, error) {
 }
 
 func openAll(path string, names []string) (opened []content, err error) {
-	for _, name := range slices.Backward(names) { // the record of the end is the last one
+	for _, name := range slices.Backward(names) { // the head is the last one
 		c := content{base: filepath.Base(name)}
 		switch name {
 		case path:
@@ -164,12 +163,12 @@ func openAll(path string, names []string) (opened []content, err error) {
 func closeAll(all []content) {
 	for _, c := range all {
 		if c.close != nil {
-			_ = c.close() // it was read only
+			_ = c.close() // it was only read
 		}
 	}
 }
 
-// ofText is a small file, read at once.
+// ofText reads a small file at once.
 func (c *content) ofText(name string) error {
 	text, err := os.ReadFile(name)
 	c.write = func(w io.Writer) error {

@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// ofCluster returns the files that make the gateway of the settings a member of a cluster; none if
-// it is alone. They do not include the log, which is lost with the nodes.
+// ofCluster returns the files that make the gateway of the settings a member of a cluster,
+// or none if it is alone. They do not include the log, which is lost with the nodes.
 func ofCluster(s *config.Settings) (all []named, err error) {
 	folder := program.ClusterFolder(s)
 	if folder.Path == "" {
@@ -28,7 +28,7 @@ func ofCluster(s *config.Settings) (all []named, err error) {
 	return all, filefault.Explain(clusterKey, err)
 }
 
-// alone returns why nothing can be restored to a gateway of a cluster.
+// alone returns an error if the gateway is a member of a cluster, because nothing can be restored to one.
 func alone(s *config.Settings) error {
 	folder, id, err := program.Joined(s)
 	if err != nil || id == nil {
@@ -42,9 +42,9 @@ func alone(s *config.Settings) error {
 		"To begin anew with a backup, run 'adgateway cluster alone' first", id.Cluster, folder.Path)
 }
 
-// stageCluster writes the cluster's files from the backup to a folder beside their place. It fails
-// if another gateway of the cluster runs: the restored one would have an earlier state under a name
-// that the others know.
+// stageCluster writes the cluster's files from the backup to a folder next to their
+// destination. It fails if another gateway of the cluster runs, because the restored one
+// would have an earlier state under a name that the others know.
 func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Settings) error {
 	if len(files) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (r *restoring) stageCluster(ctx context.Context, files []File, s *config.Se
 	return nil
 }
 
-// into writes a file of the backup into a folder, under the name that it had.
+// into writes a file of the backup into a folder, under its original name.
 func (r *restoring) into(folder string, f File) error {
 	place := filepath.Join(folder, f.Base)
 	beside, err := r.beside(f, place)

@@ -26,14 +26,14 @@ import (
 // Restored is the result of a restore.
 type Restored struct {
 	Manifest *Manifest
-	Settings string   // file of the settings
-	Cluster  string   // of the gateway of the backup; empty: it was alone
+	Settings string   // path of the settings file
+	Cluster  string   // the cluster of the backed-up gateway; empty: it was alone
 	Replaced []string // folders with the previous files
 }
 
-// Restore replaces the files of a gateway by a backup. file is where the settings go; the settings
-// of the backup say where the rest goes. The gateway must not run. After an error everything is as
-// before.
+// Restore replaces the files of a gateway by those in a backup. file is the destination of
+// the settings, which name the destinations of all other files. The gateway must not be
+// running. After an error everything is as before.
 func Restore(ctx context.Context, from, file string) (*Restored, error) {
 	backup, done, err := open(from)
 	if err != nil {
@@ -69,7 +69,7 @@ func open(from string) (files fs.FS, done func(), err error) {
 	return archive, func() { _ = archive.Close() }, nil
 }
 
-// check returns the manifest of a backup after checking that all files are there and unchanged.
+// check returns the manifest of a backup after verifying that all files exist and are unchanged.
 func check(ctx context.Context, backup fs.FS) (*Manifest, error) {
 	text, err := fs.ReadFile(backup, manifestName)
 	if err != nil {
@@ -112,17 +112,17 @@ func (f File) check(backup fs.FS) error {
 	return nil
 }
 
-// restoring is a restore under way.
+// restoring is a restore in progress.
 type restoring struct {
 	backup   fs.FS
 	manifest *Manifest
-	file     string // of the settings
-	mark     string // name of the folders for what is replaced
-	cluster  string // of the gateway of the backup; empty: it was alone
+	file     string // destination of the settings
+	mark     string // suffix of the folders for replaced files
+	cluster  string // the cluster of the backed-up gateway; empty: it was alone
 	folders  []string
 	held     []func() error // release the locks that keep a gateway from starting
-	back     []func() error // undo what was done, the last step first
-	staged   [][2]string    // pairs of a staged file or folder and its place
+	back     []func() error // undo the completed steps; the last step is undone first
+	staged   [][2]string    // pairs of a staged file or folder and its destination
 }
 
 func (r *restoring) run(ctx context.Context) error {
@@ -157,7 +157,8 @@ func (r *restoring) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		case f.Setting == storeFile:
 			store = &f
-		case f.Setting == anchorFile && exists(place): // it is evidence for changes that the backup lacks
+		// the existing anchor is evidence of changes that the backup lacks
+		case f.Setting == anchorFile && exists(place):
 		default:
 			if err := r.stage(f, place); err != nil {
 				return filefault.Explain(f.Setting, err)
@@ -173,7 +174,7 @@ func (r *restoring) run(ctx context.Context) error {
 	return r.replace(s)
 }
 
-// settings returns the settings of the backup for a gateway in this place.
+// settings returns the settings of the backup, loaded for a gateway at the destination.
 func (r *restoring) settings() (*config.Settings, error) {
 	for _, f := range r.manifest.Files {
 		if f.Setting != settingsKey {
@@ -194,13 +195,13 @@ func (r *restoring) settings() (*config.Settings, error) {
 	return nil, fmt.Errorf("%w: it has no settings", ErrDamaged)
 }
 
-// hold keeps a gateway from starting, and fails if one runs, with the settings of the backup or
-// with the current ones.
+// hold keeps gateways with the settings of the backup, or with the current settings, from
+// starting. It fails if one is running.
 func (r *restoring) hold(s *config.Settings) error {
 	all := []*config.Settings{s}
 	if _, err := os.Stat(r.file); err == nil {
 		flags := program.Flags{File: r.file, Beside: true}
-		if live, err := flags.Load(); err == nil { // a gateway cannot run with settings that cannot be loaded
+		if live, err := flags.Load(); err == nil { // a gateway cannot run with settings that do not load
 			all = append(all, live.Now())
 		}
 	}
@@ -234,7 +235,7 @@ func (r *restoring) release() (err error) {
 	return err
 }
 
-// beside writes a file of the backup beside its place.
+// beside writes a file of the backup to a temporary file next to its destination, and returns its path.
 func (r *restoring) beside(f File, place string) (name string, err error) {
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
 		return "", err
@@ -276,7 +277,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// absent returns nil for an error that means that a file is missing, and err otherwise.
+// absent returns nil if err means that a file does not exist, and err otherwise.
 func absent(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -284,7 +285,7 @@ func absent(err error) error {
 	return err
 }
 
-// restoreStore puts the copy of the store in its place; package store checks it before.
+// restoreStore stages the copy of the store, which package store checks first.
 func (r *restoring) restoreStore(f *File, c config.Store) error {
 	if c.File == "" || c.File == config.AuditOff {
 		return nil
@@ -297,7 +298,7 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 		return err
 	}
 	if f == nil {
-		return nil // there was none
+		return nil // the backup contains no store
 	}
 	if err := os.MkdirAll(filepath.Dir(c.File), 0o700); err != nil {
 		return filefault.Explain(storeFile, err)
@@ -318,8 +319,7 @@ func (r *restoring) restoreStore(f *File, c config.Store) error {
 	return errors.Join(program.Files.Restrict(c.File), program.Files.Restrict(store.HeadOf(c.File)))
 }
 
-// replace moves the current files away, with the whole audit log, and gives the new files their
-// names.
+// replace moves the current files away, including the whole audit log, and gives the new files their names.
 func (r *restoring) replace(s *config.Settings) error {
 	if s.Audit.File != config.AuditOff {
 		old, err := audit.Files(s.Audit.File)
@@ -344,7 +344,7 @@ func (r *restoring) replace(s *config.Settings) error {
 	return nil
 }
 
-// moveAway moves a file or a folder, if there is one, to the folder for replaced files beside it.
+// moveAway moves a file or folder, if it exists, to the folder for replaced files next to it.
 func (r *restoring) moveAway(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -365,7 +365,7 @@ func (r *restoring) moveAway(path string) error {
 	return nil
 }
 
-// undo reverts everything.
+// undo reverts all completed steps.
 func (r *restoring) undo() (err error) {
 	for i := len(r.back) - 1; i >= 0; i-- {
 		err = errors.Join(err, r.back[i]())

@@ -25,16 +25,16 @@ import (
 // Options describe the gateway to back up.
 type Options struct {
 	Settings *config.Settings
-	File     string        // of the settings
+	File     string        // path of the settings file
 	Version  string        // of this program
-	Wait     time.Duration // for the copy of a store that a gateway has open
+	Wait     time.Duration // time limit for the copy of a store that a gateway has open
 }
 
 // zipped is the extension of a backup in one file.
 const zipped = ".zip"
 
-// Write makes a backup: a zip file if the name ends in .zip, and a folder otherwise. The name must
-// not exist yet, and does not exist after an error.
+// Write makes a backup: a zip file if the name ends in .zip, otherwise a folder. Nothing may
+// exist at the destination, and nothing exists there after an error.
 func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.Join(fmt.Errorf("--to: %s exists already: name another one", to), err)
@@ -67,7 +67,7 @@ func Write(ctx context.Context, o Options, to string) (m *Manifest, err error) {
 
 // output is the folder or the zip file of a backup.
 type output interface {
-	create(name string) (io.Writer, error) // ends the one before
+	create(name string) (io.Writer, error) // completes the previous file
 	close() error
 }
 
@@ -130,7 +130,8 @@ type writer struct {
 	manifest *Manifest
 }
 
-// add writes the file that a setting names. It fails if a file is missing that the gateway needs.
+// add writes the file that a setting names. It fails if a file is missing without which a
+// gateway does not work.
 func (w *writer) add(n named) error {
 	var parts []content
 	var err error
@@ -167,8 +168,8 @@ func (w *writer) add(n named) error {
 	return nil
 }
 
-// openKey opens the key of the store without the protection of this computer, because the backup
-// may be restored on another one. A key that cannot be read is copied as it is.
+// openKey opens the key of the store without this computer's protection, because the backup
+// may be restored on another computer. A key that cannot be read is copied as it is.
 func openKey(path string) ([]content, error) {
 	c := content{base: filepath.Base(path)}
 	secret, err := store.ReadSecret(path)
@@ -183,7 +184,7 @@ func openKey(path string) ([]content, error) {
 	return []content{c}, nil
 }
 
-// openStore opens a copy of the store. A gateway that has the store open makes the copy.
+// openStore opens a copy of the store. If a gateway has the store open, that gateway makes the copy.
 func (w *writer) openStore(path string) ([]content, error) {
 	c := content{base: filepath.Base(path), write: func(to io.Writer) error { return store.CopyFile(w.ctx, path, to) }}
 	if _, err := os.Stat(path); err != nil {
@@ -220,7 +221,7 @@ func (w *writer) write(n named, c content) error {
 	return w.ctx.Err()
 }
 
-// finish writes the manifest, without which the rest is no backup.
+// finish writes the manifest, without which the backup is invalid.
 func (w *writer) finish() error {
 	to, err := w.out.create(manifestName)
 	if err != nil {
@@ -238,7 +239,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ofFile is a file that is not being written.
+// ofFile opens a file to which nothing is being written.
 func (c *content) ofFile(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -252,7 +253,7 @@ func (c *content) ofFile(name string) error {
 	return nil
 }
 
-// ofLines is a file to which lines are being written: its lines so far.
+// ofLines opens a file to which lines are being written, and limits it to the complete lines so far.
 func (c *content) ofLines(name string) error {
 	file, err := os.Open(name)
 	if err != nil {
@@ -270,7 +271,7 @@ func (c *content) ofLines(name string) error {
 	return nil
 }
 
-// endOfLines returns where the last whole line of a file ends.
+// endOfLines returns the offset behind the last complete line of a file.
 func endOfLines(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	if err != nil {

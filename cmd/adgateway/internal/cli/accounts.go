@@ -17,8 +17,7 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// storeLocation says where the accounts are: in the file of --store, in auth.store, or in
-// the store of the cluster.
+// storeLocation locates the accounts: in the file of --store, in auth.store, or in the cluster's store.
 type storeLocation struct {
 	Config, Store string
 
@@ -26,13 +25,13 @@ type storeLocation struct {
 	Cluster func(*config.Settings) (app.Options, error)
 }
 
-// AddTo declares the flags.
+// AddTo declares the flags of the location.
 func (l *storeLocation) AddTo(flags *pflag.FlagSet) {
 	flags.StringVar(&l.Config, "config", "", "settings `FILE` that names the credential file (default "+program.DefaultFile()+")")
 	flags.StringVar(&l.Store, "store", "", "the credential `FILE` itself")
 }
 
-// Open returns the store of the location. The file is read with every operation.
+// Open returns the accounts at the location. A file is read again by every operation.
 func (l *storeLocation) Open() (accountStore, error) {
 	if l.Store != "" {
 		return accountStore{program.CredentialFile(config.Auth{Store: l.Store}, "")}, nil
@@ -53,8 +52,8 @@ func (l *storeLocation) Open() (accountStore, error) {
 	return accountStore{file}, nil
 }
 
-// OpenBoth returns the store of the file, which the settings or --store name, and the store of the
-// cluster.
+// OpenBoth returns the credential file, which the settings or --store name, and the options
+// to reach the cluster.
 func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err error) {
 	flags := program.Flags{File: l.Config, Fallback: program.DefaultFile(), Beside: true}
 	live, err := flags.Load()
@@ -75,8 +74,8 @@ func (l *storeLocation) OpenBoth() (file authn.File, cluster app.Options, err er
 	return file, cluster, nil
 }
 
-// sharedStore are the accounts that the gateways of a cluster share. Their last use is the last use
-// at this gateway.
+// sharedStore holds the accounts that the gateways of a cluster share. It knows only when
+// they were last used at this gateway.
 type sharedStore struct {
 	cluster app.Options
 	file    authn.File
@@ -85,7 +84,7 @@ type sharedStore struct {
 // Place implements [accountPlace].
 func (sharedStore) Place() string { return "the store of the cluster" }
 
-// sharedWait is how long to wait for the accounts of a cluster.
+// sharedWait is the time limit for reading or editing the accounts of a cluster.
 const sharedWait = 30 * time.Second
 
 func (s sharedStore) Read() (*authn.Document, string, error) {
@@ -101,13 +100,13 @@ func (s sharedStore) Edit(ctx context.Context, change func(*authn.Document) erro
 
 func (s sharedStore) LastUses() map[string]time.Time { return s.file.LastUses() }
 
-// accountKind is one of the two kinds of accounts. Each has a list of its own.
+// accountKind is one of the two kinds of accounts. Each kind has its own list.
 type accountKind struct {
 	Name string // in messages and commands
 	list func(*authn.Document) *[]*authn.Account
 }
 
-// The kinds.
+// The kinds of accounts.
 var (
 	tokenKind = accountKind{identity.KindToken, func(d *authn.Document) *[]*authn.Account { return &d.Tokens }}
 	userKind  = accountKind{identity.KindUser, func(d *authn.Document) *[]*authn.Account { return &d.Users }}
@@ -117,14 +116,14 @@ var (
 // it at once.
 type accountStore struct{ in accountPlace }
 
-// accountPlace holds accounts, and says when they were last used.
+// accountPlace holds accounts and reports when they were last used.
 type accountPlace interface {
 	authn.Holder
 	LastUses() map[string]time.Time
-	Place() string // where they are, for people
+	Place() string // name of the place in messages
 }
 
-// List returns all accounts of a kind and when they were last used, by their ID.
+// List returns all accounts of a kind, and when each was last used, by account ID.
 func (s accountStore) List(k accountKind) (all []*authn.Account, lastUse map[string]time.Time, err error) {
 	document, _, err := s.in.Read()
 	if err != nil {
@@ -133,8 +132,7 @@ func (s accountStore) List(k accountKind) (all []*authn.Account, lastUse map[str
 	return *k.list(document), s.in.LastUses(), nil
 }
 
-// Find returns the account of a name, regardless of case. The error suggests the
-// nearest name.
+// Find returns the account with a name, regardless of case. The error suggests the nearest name.
 func (k accountKind) Find(all []*authn.Account, name string) (*authn.Account, error) {
 	var names []string
 	for _, a := range all {
@@ -158,7 +156,7 @@ func (s accountStore) Add(ctx context.Context, k accountKind, a *authn.Account) 
 	})
 }
 
-// Edit changes the account of a name, and returns it as it was saved.
+// Edit changes the account with a name and returns it as saved.
 func (s accountStore) Edit(ctx context.Context, k accountKind, name string, change func(*authn.Account) error) (edited *authn.Account, err error) {
 	err = s.in.Edit(ctx, func(d *authn.Document) error {
 		a, err := k.Find(*k.list(d), name)
@@ -174,7 +172,7 @@ func (s accountStore) Edit(ctx context.Context, k accountKind, name string, chan
 	return edited, nil
 }
 
-// Remove removes the accounts of these names, all of them or none.
+// Remove removes the accounts with these names, either all or none.
 func (s accountStore) Remove(ctx context.Context, k accountKind, names []string) error {
 	return s.in.Edit(ctx, func(d *authn.Document) error {
 		list := k.list(d)

@@ -47,8 +47,8 @@ func (r *rightsFlags) AddTo(flags *pflag.FlagSet, expires string) {
 	r.given = flags.Changed
 }
 
-// Parse returns the rights that the flags describe. It only reports a wrong
-// expiry; [authn.Account.Check] finds every other mistake.
+// Parse returns the rights that the flags describe. It reports only a wrong expiry;
+// [authn.Account.Check] finds all other mistakes.
 func (r *rightsFlags) Parse(now time.Time) (authn.Rights, error) {
 	optional := func(flag string, n int) *int {
 		if !r.given(flag) {
@@ -69,8 +69,8 @@ func (r *rightsFlags) Parse(now time.Time) (authn.Rights, error) {
 	return parsed, err
 }
 
-// Change replaces the rights whose flags were given and removes those named in
-// clear, by the names of their flags. All others remain as they are.
+// Change replaces the rights whose flags were given and removes those whose flags clear
+// names. The others are unchanged.
 func (r *rightsFlags) Change(rights *authn.Rights, clear []string, now time.Time) error {
 	parsed, err := r.Parse(now)
 	if err != nil {

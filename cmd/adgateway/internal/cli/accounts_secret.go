@@ -9,12 +9,12 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// certificateName names a client certificate, and the issuer that it must have.
+// certificateName identifies a client certificate by its subject and its required issuer.
 type certificateName struct{ Subject, Issuer string }
 
-// CreateToken adds an account of this name and returns its token, which is stored nowhere. With a
-// client certificate there is no token: the certificate alone gives the rights. The error joins
-// every mistake in the arguments and invalid, the faults of the rights.
+// CreateToken adds an account of this name and returns its token, which is stored nowhere.
+// With a client certificate there is no token: the certificate alone gives the rights. The
+// error joins all mistakes in the arguments with invalid, the error of [rightsFlags.Parse].
 func (s accountStore) CreateToken(ctx context.Context, name string, of certificateName, rights authn.Rights, invalid error, now time.Time) (a *authn.Account, token string, err error) {
 	a = authn.NewAccount(name, now, rights)
 	if a.Subject, a.Issuer = of.Subject, of.Issuer; of == (certificateName{}) {
@@ -32,8 +32,8 @@ func (s accountStore) CreateToken(ctx context.Context, name string, of certifica
 // rotation replaces the token of an account.
 type rotation struct {
 	Grace     time.Duration // how long the previous token remains valid
-	SetExpiry bool          // else the account keeps its expiry
-	Expires   *time.Time    // nil for never
+	SetExpiry bool          // otherwise the account keeps its expiry
+	Expires   *time.Time    // nil: never
 }
 
 // Rotate replaces the token of an account and returns the new one.
@@ -58,18 +58,19 @@ func (s accountStore) Rotate(ctx context.Context, name string, r rotation, now t
 	return a, token, nil
 }
 
-// newUser returns an account with these rights and no password yet. The error joins every mistake
-// in the arguments and invalid, the faults of the rights.
+// newUser returns an account with these rights and no password yet. The error joins all
+// mistakes in the arguments with invalid, the error of [rightsFlags.Parse].
 func newUser(name string, rights authn.Rights, invalid error, now time.Time) (*authn.Account, error) {
 	a := authn.NewAccount(name, now, rights)
-	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1}) // a placeholder, which makes it a user
+	// a placeholder that makes the account a user
+	a.Password = authn.HashPassword("", authn.Cost{Memory: 8, Time: 1, Threads: 1})
 	if err := errors.Join(a.Check(), invalid); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// AddUser adds a user of [newUser] with its password.
+// AddUser sets the password of an account made by newUser and adds it.
 func (s accountStore) AddUser(ctx context.Context, a *authn.Account, password string) error {
 	a.Password = authn.HashPassword(password, authn.StandardCost)
 	return s.Add(ctx, userKind, a)
@@ -77,7 +78,7 @@ func (s accountStore) AddUser(ctx context.Context, a *authn.Account, password st
 
 // SetPassword sets the password of a user.
 func (s accountStore) SetPassword(ctx context.Context, name, password string) error {
-	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked: it takes long
+	hash := authn.HashPassword(password, authn.StandardCost) // before the file is locked, because it takes long
 	_, err := s.Edit(ctx, userKind, name, func(a *authn.Account) error {
 		a.Password = hash
 		return nil

@@ -54,12 +54,12 @@ func acmeAddCommand() *cobra.Command {
 	c.Flags().StringVar(&account.Name, "name", "", "`NAME` of the record, in full")
 	c.Flags().BoolVar(&secret, "secret-stdin", false, "read the credential's token or password from standard input, to print it with the rest")
 	for _, name := range []string{"credential", "name"} {
-		_ = c.MarkFlagRequired(name) // fails for unknown flags only
+		_ = c.MarkFlagRequired(name) // fails only for unknown flags
 	}
 	return c
 }
 
-// addAccount completes an account and writes it to the settings file, which must be
+// addAccount completes an account and adds it to the settings file. The settings must be
 // valid before and after.
 func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 	src, cfg, _, err := f.Read()
@@ -82,11 +82,11 @@ func addAccount(f *program.Flags, account *config.ACMEAccount) error {
 	return filefault.Explain("--config", os.WriteFile(f.Path(), src.Text, 0o600))
 }
 
-// knownCredential finds the token or user that --credential means. It returns how the settings
-// refer to it, so that they never mean a later one with its name, and its name.
+// knownCredential finds the token or user that --credential names. It returns its name, and
+// how the settings refer to it so that a later credential of the same name is not meant.
 func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept, name string, err error) {
 	if slices.ContainsFunc(cfg.Sandbox.Users, func(u config.User) bool { return strings.EqualFold(u.Name, given) }) {
-		return given, given, nil // it has no id
+		return given, given, nil // a credential of the sandbox has no id
 	}
 	meant, err := identity.ParseReference(given)
 	if err != nil {
@@ -118,7 +118,7 @@ func knownCredential(f *program.Flags, cfg *config.Settings, given string) (kept
 	return "", "", fmt.Errorf("--credential %s means several: write token:%[1]s or user:%[1]s, or the id", given)
 }
 
-// printClientAccount prints the account that clients store, by the name of the certificate.
+// printClientAccount prints the account in the format that clients of acme-dns store, by certificate name.
 func printClientAccount(c *cobra.Command, account config.ACMEAccount, key string) error {
 	type stored struct {
 		Username   string   `json:"username"`

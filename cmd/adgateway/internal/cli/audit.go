@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// auditFlags say which audit log a command reads. Without files it is the log of the settings, as
-// serve reads them.
+// auditFlags select the audit log that a command reads. Without files it is the log of the
+// settings that serve reads.
 type auditFlags struct{ program.Flags }
 
 func (f *auditFlags) add(c *cobra.Command) {
@@ -28,8 +28,8 @@ func (f *auditFlags) add(c *cobra.Command) {
 		program.Spelling{Flag: "anchor-file", Key: "audit.anchorFile", Placeholder: "FILE", Doc: "the record of its end elsewhere; without it, that of the settings unless --file is given"})
 }
 
-// check returns the path, the key and the anchor of the audit log to verify or to read. The anchor
-// of the settings does not belong to another log.
+// check returns the path, the key and the anchor of the audit log to verify or read. The
+// settings' anchor applies only to the settings' own log.
 func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error) {
 	live, err := f.Load()
 	if err != nil {
@@ -47,7 +47,7 @@ func (f *auditFlags) check(c *cobra.Command, files []string) (audit.Check, error
 	return check, err
 }
 
-// explainAudit explains why an audit log cannot be read.
+// explainAudit adds to err why an audit log cannot be read.
 func explainAudit(files []string, err error) error {
 	if len(files) > 0 {
 		return filefault.Explain("FILES", err)

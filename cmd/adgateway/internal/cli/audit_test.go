@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a sandbox was asked to change is shown and verified, and an altered byte is
-// found.
+// The commands show and verify the changes that a sandbox was asked for, and they find an altered byte.
 func TestAuditCommands(t *testing.T) {
 	folder := t.TempDir()
 	file, key, settings := filepath.Join(folder, "audit.jsonl"), filepath.Join(folder, "key"), filepath.Join(folder, "s.yaml")

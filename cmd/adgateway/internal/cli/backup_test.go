@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// keeping writes the settings of a gateway that keeps everything in its folder.
+// keeping writes the settings of a gateway that stores all its data in its folder.
 func keeping(t *testing.T) (folder, config string) {
 	t.Helper()
 	folder = t.TempDir()
@@ -22,15 +22,15 @@ func keeping(t *testing.T) (folder, config string) {
 	return folder, "--config=" + file
 }
 
-// changed makes a group.
+// changed creates a group.
 func changed(s *runningSandbox, name, token string) {
 	s.t.Helper()
 	status, body := s.ask(http.MethodPost, "/api/ADGroups/"+name+"/Security?GroupScope=Global", "Bearer "+token)
 	require.Equal(s.t, http.StatusCreated, status, body)
 }
 
-// TestBackupOfAGatewayThatRuns makes backups while changes are made, and restores one into an
-// empty folder and one over what is there.
+// TestBackupOfAGatewayThatRuns: backups made while a gateway makes changes are complete. One
+// can be restored into an empty folder, and over existing files.
 func TestBackupOfAGatewayThatRuns(t *testing.T) {
 	folder, config := keeping(t)
 	token := command(t, "token", "create", "portal", config, "--scope", "*")
@@ -98,7 +98,7 @@ func TestBackupOfAGatewayThatRuns(t *testing.T) {
 	}
 }
 
-// TestDamagedBackups are refused, and change nothing.
+// TestDamagedBackups: a damaged backup is refused, and its restore changes nothing.
 func TestDamagedBackups(t *testing.T) {
 	folder, config := keeping(t)
 	token := command(t, "token", "create", "portal", config, "--scope", "*")
@@ -121,7 +121,7 @@ func TestDamagedBackups(t *testing.T) {
 			},
 		} {
 			if fault == "changed" && entry.Name() == "manifest.json" {
-				continue // it may be a name that does not matter
+				continue // the damage may hit a name that does not matter
 			}
 			bad := filepath.Join(t.TempDir(), "bad")
 			require.NoError(t, os.CopyFS(bad, os.DirFS(good)))
@@ -137,7 +137,7 @@ func TestDamagedBackups(t *testing.T) {
 	assert.Equal(t, before, everyFile(t, folder))
 }
 
-// everyFile returns the texts of the files in a folder, but for locks.
+// everyFile returns the content of each file in a folder, except locks.
 func everyFile(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

@@ -20,7 +20,7 @@ type benchRequest struct {
 	Name   string // read, write, list
 	Method string
 	Path   string
-	Body   func(n int64) string // JSON of the n-th request; nil: none
+	Body   func(n int64) string // returns the JSON of the n-th request; nil: no body
 }
 
 // measurement is the result for requests of one kind. Times are in milliseconds.
@@ -30,35 +30,35 @@ type measurement struct {
 	Clients   int         `json:"clients"`
 	Requests  int         `json:"requests"`
 	PerSecond float64     `json:"perSecond"`
-	Bytes     int64       `json:"bytes"` // of an answer, on average
+	Bytes     int64       `json:"bytes"` // average size of an answer
 	P50       float64     `json:"p50"`
 	P99       float64     `json:"p99"`
 	Longest   float64     `json:"longest"`
 	Parts     *benchParts `json:"parts,omitempty"` // nil: the credential may not read the metrics
 }
 
-// benchParts are the average parts of the time of a request, in milliseconds.
+// benchParts divide the average time of a request into parts, in milliseconds.
 type benchParts struct {
 	Gateway float64 `json:"gateway"` // HTTP, checks, records, and the way to the client
 	Queue   float64 `json:"queue"`   // waiting for a session
 	Session float64 `json:"session"` // PowerShell and, behind it, the directory
 }
 
-// benchTarget is a gateway. It is safe for concurrent use.
+// benchTarget is the gateway to measure. It is safe for concurrent use.
 type benchTarget struct {
 	URL    string
 	Token  string
 	Client *http.Client
 }
 
-// newBenchTarget returns a gateway at a URL, for at most so many clients at once.
+// newBenchTarget returns the gateway at a URL, for up to the given number of concurrent clients.
 func newBenchTarget(url, token string, clients int) *benchTarget {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = clients + 1
 	return &benchTarget{URL: strings.TrimSuffix(url, "/"), Token: token, Client: &http.Client{Transport: transport}}
 }
 
-// Do sends one request and returns the size of its answer; any status but 2xx is an error.
+// Do sends one request and returns the size of the answer. Any status but 2xx is an error.
 func (t *benchTarget) Do(ctx context.Context, r benchRequest, n int64) (int64, error) {
 	var body io.Reader
 	if r.Body != nil {
@@ -109,11 +109,12 @@ func (t *benchTarget) Ready(ctx context.Context) error {
 	}
 }
 
-// Measure sends requests of one kind from so many clients until the time has passed, at least one
-// from each.
+// Measure sends requests of one kind from the given number of clients until the duration has
+// passed, at least one from each client.
 func (t *benchTarget) Measure(ctx context.Context, r benchRequest, clients int, duration time.Duration) (measurement, error) {
 	m := measurement{Request: r.Name, Clients: clients}
-	if _, err := t.Do(ctx, r, -1); err != nil { // not measured: the first call of a kind compiles the script
+	// not measured, because the first call of a kind compiles the script
+	if _, err := t.Do(ctx, r, -1); err != nil {
 		return m, err
 	}
 	before, known := t.readCounters(ctx)
@@ -162,7 +163,7 @@ func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 
 // benchCounters are sums of the gateway's metrics, in seconds.
 type benchCounters struct{ waited, ran, runs float64 }
 
-// readCounters reports false if the metrics cannot be read.
+// readCounters reads the metrics. It returns false if they cannot be read.
 func (t *benchTarget) readCounters(ctx context.Context) (c benchCounters, ok bool) {
 	answer, err := t.send(ctx, http.MethodGet, "/metrics", nil)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 )
 
-// benchFlags are the flags of the benchmark, besides the settings of the sandbox.
+// benchFlags are the flags of the benchmark, in addition to the settings of the sandbox.
 type benchFlags struct {
 	program.Flags
 	json                     bool
@@ -109,8 +109,8 @@ func (f *benchFlags) running(ctx context.Context) (*benchReport, error) {
 	return r, nil
 }
 
-// sandbox measures a sandbox of its own for each number of sessions, with as many
-// clients, and with four times as many.
+// sandbox measures a separate sandbox for each number of sessions, first with as many
+// clients as sessions and then with four times as many.
 func (f *benchFlags) sandbox(ctx context.Context) (*benchReport, error) {
 	r := &benchReport{}
 	for _, sessions := range f.steps {

@@ -45,7 +45,7 @@ func (r *benchReport) Text(w io.Writer) error {
 	return table.Flush()
 }
 
-// shortMilliseconds formats a time with a suitable number of digits.
+// shortMilliseconds formats a time in milliseconds with a suitable number of decimals.
 func shortMilliseconds(ms float64) string {
 	digits := cmp.Compare(10, ms) + 1 // two below ten milliseconds, none above
 	return strconv.FormatFloat(ms, 'f', digits, 64)

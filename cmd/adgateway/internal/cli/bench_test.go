@@ -41,7 +41,8 @@ func TestBenchMeasuresASandbox(t *testing.T) {
 	assert.Regexp(t, `(?m)^ +1 +1 +write( +[0-9.]+){9}$`, stdout)
 }
 
-// TestBenchOnlyReadsARunningGateway, which may be one in production.
+// TestBenchOnlyReadsARunningGateway: bench sends a running gateway only reads, because it
+// may be in production.
 func TestBenchOnlyReadsARunningGateway(t *testing.T) {
 	s := startSandbox(t, "--token", "bench=user:read,ops:read", "--token", "plain=user:read")
 	target, err := url.Parse(s.url)

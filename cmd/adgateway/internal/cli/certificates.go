@@ -18,15 +18,15 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// The files of a folder.
+// The names of the files in a certificate folder.
 const (
 	certificateFile        = "gw.pem"
 	certificateKeyFile     = "gw.key"
 	certificateRequestFile = "gw.csr"
-	nextCertificateKeyFile = "gw.key.new" // of a request that has not been answered
+	nextCertificateKeyFile = "gw.key.new" // of a request that is still unanswered
 )
 
-// certificateFolder is where the files of a certificate are.
+// certificateFolder is the folder that holds the files of a certificate.
 type certificateFolder string
 
 // certificateFiles are the files that a command has written.
@@ -74,8 +74,8 @@ func (f certificateFolder) SelfSigned(names []string, days int, force bool, now 
 	return certificateFiles{Certificate: f.path(certificateFile), Key: f.path(certificateKeyFile), CertificateDescription: describeCertificate(leaf, nil, now)}, nil
 }
 
-// Request writes a request for a certificate and its key, beside an existing key, which stays in
-// use until the answer is imported. Without force, an existing request is an error.
+// Request writes a certificate request and its key. An existing key is not replaced and
+// stays in use until the answer is imported. Without force, an existing request is an error.
 func (f certificateFolder) Request(names []string, template string, force bool) (certificateFiles, error) {
 	if f.has(certificateRequestFile) && !force {
 		return certificateFiles{}, fmt.Errorf("%s is there already, and waits for its answer: --force replaces it, and the answer to it is of no use then", f.path(certificateRequestFile))
@@ -94,9 +94,9 @@ func (f certificateFolder) Request(names []string, template string, force bool) 
 	return certificateFiles{Key: f.path(name), Request: f.path(certificateRequestFile)}, nil
 }
 
-// Import writes the certificate that an authority has sent, after checking it with the key of the
-// request, or with the current one. It may be repeated: a running gateway keeps its certificate
-// until certificate and key fit together.
+// Import checks the certificate that an authority has sent against the key of the request,
+// or the current key, and writes it. It may be repeated. A running gateway keeps its
+// certificate until the new certificate and key match.
 func (f certificateFolder) Import(answers []string, names []string, now time.Time) (certificateFiles, error) {
 	var contents [][]byte
 	for _, answer := range answers {
@@ -147,8 +147,7 @@ func (f certificateFolder) Import(answers []string, names []string, now time.Tim
 	return certificateFiles{}, errors.Join(faults...)
 }
 
-// certificateNames returns what clients may call this computer: its names and addresses, as far
-// as they can be reached from elsewhere.
+// certificateNames returns the names and addresses by which clients may reach this computer from elsewhere.
 func certificateNames() []string {
 	names := host.Names()
 	for i, name := range names {
@@ -156,7 +155,7 @@ func certificateNames() []string {
 	}
 	addresses, err := net.InterfaceAddrs()
 	if err != nil {
-		return slices.Compact(names) // the names are enough
+		return slices.Compact(names) // the names suffice
 	}
 	for _, address := range addresses {
 		if network, ok := address.(*net.IPNet); ok && network.IP.IsGlobalUnicast() {

@@ -30,7 +30,7 @@ type CertificateDescription struct {
 	Days       int       `json:"daysLeft"`
 	SHA256     string    `json:"sha256"`     // of the whole certificate
 	Thumbprint string    `json:"thumbprint"` // SHA-1, as Windows names it
-	Chain      []string  `json:"chain"`      // subjects of the certificates sent with it
+	Chain      []string  `json:"chain"`      // SHA-1, the identifier that Windows uses
 }
 
 func describeCertificate(leaf *x509.Certificate, chain []*x509.Certificate, now time.Time) *CertificateDescription {
@@ -46,7 +46,7 @@ func describeCertificate(leaf *x509.Certificate, chain []*x509.Certificate, now 
 	return d
 }
 
-// Text writes a line for each property.
+// Text writes one line per property.
 func (d *CertificateDescription) Text(w io.Writer) error {
 	chain := "none"
 	if len(d.Chain) > 0 {
@@ -64,21 +64,21 @@ func (d *CertificateDescription) Text(w io.Writer) error {
 	return nil
 }
 
-// shownCertificate is the certificate of the settings, and the one that is served now.
+// shownCertificate is the certificate of the settings, and the one currently served.
 type shownCertificate struct {
-	Source      string                  `json:"source"`            // setting that names it
+	Source      string                  `json:"source"`            // the setting that names it
 	Configured  *CertificateDescription `json:"configured"`        // nil: it cannot be used
-	Problem     string                  `json:"problem,omitempty"` // why it cannot
+	Problem     string                  `json:"problem,omitempty"` // why Configured is nil
 	Listen      string                  `json:"listen"`
-	Served      *CertificateDescription `json:"served"` // nil: nothing answers with TLS
+	Served      *CertificateDescription `json:"served"` // nil: nothing answered with TLS
 	ServedError string                  `json:"servedError,omitempty"`
 }
 
 // errNoCertificate means that the settings name no certificate.
 var errNoCertificate = errors.New("the settings name no certificate: 'adgateway tls selfsigned' writes one, 'adgateway tls request' asks an authority")
 
-// showCertificate reads the certificate of the settings with its key, as the account that runs this,
-// and asks the gateway at http.listen for the one that it serves.
+// showCertificate reads the certificate of the settings and its key, with the rights of the
+// current account, and asks the gateway at http.listen for the one that it serves.
 func showCertificate(ctx context.Context, s *config.Settings, now time.Time) (shownCertificate, error) {
 	shown := shownCertificate{Listen: s.HTTP.Listen}
 	for _, row := range [][2]string{
@@ -113,7 +113,7 @@ func showCertificate(ctx context.Context, s *config.Settings, now time.Time) (sh
 	return shown, nil
 }
 
-// servedChain returns the certificates that a listener of this computer sends.
+// servedChain returns the certificates that a listener on this computer sends.
 func servedChain(ctx context.Context, listen string) ([]*x509.Certificate, error) {
 	const limit = 3 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -125,7 +125,7 @@ func servedChain(ctx context.Context, listen string) ([]*x509.Certificate, error
 	if ip := net.ParseIP(hostname); hostname == "" || ip != nil && ip.IsUnspecified() {
 		hostname = "localhost"
 	}
-	// Whatever is served is shown, valid or not: nothing is sent over the connection.
+	// The served certificate is shown whether it is valid or not. Nothing is sent over the connection.
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(hostname, port))
 	if err != nil {
@@ -135,7 +135,7 @@ func servedChain(ctx context.Context, listen string) ([]*x509.Certificate, error
 	return connection.(*tls.Conn).ConnectionState().PeerCertificates, nil
 }
 
-// Text writes what is configured and what is served.
+// Text writes the configured and the served certificate.
 func (s shownCertificate) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s\n", s.Source)
 	if err == nil && s.Configured != nil {

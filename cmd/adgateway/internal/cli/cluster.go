@@ -21,7 +21,7 @@ func clusterCommand() *cobra.Command {
 		clusterPinCommand(), clusterVerifyCommand(), clusterRotateKeyCommand(), clusterLeaveCommand(), clusterRecoverCommand(), clusterMigrateCommand())
 }
 
-// inCluster returns a command that works on the cluster of this gateway.
+// inCluster returns a command that works on this gateway's cluster.
 func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Options) error) *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	c.Args = cobra.NoArgs
@@ -43,7 +43,7 @@ func inCluster(c *cobra.Command, do func(context.Context, *cobra.Command, app.Op
 	return c
 }
 
-// clusterOptions returns the options to reach the cluster of the settings.
+// clusterOptions returns the options to reach the cluster in the settings.
 func clusterOptions(log io.Writer, s *config.Settings) (app.Options, error) {
 	o, err := app.SharedOptions(s, log)
 	o.Version = gateway.Version{Version: buildVersion()}
@@ -91,6 +91,6 @@ func clusterPinCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&lane, "lane", "directory", "directory for the domain controller, dns for the DNS server")
 	c.Flags().StringVar(&server, "server", "", "its DNS name")
-	_ = c.MarkFlagRequired("server") // fails for unknown flags only
+	_ = c.MarkFlagRequired("server") // fails only for unknown flags
 	return c
 }

@@ -58,15 +58,15 @@ func initCluster(c *cobra.Command, o setup.Options, name string, gateways []stri
 	return nil
 }
 
-// printMade prints the next steps on all hosts of a new cluster. log is nil if their nodes make the
-// log.
+// printMade prints the next steps on all hosts of a new cluster. log is nil if the cluster's
+// own nodes store the log.
 func printMade(w io.Writer, created *setup.Made, log *setup.OwnLog) {
 	list := trust.Members{Gateways: []trust.Member{created.Self}}
 	if log == nil {
 		list.Nodes = []string{created.Self.Name}
 	}
 	printLog(w, log)
-	if created.Self.HopAddress != "" { // else the cluster existed before, and only its log is new
+	if created.Self.HopAddress != "" { // otherwise the cluster existed before, and only its log is new
 		printPorts(w, setup.Ports(list, created.Self.Name))
 	} else {
 		fmt.Fprintln(w, "\nThen run 'adgateway cluster invite' for each host that has not joined.")
@@ -76,7 +76,7 @@ func printMade(w io.Writer, created *setup.Made, log *setup.OwnLog) {
 	}
 }
 
-// printLog prints the next steps in an external NATS; nil prints nothing.
+// printLog prints the next steps in an external NATS. It prints nothing if log is nil.
 func printLog(w io.Writer, log *setup.OwnLog) {
 	if log == nil {
 		return

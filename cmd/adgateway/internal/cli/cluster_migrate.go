@@ -66,7 +66,7 @@ func clusterMigrateCommand() *cobra.Command {
 	flags.StringVar(&from, "from", "", "`FILE` of the mirror (default: the one of this gateway)")
 	flags.StringArrayVar(&journals, "journal", nil, "`FILE` with changes that another gateway made without the store (repeatable)")
 	flags.StringArrayVar(&keys, "journal-key", nil, "`FILE` of the key of --journal: store.file of that gateway, with .key")
-	_ = c.MarkFlagRequired("gateway") // fails for unknown flags only
+	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
 	jsonFlag(c, &asJSON)
 	return c
 }
@@ -90,7 +90,7 @@ func migrationOf(from string, gateways, journals, keys []string) (setup.Migratio
 	return m, nil
 }
 
-// showMigration prints what was taken over, and the next steps.
+// showMigration prints the migrated data and the next steps.
 func showMigration(w io.Writer, o setup.Options, done *setup.Migrated) error {
 	cluster, folder := o.Settings.Former.Name, o.Settings.Store.ClusterFolder()
 	fmt.Fprintf(w, "The mirror %s goes up to change %d of the store, of %s.\n", done.Mirror, done.Sequence,

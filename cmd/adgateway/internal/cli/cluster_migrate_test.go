@@ -30,8 +30,8 @@ func formerGateway(t *testing.T) (folder, file string) {
 	return folder, file
 }
 
-// TestAClusterIsMigrated: until then its gateway does not start. The command says what it takes
-// over, and changes nothing when it is run again.
+// TestAClusterIsMigrated: a gateway of an earlier cluster does not start before its
+// migration. The command prints what it takes over, and changes nothing when it is run again.
 func TestAClusterIsMigrated(t *testing.T) {
 	folder, file := formerGateway(t)
 	config := "--config=" + file

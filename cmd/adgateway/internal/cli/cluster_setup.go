@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 )
 
-// ofGateways returns a command that makes gateways members of a cluster, or single ones.
+// ofGateways returns a command that makes gateways join a cluster or leave it.
 func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) *cobra.Command {
 	f := program.Flags{Fallback: program.DefaultFile(), Beside: true}
 	c.Args = cobra.NoArgs
@@ -33,7 +33,7 @@ func ofGateways(c *cobra.Command, do func(*cobra.Command, setup.Options) error) 
 	return c
 }
 
-// parseHost returns the gateway that NAME=HOST or NAME=HOST:PORT names.
+// parseHost parses a gateway of the form NAME=HOST or NAME=HOST:PORT.
 func parseHost(text string) (setup.Host, error) {
 	name, address, _ := strings.Cut(text, "=")
 	if name == "" || address == "" {
@@ -42,12 +42,12 @@ func parseHost(text string) (setup.Host, error) {
 	return setup.Host{Name: name, Address: address}, nil
 }
 
-// printJoin prints how a gateway joins.
+// printJoin prints the command with which a gateway joins.
 func printJoin(w io.Writer, i trust.Invitation) {
 	fmt.Fprintf(w, "\nOn the host of %s, within an hour:\n  %s\n", i.Gateway, trust.JoinCommand(i))
 }
 
-// printPorts prints what the firewall of a host must let in.
+// printPorts prints the ports that the firewall of each host must open.
 func printPorts(w io.Writer, ports [][2]string) {
 	fmt.Fprintln(w, "\nOn each of the hosts, let in from the others:")
 	for _, p := range ports {
@@ -78,7 +78,7 @@ func clusterInviteCommand() *cobra.Command {
 		return nil
 	})
 	c.Flags().StringVar(&gateway, "gateway", "", "`NAME[=HOST]` of the gateway, HOST as the others reach it (default: what its host is called)")
-	_ = c.MarkFlagRequired("gateway") // fails for unknown flags only
+	_ = c.MarkFlagRequired("gateway") // fails only for unknown flags
 	return c
 }
 
@@ -110,7 +110,7 @@ func clusterJoinCommand() *cobra.Command {
 	flags.StringVar(&i.Authority, "authority", "", "`SHA256` of the key of the cluster's authority")
 	flags.StringVar(&i.Secret, "secret", "", "`SECRET` of the invitation")
 	for _, name := range []string{"cluster", "gateway", "address", "authority", "secret"} {
-		_ = c.MarkFlagRequired(name) // fails for unknown flags only
+		_ = c.MarkFlagRequired(name) // fails only for unknown flags
 	}
 	flags.StringVar(&i.Host, "host", "", "name or address by which the other gateways reach this `HOST` (default: its name)")
 	flags.BoolVar(&replace, "replace", false, "give up the store that this gateway has of its own")

@@ -18,8 +18,8 @@ import (
 	"adgateway/gateway/cluster/trust"
 )
 
-// TestAGatewayIsAloneAgain: what it has changed before it was of a cluster, in it and after it is
-// all in its history.
+// TestAGatewayIsAloneAgain: after a gateway has left its cluster, its history contains its
+// changes from before, during and after its membership.
 func TestAGatewayIsAloneAgain(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
@@ -67,8 +67,8 @@ func TestAGatewayIsAloneAgain(t *testing.T) {
 	assert.Len(t, found.Result, 3, body)
 }
 
-// restoredInCluster restores the backup of a gateway of a cluster in another place, where the cluster
-// goes on with it.
+// restoredInCluster restores the backup of a clustered gateway to another folder and checks
+// that the cluster resumes there.
 func restoredInCluster(t *testing.T, from, backup string) {
 	t.Helper()
 	fresh := filepath.Join(t.TempDir(), "fresh")
@@ -100,7 +100,8 @@ func restoredInCluster(t *testing.T, from, backup string) {
 	assert.Contains(t, body, "of a cluster")
 }
 
-// TestAHostIsNotRestoredWhileAnotherGatewayRuns: it is replaced. Nothing is changed.
+// TestAHostIsNotRestoredWhileAnotherGatewayRuns: restoring a host is refused and changes
+// nothing while another gateway runs, because the host must be replaced instead.
 func TestAHostIsNotRestoredWhileAnotherGatewayRuns(t *testing.T) {
 	folder, config := keeping(t)
 	command(t, "token", "create", "portal", config, "--scope", "*")

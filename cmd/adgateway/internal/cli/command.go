@@ -13,7 +13,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 )
 
-// version is set by the linker; if empty, the version of the module is used.
+// version is set by the linker. If it is empty, the version of the module is used.
 var version = ""
 
 func buildVersion() string {
@@ -51,7 +51,7 @@ func knownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
 }
 
-// otherWords are the names of commands in other programs.
+// otherWords maps our commands to the names that other programs use for them.
 var otherWords = map[string][]string{
 	"list": {"ls", "dir", "get", "all"}, "create": {"new", "add", "make"}, "add": {"new", "create"},
 	"revoke": {"delete", "remove", "rm", "del"}, "remove": {"delete",
@@ -65,8 +65,8 @@ var otherWords = map[string][]string{
 	"doctor": {"diagnose", "health", "check"}, "version": {"about"}, "sandbox": {"demo", "try", "simulate"},
 }
 
-// commandMeant returns the command below c that a word from another program means, or that a group
-// has; empty: there is none.
+// commandMeant returns the command below c for a word that another program uses, or that
+// exists in a group. It returns "" if there is none.
 func commandMeant(c *cobra.Command, word string) string {
 	word = strings.ToLower(word)
 	for _, command := range c.Commands() {
@@ -109,8 +109,8 @@ func addUsage(c *cobra.Command) {
 // typeNames describes the types of flags.
 var typeNames = map[string]string{"int": "a whole number", "bool": "true or false", "duration": "a duration such as 30s or 5m"}
 
-// knownFlag suggests the nearest flag for an unknown one, and says what a flag
-// takes if its value is invalid.
+// knownFlag suggests the nearest flag for an unknown one, and adds the expected type if the
+// value of a flag is invalid.
 func knownFlag(c *cobra.Command, err error) error {
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
@@ -131,7 +131,7 @@ func knownFlag(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, hint)
 }
 
-// otherFlags are flags of other programs, with the equivalent here.
+// otherFlags maps flags of other programs to their equivalents here.
 var otherFlags = map[string]string{
 	"port": "listen", "p": "listen", "bind": "listen", "address": "listen",
 	"addr": "listen", "host": "listen", "file": "config",

@@ -75,7 +75,7 @@ func configCheckCommand() *cobra.Command {
 	return c
 }
 
-// checkSettings makes the checks with which a gateway, or a sandbox, starts.
+// checkSettings runs the checks that a gateway, or a sandbox, runs at its start.
 func checkSettings(ctx context.Context, cfg *config.Settings, f *program.Flags) error {
 	if f.Sandbox {
 		return app.CheckSandbox(ctx, cfg)

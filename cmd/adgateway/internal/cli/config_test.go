@@ -104,7 +104,7 @@ func TestMisspeltWordsGetSuggestions(t *testing.T) {
 	}
 }
 
-// executable returns a program that stands for PowerShell.
+// executable returns the path of a program that stands in for PowerShell.
 func executable(t *testing.T) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -117,8 +117,8 @@ func hook(name, secret, more string) string {
 	return "events:\n  # told of changes\n  webhooks:\n    - {name: " + name + ", url: 'https://a/', secretFile: " + secret + more + "}\n"
 }
 
-// TestConfigCheckFindsWhatServeRefuses: the settings are not the whole: what they name
-// must be there, and they must fit together.
+// TestConfigCheckFindsWhatServeRefuses: 'config check' also finds missing files and
+// combinations of settings that serve refuses.
 func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
@@ -154,13 +154,13 @@ func TestConfigCheckFindsWhatServeRefuses(t *testing.T) {
 		assert.Empty(t, stdout, name)
 		assert.Contains(t, checked, c.want, name)
 		if strings.Contains(c.text, "listen:") {
-			continue // this test's serve listens elsewhere
+			continue // serve listens elsewhere in this test
 		}
 		code, _, refused := runCommand(t, append([]string{"serve"}, args...)...)
 		assert.Equal(t, 1, code, name)
 		for line := range strings.Lines(refused) {
 			if strings.HasPrefix(line, "See 'adgateway help ") {
-				continue // about another command
+				continue // concerns another command
 			}
 			assert.Contains(t, checked, strings.TrimPrefix(strings.TrimSpace(line), "adgateway: "), name)
 		}

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// people are the commands by which the module and the examples wait for time or for people.
+// people defines the commands with which the module and the examples wait for time to pass or ask people.
 const people = `function Read-Host {
     [CmdletBinding()]
     param([switch] $AsSecureString, [string] $Prompt)
@@ -34,7 +34,7 @@ function Write-Progress {
 }
 `
 
-// standIn is the transport of the module: the only part of it that is replaced.
+// standIn is the transport of the module in these tests, the only part of it that is replaced.
 const standIn = `function New-AdgClient {
     [CmdletBinding()]
     param([hashtable] $Options)
@@ -53,15 +53,15 @@ function Send-AdgMessage {
 }
 `
 
-// console runs one block of PowerShell after another on the sandbox's engine, with the
-// module AdGateway to import and the Invoke-RestMethod above.
+// console runs blocks of PowerShell on the sandbox's engine, one after another. They can
+// import the module AdGateway and call the Invoke-RestMethod of the examples.
 type console struct {
 	session *engine.Session
 	token   string
 
 	errors, warnings, verbose, host []string // of the last block
-	waits                           []int    // seconds
-	tolerant                        bool     // of errors
+	waits                           []int    // in seconds
+	tolerant                        bool     // errors do not fail the test
 }
 
 // moduleText returns the text of the module with the transport replaced.
@@ -138,7 +138,7 @@ func (c *console) run(t *testing.T, text string) string {
 	return formatOutput(printed)
 }
 
-// request sends what a command was called with.
+// request sends the request that a command's arguments describe.
 func request(c *engine.Call) (*http.Response, string, error) {
 	header := http.Header{}
 	values := c.Strings("HeaderValue")
@@ -153,7 +153,7 @@ func request(c *engine.Call) (*http.Response, string, error) {
 	return exchange(c.Context(), c.String("Method"), c.String("Uri"), header, c.String("Body"))
 }
 
-// sendMessage is Send-AdgMessage of the module.
+// sendMessage implements Send-AdgMessage of the module.
 func sendMessage(c *engine.Call) error {
 	answer := dotnet.NewHashtable()
 	response, text, err := request(c)
@@ -171,7 +171,7 @@ func sendMessage(c *engine.Call) error {
 	return c.Write(answer)
 }
 
-// sendRequest is the Invoke-RestMethod of the examples.
+// sendRequest implements Invoke-RestMethod for the examples.
 func sendRequest(c *engine.Call) error {
 	response, body, err := request(c)
 	if err != nil {

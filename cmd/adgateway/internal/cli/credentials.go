@@ -108,8 +108,8 @@ func setCommand(at *storeLocation, kind accountKind) *cobra.Command {
 	return c
 }
 
-// removeCommand removes accounts for good. use and short are its help; removed is a sentence about
-// an account that was removed.
+// removeCommand permanently removes accounts. use and short are its help texts; removed is
+// the sentence printed for each removed account.
 func removeCommand(at *storeLocation, kind accountKind, use, short, removed string) *cobra.Command {
 	return &cobra.Command{
 		Use:   use + " NAME...",

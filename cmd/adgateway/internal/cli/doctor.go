@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// doctorFlags are the flags of the doctor, besides the settings.
+// doctorFlags are the flags of the doctor, in addition to the settings.
 type doctorFlags struct {
 	program.Flags
 	json, list, sandbox, live bool
@@ -52,7 +52,7 @@ func doctorCommand() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
-			return codeMisuse // 1 means warnings
+			return codeMisuse // 1 would mean warnings
 		},
 	}
 	f.AddTo(c.Flags())
@@ -85,7 +85,9 @@ func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		return errors.New("--live tries the domain with one --ou and a --zone: a scratch OU and a scratch zone that are empty or do not exist yet")
 	}
 	var out *os.File
-	if f.out != "" { // opened first, so that the run is not in vain, but not truncated: an older report stays until there is a new one
+	// open it first, so that no run is wasted, but do not truncate it: an older report stays
+	// until there is a new one
+	if f.out != "" {
 		var err error
 		if out, err = os.OpenFile(f.out, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 			return filefault.Explain("--out", err)
@@ -93,7 +95,8 @@ func (f *doctorFlags) run(ctx context.Context, stdin io.Reader, stdout, stderr i
 		defer out.Close() // runLive closes it and checks the error
 	}
 	e, err := newExamination(ctx, examinationOptions{
-		Flags: &f.Flags, Sandbox: f.sandbox, Strict: f.live, // --live changes something: not with settings that nobody intended
+		// --live changes the domain, so mistaken settings must stop it
+		Flags: &f.Flags, Sandbox: f.sandbox, Strict: f.live,
 		OUs: f.ous, Limit: f.timeout, Stderr: stderr,
 	})
 	if err != nil {

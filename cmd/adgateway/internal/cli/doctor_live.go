@@ -19,20 +19,20 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// dialogue is how questions are put to a person.
+// dialogue asks a person questions.
 type dialogue struct {
 	in  io.Reader
 	out io.Writer
 }
 
-// person reports whether somebody can answer.
+// person reports whether a person can answer, because in is a terminal.
 func (d dialogue) person() bool {
 	terminal, ok := d.in.(*os.File)
 	return ok && term.IsTerminal(int(terminal.Fd()))
 }
 
-// runLive tries the domain, fills the check list in, writes the report, also to out unless that is nil, and
-// returns the exit code.
+// runLive tries the domain, fills in the check list and writes the report to stdout, and
+// also to out unless that is nil. It returns the exit code.
 func (f *doctorFlags) runLive(
 	ctx context.Context, e *examination, d dialogue, out *os.File, stdout io.Writer,
 ) (int, error) {
@@ -72,8 +72,8 @@ func (f *doctorFlags) runLive(
 	return report.ExitCode(), err
 }
 
-// agreed reports whether the domain may be tried. Without a person, the scratch places in the flags
-// are the agreement.
+// agreed reports whether the domain may be tried. If no person can answer, the scratch
+// places in the flags count as consent.
 func (f *doctorFlags) agreed(d dialogue) bool {
 	if f.yes || !d.person() {
 		return true
@@ -84,7 +84,7 @@ func (f *doctorFlags) agreed(d dialogue) bool {
 	return strings.EqualFold(strings.TrimSpace(line), "y")
 }
 
-// asking returns how items of the check list are answered; nil: they stay open.
+// asking returns a function that answers the items of the check list, or nil if they stay open.
 func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), error) {
 	items := len(live.Checklist())
 	if f.answers != "" {
@@ -122,8 +122,7 @@ func (f *doctorFlags) asking(d dialogue) (func(live.Entry) (live.Entry, error), 
 	}, nil
 }
 
-// checked returns the results of the doctor's checks for the check list. Warnings are left to a
-// person.
+// checked returns the results of the doctor's checks for the check list. A person decides about warnings.
 func checked(report doctor.Report) map[string]string {
 	results := map[string]string{}
 	for _, result := range report.Results {
@@ -141,7 +140,7 @@ func checked(report doctor.Report) map[string]string {
 	return results
 }
 
-// namesOf returns the names that a report may contain, with their replacements.
+// namesOf returns the names that a report may contain and their replacements.
 func (f *doctorFlags) namesOf(r *live.Report) map[string]string {
 	names := map[string]string{
 		r.Controller: "<controller>", r.DNSServer: "<dns server>", r.Zone: "<zone>", r.OU: "<scratch OU>",

@@ -56,7 +56,7 @@ func TestDoctorContinuesWithFaultySettings(t *testing.T) {
 	assert.Contains(t, stderr, "http.listn")
 }
 
-// A running gateway answers the doctor; one that has stopped has left what it saw.
+// A running gateway answers the doctor. A gateway that has stopped has left its last view behind.
 func TestDoctorAsksARunningGateway(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
 	asked := func() doctor.Result {
@@ -104,7 +104,8 @@ func TestDoctorLive(t *testing.T) {
 	}
 }
 
-// Without a scratch OU and zone nothing is tried; checks and answers fill the check list in.
+// Without a scratch OU and zone, the doctor tries nothing. Its checks and the given answers
+// fill in the check list.
 func TestDoctorWalksThroughTheCheckList(t *testing.T) {
 	file := installation(t, "http:\n  listen: 127.0.0.1:0\n")
 	answers := filepath.Join(t.TempDir(), "answers")

@@ -56,12 +56,12 @@ func domainCommand() *cobra.Command {
 	return c
 }
 
-// An order that a test gives on the command line.
+// An order is a command that a test gives a domain on the command line.
 type order struct {
 	usage string
-	least int // arguments
+	least int // minimum number of arguments
 	doc   string
-	run   func(ctx context.Context, o *remote.Orders, args []string) (any, error) // nil: nothing to show
+	run   func(ctx context.Context, o *remote.Orders, args []string) (any, error) // a nil result is not printed
 }
 
 var orders = []order{

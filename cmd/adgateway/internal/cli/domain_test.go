@@ -21,8 +21,8 @@ import (
 	"adgateway/ps/sandbox"
 )
 
-// startProcess starts a command in a process of its own until the test ends or stop is
-// called, and returns the end of its first line after a prefix.
+// startProcess starts a command in a separate process, which runs until the test ends or
+// stop is called. It returns the rest of its first output line after a prefix.
 func startProcess(t *testing.T, prefix string, args ...string) (after string, stop func()) {
 	t.Helper()
 	self, err := os.Executable()
@@ -36,7 +36,7 @@ func startProcess(t *testing.T, prefix string, args ...string) (after string, st
 		if !ended {
 			ended = true
 			_ = process.Process.Kill() // nohup ignores an interrupt
-			_ = process.Wait()         // says how it ended
+			_ = process.Wait()         // the error reports how it ended
 		}
 	}
 	t.Cleanup(stop)

@@ -8,14 +8,14 @@ import (
 	"adgateway/ps/sandbox/remote"
 )
 
-// engineCommand is the process of a session: the sandbox's engine, started like
-// powershell.exe. It is not meant for users.
+// engineCommand runs the process of a session: the sandbox's engine, started with the
+// arguments of powershell.exe. It is not meant for users.
 func engineCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                app.EngineCommand + " -Command -",
 		Short:              "Run the sandbox's PowerShell over standard input",
 		Hidden:             true,
-		DisableFlagParsing: true, // the arguments are PowerShell's
+		DisableFlagParsing: true, // PowerShell's arguments
 		RunE: func(c *cobra.Command, args []string) error {
 			to := visible.Raw(c.OutOrStdout())
 			if code := remote.Engine(c.Context(), args, c.InOrStdin(), to, c.ErrOrStderr()); code != 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The sandbox starts its own executable as engines of sessions, and the examples
-// of the manual call adgateway: the test binary stands in for both.
+// The sandbox starts its own executable as the engine of sessions, and the examples of the
+// manual call adgateway. The test binary stands in for both.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "engine" {
 		os.Exit(Run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -51,8 +51,8 @@ func TestEngineCommand(t *testing.T) {
 	}
 }
 
-// The engine stands in for a real PowerShell: it is found by its path, gets the
-// modules and its key, and works on the sandbox; responses name it.
+// The engine stands in for a real PowerShell: it is found by its path, receives the modules
+// and its key, and works on the sandbox. Responses name it.
 func TestSandboxOnAPowerShell(t *testing.T) {
 	t.Setenv("GORACE", "atexit_sleep_ms=0")
 	self, err := os.Executable()

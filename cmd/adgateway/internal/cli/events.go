@@ -9,7 +9,7 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// listedEvent is an event for programs.
+// listedEvent is an event as the JSON output lists it.
 type listedEvent struct {
 	ID    uint32 `json:"id"`
 	Level string `json:"level"`

@@ -19,17 +19,17 @@ import (
 	"adgateway/ps/session"
 )
 
-// examinationOptions describe an examination.
+// examinationOptions configure an examination.
 type examinationOptions struct {
 	Flags   *program.Flags
-	Sandbox bool          // examine the sandbox instead of this computer and its domain
-	Strict  bool          // mistakes in the settings are an error, not a result
+	Sandbox bool          // examine the sandbox, not this computer and its domain
+	Strict  bool          // mistakes in the settings are returned as an error instead of a result
 	OUs     []string      // see [doctor.Probes]
 	Limit   time.Duration // see [doctor.Probes]
-	Stderr  io.Writer     // warnings of the sandbox
+	Stderr  io.Writer     // receives warnings of the sandbox
 }
 
-// examination is the settings of an installation with a PowerShell and a domain.
+// examination holds the settings, the PowerShell and the domain that the checks examine.
 // Sessions start when they are first needed.
 type examination struct {
 	options  examinationOptions
@@ -42,13 +42,13 @@ type examination struct {
 	dial   servers.Dial
 	end    func() error // called after the last session
 
-	open   func() (*app.Runner, error) // starts the sessions with the first call
+	open   func() (*app.Runner, error) // starts the sessions on its first call
 	mu     sync.Mutex
 	runner *app.Runner // nil until open
 }
 
-// newExamination loads the settings. After mistakes in them the other checks use defaults,
-// unless the options are strict.
+// newExamination loads the settings. If they contain mistakes, the other checks use
+// defaults, unless the options are strict.
 func newExamination(ctx context.Context, o examinationOptions) (*examination, error) {
 	e := &examination{options: o, engine: "powershell", dial: (&net.Dialer{}).DialContext, end: func() error { return nil }}
 	src, cfg, _, err := o.Flags.Read()
@@ -129,14 +129,12 @@ func (e *examination) Close(ctx context.Context) error {
 	return errors.Join(err, e.end())
 }
 
-// Run runs the checks. progress receives each result as it comes; nil discards
-// them.
+// Run runs the checks. progress, if not nil, receives each result as soon as it is known.
 func (e *examination) Run(ctx context.Context, progress func(doctor.Result)) doctor.Report {
 	return doctor.Examine(ctx, doctor.Checks(), e.probes(), progress)
 }
 
-// RunLive runs the live probes. The runner and the engine of the options are set
-// here.
+// RunLive runs the live probes. It sets the runner and the engine of the options.
 func (e *examination) RunLive(ctx context.Context, o live.Options) (*live.Report, error) {
 	runner, err := e.open()
 	if err != nil {

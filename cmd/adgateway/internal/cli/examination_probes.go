@@ -72,7 +72,7 @@ func (e *examination) probes() doctor.Probes {
 	}
 }
 
-// survey runs the survey in a PowerShell that is not a session.
+// survey runs the survey in a PowerShell process that is not a session.
 func (e *examination) survey(ctx context.Context) (doctor.Survey, error) {
 	starter, err := e.start()
 	if err != nil {
@@ -106,7 +106,7 @@ func (e *examination) session(ctx context.Context, lane ps.Lane) (doctor.Session
 	}, err
 }
 
-// tryListening opens the gateway's listener and closes it again.
+// tryListening opens and closes the gateway's listener.
 func tryListening(ctx context.Context, cfg *config.Settings) error {
 	listener, err := app.Listen(ctx, cfg)
 	switch {
@@ -120,8 +120,7 @@ func tryListening(ctx context.Context, cfg *config.Settings) error {
 	return err
 }
 
-// certificateOf describes the certificate that a gateway with these settings
-// would serve.
+// certificateOf describes the certificate that a gateway with these settings serves.
 func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	served, err := app.Certificate(cfg, host.Certificates())
 	if err != nil {
@@ -131,7 +130,7 @@ func certificateOf(cfg *config.Settings) (doctor.Certificate, error) {
 	return doctor.Certificate{Subject: leaf.Subject.String(), Names: tlscert.Names(leaf), Ends: leaf.NotAfter}, nil
 }
 
-// namesInKeytab returns the names that a keytab has keys of.
+// namesInKeytab returns the names for which a keytab contains keys.
 func namesInKeytab(path string) ([]string, error) {
 	keys, err := negotiate.ReadKeytab(path, negotiate.Required)
 	if err != nil {
@@ -140,7 +139,7 @@ func namesInKeytab(path string) ([]string, error) {
 	return keys.Names(), nil
 }
 
-// readCluster asks the gateways of the cluster of the settings, and connects to its nodes.
+// readCluster asks the gateways of the cluster in the settings, and connects to its nodes.
 func readCluster(ctx context.Context, s *config.Settings) (c doctor.Cluster, err error) {
 	o, err := app.SharedOptions(s, io.Discard)
 	if err != nil || o.Identity == nil {
@@ -168,9 +167,10 @@ func readCluster(ctx context.Context, s *config.Settings) (c doctor.Cluster, err
 	return c, nil
 }
 
-// readCredentials lists who can call the API, without secrets.
+// readCredentials lists the accounts that may call the API, without their secrets.
 func readCredentials(path string) ([]doctor.Credential, error) {
-	document, _, err := authn.File{Path: path, Guardian: host.Files{Service: winsvc.Gateway.Name}}.Read() // the check of files reports the warning
+	// the file check reports the warning
+	document, _, err := authn.File{Path: path, Guardian: host.Files{Service: winsvc.Gateway.Name}}.Read()
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exitCode is the error of a command that ends with an exit code of its own and
-// has printed everything.
+// exitCode is the error of a command that has already printed everything and ends with a specific exit code.
 type exitCode int
 
 func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) }
@@ -17,16 +16,16 @@ func (c exitCode) Error() string { return fmt.Sprintf("exit status %d", int(c)) 
 // The exit codes.
 const (
 	codeDone   exitCode = iota
-	codeFailed          // the command was not done, or found something
-	codeMisuse          // the command line is wrong; of the doctor: failures
+	codeFailed          // the command failed or found something
+	codeMisuse          // the command line is wrong; for the doctor: failures
 )
 
-// wrongLine is what [codeMisuse] means, except for the doctor.
+// wrongLine is the meaning of [codeMisuse] for all commands but the doctor.
 const wrongLine = "the command line is wrong"
 
 // exitRow explains the exit codes of commands.
 type exitRow struct {
-	commands []string // none: all commands without a row
+	commands []string // none: all commands without a row of their own
 	meaning  [codeMisuse + 1]string
 }
 
@@ -43,8 +42,7 @@ func exitTable() []exitRow {
 	}
 }
 
-// addExits adds the exit codes of each command below root to its help, and all of them to root's
-// own help.
+// addExits adds the exit codes of each command to its help, and all of them to the help of root.
 func addExits(root *cobra.Command) {
 	for _, row := range exitTable() {
 		help := fmt.Sprintf("Exit code 0: %s. 1: %s. 2: %s.", row.meaning[codeDone], row.meaning[codeFailed], row.meaning[codeMisuse])

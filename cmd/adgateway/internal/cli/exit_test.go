@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// leaves returns the commands that do something, by their words after adgateway.
+// leaves returns the commands without subcommands, by their names after "adgateway".
 func leaves() map[string]*cobra.Command {
 	all := map[string]*cobra.Command{}
 	var walk func(*cobra.Command)
@@ -30,8 +30,8 @@ func leaves() map[string]*cobra.Command {
 	return all
 }
 
-// silent are the commands that do something and have nothing to answer, the one whose
-// answer is JSON in any case, and the one whose answer is a file.
+// silent are the commands without --json: those that print no result, the one whose result
+// is always JSON, and the one whose result is a file.
 var silent = []string{
 	"help", "serve", "sandbox", "sandbox domain", "sandbox order", "service install", "service uninstall", "service start", "service stop", "service restart", "service run",
 	"config init", "token revoke", "user remove", "user passwd", "acme account add", "job result",
@@ -44,8 +44,8 @@ func TestEveryCommandThatAnswersPrintsJSON(t *testing.T) {
 	}
 }
 
-// TestJSON runs each of these commands. Those with tests of their own are the doctor,
-// bench, and what lists or shows.
+// TestJSON: every other command prints one JSON value with --json. The doctor, bench and
+// commands that list or show have their own tests.
 func TestJSON(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "adgateway.yaml")
@@ -106,8 +106,7 @@ func TestJSON(t *testing.T) {
 	assert.NotEmpty(t, checks[0].Faults)
 }
 
-// The table of exit codes names commands that exist, and its codes are those that the
-// commands end with.
+// The table of exit codes names only commands that exist, and they end with those codes.
 func TestExitCodes(t *testing.T) {
 	all := leaves()
 	for _, row := range exitTable() {

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// formatOutput is the text a console shows for what a line emitted: strings and
-// numbers a line each, objects as tables of up to four columns or as lists.
+// formatOutput returns what a console shows for the output of a line: strings and numbers on
+// a line each, objects as tables of up to four columns or as lists.
 func formatOutput(items []any) string {
 	var text strings.Builder
 	for i := 0; i < len(items); {
@@ -33,8 +33,8 @@ func formatOutput(items []any) string {
 	return text.String()
 }
 
-// maxUnrolled is how many levels of collections inside each other are shown
-// item by item: one may hold itself.
+// maxUnrolled is how many levels of nested collections are shown item by item. A limit is
+// needed because a collection may contain itself.
 const maxUnrolled = 2
 
 func writeScalar(text *strings.Builder, v any, levels int) {
@@ -48,8 +48,7 @@ func writeScalar(text *strings.Builder, v any, levels int) {
 	text.WriteByte('\n')
 }
 
-// shownColumns are the property names an object is shown with; nil for what is
-// shown as its text.
+// shownColumns returns the names of the properties shown for an object, or nil for a value shown as text.
 func shownColumns(v any) []string {
 	switch o := v.(type) {
 	case *dotnet.Hashtable:
@@ -95,7 +94,7 @@ func shown(v any) string {
 	return dotnet.ToText(v)
 }
 
-// cells are the values of an object's columns; of a dictionary one row a pair.
+// cells returns the values of an object's columns. A dictionary has one row per pair.
 func cells(names []string, v any) [][]any {
 	if table, ok := v.(*dotnet.Hashtable); ok {
 		rows := make([][]any, table.Len())

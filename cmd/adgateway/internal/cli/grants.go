@@ -9,17 +9,17 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// grantPlace is where a right is granted.
+// grantPlace is the kind of object on which a right is granted.
 type grantPlace string
 
-// The places.
+// The places of grants.
 const (
 	onOU      grantPlace = "OU"      // each OU
-	onDomain  grantPlace = "Domain"  // its root
+	onDomain  grantPlace = "Domain"  // the root of the domain
 	onDeleted grantPlace = "Deleted" // the container of deleted objects
-	onDNS     grantPlace = "DNS"     // the container of DNS in the system's
+	onDNS     grantPlace = "DNS"     // the DNS container in the System container
 	onZone    grantPlace = "Zone"    // each zone
-	onZones   grantPlace = "Zones"   // their container
+	onZones   grantPlace = "Zones"   // the container of the zones
 	onGroup   grantPlace = "Group"   // the right is a membership in a group
 )
 
@@ -27,11 +27,11 @@ const (
 type grant struct {
 	Scopes  []string
 	On      grantPlace
-	Inherit string   // /I:T: the object and all below; /I:S: only what lies below; empty: the object
-	Rights  []string // of dsacls, or the group
+	Inherit string   // /I:T: the object and its descendants; /I:S: only descendants; empty: only the object
+	Rights  []string // in dsacls notation, or the name of a group
 }
 
-// writing returns the rights to read and write attributes of a class.
+// writing returns the rights to read and write attributes of a class, in dsacls notation.
 func writing(class string, attributes ...string) []string {
 	for i, attribute := range attributes {
 		attributes[i] = "RPWP;" + attribute + ";" + class
@@ -39,7 +39,7 @@ func writing(class string, attributes ...string) []string {
 	return attributes
 }
 
-// revealing returns the rights to read confidential attributes of a class.
+// revealing returns the rights to read confidential attributes of a class, in dsacls notation.
 func revealing(class string, attributes ...string) []string {
 	for i, attribute := range attributes {
 		attributes[i] = "RPCA;" + attribute + ";" + class
@@ -47,8 +47,8 @@ func revealing(class string, attributes ...string) []string {
 	return attributes
 }
 
-// further returns the further attributes of users that every forest has, or those that Exchange
-// adds. It omits guarded attributes, because these give rights.
+// further returns the additional attributes of users: the ones that Exchange adds if added is set, otherwise
+// the ones that every forest has. It omits guarded attributes, because writing them grants rights.
 func further(added bool) (names []string) {
 	for _, a := range attributes.Users {
 		if a.Added == added && !a.Guarded {
@@ -60,7 +60,7 @@ func further(added bool) (names []string) {
 
 func forScopes(scopes ...string) []string { return scopes }
 
-// grants is ordered as the manual shows it.
+// grants lists the rights in the order of the manual.
 var grants = []grant{
 	{forScopes("user:read", "group:read", "member:read", "ou:read", "computer:read", "user:lockouts", "laps:reveal", "laps:expire", "recovery:list", "recovery:reveal"), onOU, "/I:T", forScopes("GR")},
 
@@ -71,12 +71,14 @@ var grants = []grant{
 		"telephoneNumber", "homePhone", "mobile", "profilePath", "scriptPath", "homeDirectory", "homeDrive", "userParameters",
 		"accountExpires", "name", "cn", "sAMAccountName", "userPrincipalName", attributes.Photo.LDAP)},
 	{forScopes("user:write"), onOU, "/I:S", writing("user", further(false)...)},
-	{forScopes("user:write"), onOU, "/I:S", writing("user", further(true)...)}, // where Exchange has added them
+	// where Exchange has added these attributes
+	{forScopes("user:write"), onOU, "/I:S", writing("user", further(true)...)},
 	{forScopes("user:write", "user:password"), onOU, "/I:S", writing("user", "userAccountControl", "pwdLastSet", "lockoutTime")},
 	{forScopes("user:write", "user:password"), onOU, "/I:S", forScopes("CA;Reset Password;user")},
 
 	{forScopes("user:delete", "user:delete-tree"), onOU, "/I:S", forScopes("SDDT;;user")},
-	{forScopes("user:write", "user:delete"), onOU, "/I:S", forScopes("RCWD;;user")}, // the protection from accidental deletion
+	// for the protection from accidental deletion
+	{forScopes("user:write", "user:delete"), onOU, "/I:S", forScopes("RCWD;;user")},
 
 	{forScopes("group:write", "group:delete"), onOU, "/I:T", forScopes("CCDC;group")},
 	{forScopes("group:write"), onOU, "/I:S", writing("group", "name", "cn", "sAMAccountName", "description", "mail", "displayName", "managedBy", "groupType")},
@@ -93,8 +95,10 @@ var grants = []grant{
 	{forScopes("computer:write", "computer:delete"), onOU, "/I:S", forScopes("RCWD;;computer")},
 
 	{forScopes("laps:reveal"), onOU, "/I:S", revealing("computer",
-		"msLAPS-Password", "msLAPS-EncryptedPassword", "msLAPS-EncryptedPasswordHistory")}, // where Windows LAPS has added them
-	{forScopes("laps:reveal"), onOU, "/I:S", revealing("computer", "ms-Mcs-AdmPwd")}, // where the older LAPS has
+		// where Windows LAPS has added these attributes
+		"msLAPS-Password", "msLAPS-EncryptedPassword", "msLAPS-EncryptedPasswordHistory")},
+	// where legacy LAPS has added this attribute
+	{forScopes("laps:reveal"), onOU, "/I:S", revealing("computer", "ms-Mcs-AdmPwd")},
 	{forScopes("laps:expire"), onOU, "/I:S", writing("computer", "msLAPS-PasswordExpirationTime")},
 	{forScopes("laps:expire"), onOU, "/I:S", writing("computer", "ms-Mcs-AdmPwdExpirationTime")},
 	{forScopes("recovery:reveal"), onOU, "/I:S", revealing("msFVE-RecoveryInformation", "msFVE-RecoveryPassword")},
@@ -103,18 +107,20 @@ var grants = []grant{
 	{forScopes("ou:write", "ou:delete"), onOU, "/I:T", forScopes("CCDC;organizationalUnit")},
 	{forScopes("ou:write"), onOU, "/I:S", writing("organizationalUnit", "name", "ou", "description")},
 	{forScopes("ou:delete", "ou:delete-tree"), onOU, "/I:S", forScopes("SDDT;;organizationalUnit")},
-	{forScopes("ou:write", "ou:delete", "user:write", "group:write", "computer:write"), onOU, "/I:T", forScopes("RCWD;;organizationalUnit")}, // the protection from accidental deletion
+	// for the protection from accidental deletion
+	{forScopes("ou:write", "ou:delete", "user:write", "group:write", "computer:write"), onOU, "/I:T", forScopes("RCWD;;organizationalUnit")},
 
 	{forScopes("dns:read", "dns:write", "dns:delete", "dns:acme"), onDNS, "", forScopes("GR")},
 	{forScopes("dns:write", "dns:delete", "dns:acme"), onZone, "/I:T", forScopes("GRGW", "CCDC;dnsNode")},
 	{forScopes("dns:write", "dns:delete"), onZones, "", forScopes("CCDC;dnsZone")},
-	{forScopes("dns:write", "dns:delete"), onGroup, "", forScopes("DnsAdmins")}, // zones only: nearly a domain administrator
+	// needed for whole zones; a member of DnsAdmins is nearly a domain administrator
+	{forScopes("dns:write", "dns:delete"), onGroup, "", forScopes("DnsAdmins")},
 
 	{forScopes("bin:read", "bin:restore"), onDeleted, "", forScopes("LCRP")},
 	{forScopes("bin:restore"), onDomain, "", forScopes("CA;Reanimate Tombstones")},
 }
 
-// grantTarget says for whom and where rights are granted.
+// grantTarget is the account that receives rights, and the places where they are granted.
 type grantTarget struct {
 	Account string   // DOMAIN\name
 	Domain  string   // DN
@@ -122,7 +128,7 @@ type grantTarget struct {
 	Zones   []string // names
 }
 
-// objects returns the objects of a place.
+// objects returns the distinguished names of the objects that a place stands for.
 func (t grantTarget) objects(on grantPlace) []string {
 	switch on {
 	case onOU:
@@ -143,16 +149,16 @@ func (t grantTarget) objects(on grantPlace) []string {
 	return all
 }
 
-// grantLine is one change of permissions.
+// grantLine is one permission to grant.
 type grantLine struct {
-	Scopes []string `json:"scopes"` // that need it
+	Scopes []string `json:"scopes"` // scopes that need the right
 	Object string   `json:"object"`
-	Right  string   `json:"right"` // as dsacls writes it
-	Grant  string   `json:"grant"` // the command
+	Right  string   `json:"right"` // in dsacls notation
+	Grant  string   `json:"grant"` // the command that grants the right
 	Revoke string   `json:"revoke"`
 }
 
-// grantLines returns the rights that the scopes need, for review. The error names unknown scopes.
+// grantLines returns the rights that the scopes need, for review. The error names all unknown scopes.
 func grantLines(scopes []string, t grantTarget) ([]grantLine, error) {
 	var unknown []string
 	for _, scope := range scopes {
@@ -211,7 +217,7 @@ func grantScopes() (all []string) {
 //go:embed grants.ps1
 var grantScriptText string
 
-// grantScript returns the PowerShell script that grants and revokes, with line ends of Windows.
+// grantScript returns the PowerShell script that grants and revokes the rights, with CRLF line endings.
 func grantScript() string {
 	var rows strings.Builder
 	for i, g := range grants {
@@ -223,5 +229,5 @@ func grantScript() string {
 	return strings.ReplaceAll(strings.Replace(grantScriptText, "# GRANTS", rows.String(), 1), "\n", "\r\n")
 }
 
-// quotedList returns texts as an array of PowerShell. None of them has a quotation mark.
+// quotedList returns texts as a PowerShell array. No text may contain a quotation mark.
 func quotedList(texts []string) string { return "@('" + strings.Join(texts, "', '") + "')" }

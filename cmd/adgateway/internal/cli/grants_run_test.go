@@ -19,7 +19,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// accessRule is a permission of an object.
+// accessRule is an entry in the permissions of an object.
 type accessRule struct {
 	who, about, class, inheritance string
 	mask                           int32
@@ -27,13 +27,13 @@ type accessRule struct {
 }
 
 // accessLab runs the script in a session of the sandbox, on a domain with one computer and two OUs.
-// The sandbox has no permissions that are granted: the lab keeps those that dsacls.exe changes.
+// The sandbox does not implement permissions, so the lab stores those that dsacls.exe changes.
 type accessLab struct {
 	t       *testing.T
 	session *engine.Session
-	rules   map[string][]accessRule // by DN
-	places  []string                // DNs that the sandbox's directory does not have
-	hidden  string                  // DN whose permissions cannot be read
+	rules   map[string][]accessRule // by distinguished name
+	places  []string                // DNs that the sandbox's directory lacks
+	hidden  string                  // DN of an object with unreadable permissions
 	calls   []string                // of dsacls.exe
 	warned  []string
 }
@@ -67,7 +67,8 @@ func newAccessLab(t *testing.T) *accessLab {
 	stands, err := os.ReadFile(filepath.Join("testdata", "rights.ps1"))
 	require.NoError(t, err)
 	script := runnable.Replace(grantScript())
-	shown := strings.Replace(script, "$caller.ShouldProcess($Target + ': ' + $Change)", "$false", 1) // -WhatIf
+	// simulates -WhatIf
+	shown := strings.Replace(script, "$caller.ShouldProcess($Target + ': ' + $Change)", "$false", 1)
 	require.NotEqual(t, script, shown)
 	_, err = lab.run("Import-Module ActiveDirectory\n" + string(stands) +
 		"function Set-Access {\n" + script + "\n}\nfunction Show-Access {\n" + shown + "\n}\n" + `
@@ -82,11 +83,11 @@ if ($null -eq (Get-ADObject -LDAPFilter '(sAMAccountName=DnsAdmins)')) {
 	return lab
 }
 
-// runnable changes what the sandbox's engine does not have: objects of properties, and programs.
+// runnable replaces what the sandbox's engine does not support: PSCustomObject and external programs.
 var runnable = strings.NewReplacer("\r\n", "\n", "[PSCustomObject]@{", "@{", "$LASTEXITCODE", "$exitCode",
 	"dsacls.exe $Target @Argument", "dsacls.exe $Target $Argument")
 
-// run runs a text, and returns what it emits: the properties of an object with spaces between.
+// run runs script text and returns its output, with the properties of each object separated by spaces.
 func (l *accessLab) run(text string) ([]string, error) {
 	out := []string{}
 	err := l.session.Run(l.t.Context(), "lab.ps1", text, engine.Streams{
@@ -107,7 +108,7 @@ func (l *accessLab) run(text string) ([]string, error) {
 	return out, err
 }
 
-// steps runs the script and returns its steps.
+// steps runs the script and returns the steps it reports.
 func (l *accessLab) steps(arguments string) []string {
 	l.t.Helper()
 	name := "Set-Access"
@@ -119,7 +120,7 @@ func (l *accessLab) steps(arguments string) []string {
 	return out
 }
 
-// refusal runs the script, which must end with an error before it changes anything.
+// refusal runs the script, which must fail before it changes anything, and returns the error.
 func (l *accessLab) refusal(arguments string) string {
 	l.t.Helper()
 	before := len(l.calls)
@@ -132,8 +133,8 @@ func (l *accessLab) refusal(arguments string) string {
 	return thrown.Record.Error()
 }
 
-// reading returns Get-ADObject with what the sandbox's directory lacks: the schema, the DNS
-// partitions and permissions.
+// reading returns Get-ADObject extended by the objects that the sandbox's directory lacks:
+// the schema, the DNS partitions and permissions.
 func (l *accessLab) reading(real *engine.Command) *engine.Command {
 	fake := *real
 	fake.Process = func(c *engine.Call) error {
@@ -163,7 +164,7 @@ func (l *accessLab) reading(real *engine.Command) *engine.Command {
 	return &fake
 }
 
-// writeNames writes the classes and attributes that the rights name.
+// writeNames outputs the schema classes and attributes that the rights name.
 func (l *accessLab) writeNames(c *engine.Call) error {
 	seen := map[string]bool{"": true}
 	for _, g := range grants {
@@ -192,7 +193,7 @@ func object(pairs ...any) *dotnet.PSObject {
 	return o
 }
 
-// guidOf returns a GUID for a name; that of no name is zero.
+// guidOf returns a GUID derived from a name. The GUID of an empty name is zero.
 func guidOf(name string) (g dotnet.Guid) {
 	if name != "" {
 		g = dotnet.Guid(md5.Sum([]byte(name)))
@@ -213,13 +214,14 @@ func (l *accessLab) descriptor(dn string) any {
 	return object("Access", access)
 }
 
-// letters are the bits of ActiveDirectoryRights.
+// letters maps the letters of dsacls to the bits of ActiveDirectoryRights.
 var letters = map[string]int32{
 	"CC": 0x1, "DC": 0x2, "LC": 0x4, "RP": 0x10, "WP": 0x20, "DT": 0x40, "CA": 0x100,
 	"SD": 0x10000, "RC": 0x20000, "WD": 0x40000, "GR": 0x20094, "GW": 0x20028,
 }
 
-// dsacls returns the program: [/I:x] /G who:right, /R who, or /takeownership.
+// dsacls returns a stand-in for the program with the arguments [/I:x] /G who:right, /R who,
+// or /takeownership.
 func (l *accessLab) dsacls() *engine.Command {
 	parameter := func(name, typ string, position int) *cmdlets.Param {
 		sets := []cmdlets.InSet{{Set: cmdlets.AllSets, Position: position}}
@@ -263,7 +265,7 @@ func (l *accessLab) change(dn string, words []string) {
 	for bits := parts[0]; bits != ""; bits = bits[2:] {
 		rule.mask |= letters[bits[:2]]
 	}
-	for i, r := range l.rules[dn] { // Windows joins entries that differ in nothing else
+	for i, r := range l.rules[dn] { // Windows merges entries that differ only in their rights
 		r.mask = rule.mask
 		if r == rule {
 			l.rules[dn][i].mask |= rule.mask
@@ -273,7 +275,7 @@ func (l *accessLab) change(dn string, words []string) {
 	l.rules[dn] = append(l.rules[dn], rule)
 }
 
-// states returns how many steps have each state.
+// states counts the steps by state.
 func states(steps []string) map[string]int {
 	counted := map[string]int{}
 	for _, step := range steps {
@@ -381,7 +383,7 @@ func TestRightsAreGivenOnceAndTakenOnce(t *testing.T) {
 	}
 }
 
-// An interrupted run is continued, and rights that a person added stay.
+// An interrupted run can be continued, and revoking keeps the rights that a person added.
 func TestOnlyWhatWasGivenIsTaken(t *testing.T) {
 	l := newAccessLab(t)
 	l.steps("-Domain -HostName 'GW1'")

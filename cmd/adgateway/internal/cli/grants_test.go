@@ -20,7 +20,8 @@ import (
 var target = grantTarget{Account: `CORP\adgateway-rights`, Domain: "DC=corp,DC=example", OUs: []string{"OU=A,DC=corp,DC=example", "OU=B,DC=corp,DC=example"}, Zones: []string{"corp.example"}}
 
 func TestEveryScopeHasItsRights(t *testing.T) {
-	without := []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.JobSubmit, identity.OpsRead, identity.Privileged, identity.All} // need none, or must get none
+	// these need no rights, or must get none
+	without := []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.JobSubmit, identity.OpsRead, identity.Privileged, identity.All}
 	for _, scope := range identity.Scopes() {
 		assert.Equal(t, !slices.Contains(without, scope), slices.Contains(grantScopes(), string(scope)), scope)
 	}
@@ -70,8 +71,8 @@ func TestLines(t *testing.T) {
 	assert.ErrorContains(t, err, "no rights belong to user:raed, ops:read")
 }
 
-// The script is one that every PowerShell since 5.1 reads: it passes the check of scripts,
-// is ASCII, and has the whole table.
+// Every PowerShell since 5.1 can read the script: it passes the script check, is ASCII, and
+// contains the whole table.
 func TestScript(t *testing.T) {
 	text := grantScript()
 	for _, r := range text {
@@ -86,7 +87,7 @@ func TestScript(t *testing.T) {
 	assert.Empty(t, scripts.Check(ps.Source{Name: "script.ps1", Text: text}, options))
 }
 
-// Whatever changes something stands in the action of a step, which asks first.
+// Every command that changes something is in the action of a step, which asks first.
 func TestEveryChangeAsksFirst(t *testing.T) {
 	parsed, faults := syntax.Parse("script.ps1", strings.ReplaceAll(grantScript(), "\r\n", "\n"))
 	require.Empty(t, faults)
@@ -97,10 +98,9 @@ func TestEveryChangeAsksFirst(t *testing.T) {
 	assert.Equal(t, []string{"New-ADGroup", "dsacls.exe"}, changesOutsideSteps(parsed), "the test sees them")
 }
 
-// changesOutsideSteps returns the commands that change something and are no part of an
-// Invoke-Step.
+// changesOutsideSteps returns the commands that change something outside of an Invoke-Step action.
 func changesOutsideSteps(script *syntax.Script) (found []string) {
-	own := []string{"Set-Right", "Set-Group", "Add-Right", "Remove-Right"} // made of steps themselves
+	own := []string{"Set-Right", "Set-Group", "Add-Right", "Remove-Right"} // they consist of steps themselves
 	syntax.Walk(script, func(n syntax.Node) bool {
 		command, ok := n.(*syntax.Command)
 		if !ok {
@@ -110,7 +110,7 @@ func changesOutsideSteps(script *syntax.Script) (found []string) {
 		if !ok {
 			return true
 		}
-		if name.Value == "Invoke-Step" || name.Value == "Remove-Made" { // which makes a step of its action
+		if name.Value == "Invoke-Step" || name.Value == "Remove-Made" { // which turns its action into a step
 			return false
 		}
 		verb, _, _ := strings.Cut(name.Value, "-")
@@ -142,7 +142,7 @@ func TestEveryWrittenAttributeIsGranted(t *testing.T) {
 	}
 }
 
-// The syntax of dsacls is BITS[;object or property[;inherited by]].
+// The syntax of a right is BITS[;object or property[;inherited by]].
 func TestRightsHaveTheSyntaxOfDsacls(t *testing.T) {
 	for _, g := range grants {
 		assert.Contains(t, []string{"", "/I:T", "/I:S"}, g.Inherit)

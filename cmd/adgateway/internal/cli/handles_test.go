@@ -21,9 +21,8 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// TestFileHandlesThatEnd: while idle connections take every file handle that the
-// process may have, a client that is connected gets answers, and every change its
-// evidence; when they leave, new clients are served.
+// TestFileHandlesThatEnd: while idle connections use up every file handle of the process, a connected client
+// still gets answers, and every change is audited. When the idle connections close, new clients are served.
 func TestFileHandlesThatEnd(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("handles are limited by ulimit and counted in /proc")
@@ -51,7 +50,7 @@ func TestFileHandlesThatEnd(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = io.Copy(io.Discard, response.Body) // or the connection is not kept
+		_, err = io.Copy(io.Discard, response.Body) // otherwise the connection is not reused
 		return response.StatusCode, errors.Join(err, response.Body.Close())
 	}
 	connected := &http.Client{Transport: &http.Transport{}, Timeout: patience}
@@ -66,7 +65,7 @@ func TestFileHandlesThatEnd(t *testing.T) {
 		return len(entries)
 	}
 	var idle []net.Conn
-	for range 2 * handles { // those that cannot be accepted wait in the system's queue
+	for range 2 * handles { // connections that cannot be accepted wait in the system's queue
 		connection, err := net.DialTimeout("tcp", strings.TrimPrefix(url, "http://"), patience)
 		require.NoError(t, err)
 		idle = append(idle, connection)

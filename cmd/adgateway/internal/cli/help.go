@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// lookups are the pages that 'help KIND NAME' looks a name up on.
+// lookups maps the KIND of 'help KIND NAME' to the page that lists such names.
 var lookups = map[string]string{
 	"error":   "reference/errors",
 	"setting": "reference/settings",
@@ -26,13 +26,13 @@ var lookups = map[string]string{
 	"check":   "reference/checks",
 }
 
-// operationKind is the word that the id of an operation may follow.
+// operationKind is the kind of names that are ids of operations.
 const operationKind = "operation"
 
-// pageKind is the word that the name of a page may follow: a command may have that name, too.
+// pageKind is the kind of names that are pages. It is needed for a page with the name of a command.
 const pageKind = "page"
 
-// commandGroups sorts the commands by purpose.
+// commandGroups lists the commands by purpose.
 var commandGroups = []struct {
 	id, title string
 	commands  []string
@@ -56,11 +56,11 @@ var commandTopics = map[string]string{
 	"backup": "upgrade", "restore": "upgrade", "job": "jobs",
 }
 
-// settingName matches what may be the key of a setting.
+// settingName matches text that may be the key of a setting.
 var settingName = regexp.MustCompile(`[a-zA-Z]+\.[A-Za-z.]*[A-Za-z]`)
 
-// topicOf returns the words after 'adgateway help' that explain an error: those for the setting in
-// it, or else those for the command that failed.
+// topicOf returns the arguments of 'adgateway help' that explain an error: those for a
+// setting that it names, or else those for the command that failed.
 func topicOf(c *cobra.Command, err error) string {
 	for _, word := range settingName.FindAllString(err.Error(), -1) {
 		if slices.ContainsFunc(config.Rows(), func(row config.Row) bool { return row.Key == word }) {
@@ -75,8 +75,7 @@ func topicOf(c *cobra.Command, err error) string {
 	return "troubleshooting"
 }
 
-// addHelp sorts the commands below root into groups, and makes 'help' print pages of the manual,
-// too.
+// addHelp groups the commands below root and extends 'help' to print pages of the manual.
 func addHelp(root *cobra.Command) {
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultHelpCmd()
@@ -114,10 +113,10 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// kinds are the words that a name may follow.
+// kinds returns the words that may precede a name.
 func kinds() []string { return append(slices.Sorted(maps.Keys(lookups)), operationKind, pageKind) }
 
-// topics are the pages that have a name of their own.
+// topics returns the names of the pages.
 func topics() []string {
 	var names []string
 	for _, section := range manual.Contents {
@@ -130,8 +129,8 @@ func topics() []string {
 	return names
 }
 
-// helpFor returns a function that prints the help for args: no words, the words of a command, a
-// topic, or a kind and a name. The error names the nearest words.
+// helpFor returns a function that prints the help for args: nothing, a command, a topic, or
+// a kind and a name. The error suggests the nearest words.
 func helpFor(root *cobra.Command, args []string) (func(io.Writer) error, error) {
 	c, rest, err := root.Find(args)
 	switch {
@@ -196,8 +195,7 @@ func commandNames(root *cobra.Command) []string {
 	return names
 }
 
-// entry returns a function that prints the row of a page for a name, with the headings of its
-// columns.
+// entry returns a function that prints the row about a name from a page, with the column headings.
 func entry(kind, pageName string, names []string) (func(io.Writer) error, error) {
 	page, _ := manual.Find(pageName)
 	if len(names) != 1 {
@@ -253,8 +251,8 @@ var (
 	mdLinks  = regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`)
 )
 
-// plain returns Markdown as a console shows it: without comments, and with the addresses of links
-// to other sites only.
+// plain returns Markdown in the form that a console shows: without comments, and only with
+// the addresses of links to other sites.
 func plain(text string) string {
 	text = strings.ReplaceAll(comments.ReplaceAllString(text, ""), "<br>", ", ")
 	return mdLinks.ReplaceAllStringFunc(text, func(link string) string {

@@ -42,7 +42,7 @@ func TestHelpShowsCommandsPagesAndNames(t *testing.T) {
 	}
 }
 
-// A page is printed also if a command has its name.
+// A page can be printed even if it shares its name with a command.
 func TestEveryTopicCanBePrinted(t *testing.T) {
 	for _, name := range topics() {
 		code, stdout, stderr := helped(t, "page "+name)

@@ -25,14 +25,14 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// The exit codes of commands that wait for a job, besides the general ones.
+// The exit codes of commands that wait for a job, in addition to the general ones.
 const (
 	codeSomeFailed  exitCode = 3
 	codeSomeUnknown exitCode = 4
-	codeInterrupted exitCode = 130 // Ctrl-C, as shells count it; the job goes on
+	codeInterrupted exitCode = 130 // Ctrl-C, by the convention of shells; the job continues
 )
 
-// jobFlags name the gateway and the credential of a call.
+// jobFlags select the gateway and the credential of a call.
 type jobFlags struct {
 	program.Flags
 	url, tokenFile string
@@ -84,7 +84,7 @@ func (f *jobFlags) client() (*jobclient.Client, error) {
 	return jobclient.NewClient(address, token)
 }
 
-// localAddress returns the URL under which this computer reaches its gateway.
+// localAddress returns the URL by which this computer reaches its gateway.
 func localAddress(s *config.Settings) string {
 	host, port, err := net.SplitHostPort(s.HTTP.Listen)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
@@ -93,7 +93,7 @@ func localAddress(s *config.Settings) string {
 	return app.Scheme(s) + "://" + s.HTTP.Listen
 }
 
-// interrupted returns err, or after Ctrl-C that exit code, and says that the job continues.
+// interrupted returns err, or codeInterrupted after Ctrl-C, when it also prints that the job continues.
 func interrupted(c *cobra.Command, id string, err error) error {
 	if err == nil || c.Context().Err() == nil || !errors.Is(c.Context().Err(), context.Canceled) {
 		return err
@@ -102,12 +102,13 @@ func interrupted(c *cobra.Command, id string, err error) error {
 	return codeInterrupted
 }
 
-// follow shows the progress of a job on the error stream until it rests, and returns it.
+// follow shows the progress of a job on the error stream until the job is no longer active,
+// and returns the job.
 func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string) (*jobclient.Job, error) {
 	w := c.ErrOrStderr()
 	bar := isTerminal(visible.Raw(w))
 	if bar {
-		w = visible.Raw(w) // of numbers, and the words for states
+		w = visible.Raw(w) // shows only numbers and names of states
 	}
 	show := func(*jobclient.Job) {}
 	if !f.json {
@@ -124,7 +125,7 @@ func (f *jobFlags) follow(c *cobra.Command, client *jobclient.Client, id string)
 	return last, interrupted(c, id, err)
 }
 
-// isTerminal reports whether w is a terminal with a size, which a bar needs.
+// isTerminal reports whether w is a terminal of known size, which a progress bar needs.
 func isTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -134,7 +135,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && width > 0 && height > 0
 }
 
-// finish prints a job that was followed or changed, and the next steps, and returns its exit code.
+// finish prints a job that was followed or changed, and the next steps. It returns the exit code.
 func (f *jobFlags) finish(c *cobra.Command, job *jobclient.Job) error {
 	var err error
 	if f.json {
@@ -159,7 +160,7 @@ func (f *jobFlags) finish(c *cobra.Command, job *jobclient.Job) error {
 	}
 }
 
-// settle finishes a job that was just changed: with watch, after it has been followed.
+// settle finishes a job that was just changed. With watch it follows the job first.
 func (f *jobFlags) settle(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, watch bool) error {
 	if !watch {
 		if job.State == "rejected" {
@@ -177,7 +178,7 @@ func (f *jobFlags) settle(c *cobra.Command, client *jobclient.Client, job *jobcl
 	return f.finish(c, followed)
 }
 
-// stopFlags say when a job stops.
+// stopFlags select when a job stops.
 type stopFlags struct {
 	after     int
 	onUnknown string
@@ -188,7 +189,7 @@ func (f *stopFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.onUnknown, "on-unknown", "", "`WHAT` to do when it is not known what became of an item: stop (default) or continue")
 }
 
-// query returns the parameters of a call.
+// query returns the flags as parameters of a call.
 func (f *stopFlags) query() url.Values {
 	query := url.Values{"StopAfter": {strconv.Itoa(f.after)}}
 	if f.onUnknown != "" {
@@ -281,7 +282,7 @@ func jobWatchCommand(f *jobFlags) *cobra.Command {
 	return c
 }
 
-// jobActCommand returns a command that does something with a job and is done.
+// jobActCommand returns a command that performs an action on a job.
 func jobActCommand(f *jobFlags, name, short string, action jobclient.Action) *cobra.Command {
 	c := &cobra.Command{
 		Use: name + " ID", Short: short, Args: cobra.ExactArgs(1),
@@ -294,7 +295,7 @@ func jobActCommand(f *jobFlags, name, short string, action jobclient.Action) *co
 	return c
 }
 
-// act does something with a job, and follows it if that is wanted.
+// act performs an action on a job. With watch it then follows the job.
 func (f *jobFlags) act(c *cobra.Command, id string, action jobclient.Action, query url.Values, watch bool) error {
 	client, err := f.client()
 	if err != nil {

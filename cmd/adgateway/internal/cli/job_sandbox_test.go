@@ -20,14 +20,14 @@ import (
 
 const jobOU = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 
-// callSandbox makes the commands call a sandbox.
+// callSandbox points the commands at a sandbox.
 func callSandbox(t *testing.T, s *runningSandbox, token string) {
 	t.Helper()
 	t.Setenv(config.URLVariable, s.url)
 	t.Setenv(config.TokenVariable, token)
 }
 
-// ofJob runs a command about jobs, and returns the record that it prints.
+// ofJob runs a job command and returns the record that it prints.
 func ofJob(t *testing.T, code exitCode, args ...string) (record struct {
 	ID, State   string
 	Done, Total int
@@ -40,7 +40,7 @@ func ofJob(t *testing.T, code exitCode, args ...string) (record struct {
 	return record
 }
 
-// From a spreadsheet to the result, against the gateway itself.
+// A list is submitted, followed and fetched from a real gateway, from the spreadsheet to the result.
 func TestJobsOfAGateway(t *testing.T) {
 	s := startSandbox(t, "--token", "job-token")
 	callSandbox(t, s, "job-token")
@@ -98,7 +98,7 @@ func TestJobsOfAGateway(t *testing.T) {
 	assert.Contains(t, stdout, held.ID)
 }
 
-// A client that follows a job sees its end, although the gateway was restarted in between.
+// A client that follows a job sees it end even if the gateway restarts in between.
 func TestJobIsWatchedThroughARestart(t *testing.T) {
 	listen := freeport.Addresses(t, 1)[0]
 	start := func(folder string) *runningSandbox {

@@ -62,10 +62,10 @@ func jobSubmitCommand(common *jobFlags) *cobra.Command {
 	return c
 }
 
-// mediaTypes are the media types of lists, by format.
+// mediaTypes maps the formats of lists to media types.
 var mediaTypes = map[string]string{"csv": "text/csv", "ndjson": "application/x-ndjson", "json": "application/json"}
 
-// formats are the formats of files, by extension.
+// formats maps file extensions to formats.
 var formats = map[string]string{".csv": "csv", ".tsv": "csv", ".txt": "csv", ".ndjson": "ndjson", ".jsonl": "ndjson", ".json": "json"}
 
 // formatOf returns the format of a list.
@@ -96,7 +96,7 @@ func (f *submitFlags) formatOf(file string, list []byte) (string, error) {
 	return format, nil
 }
 
-// mostList limits the memory for a list; the limit of gateways is lower.
+// mostList is the largest list that the command reads, in bytes. The limit of gateways is lower.
 const mostList = 256 << 20
 
 func readList(c *cobra.Command, file string) ([]byte, error) {
@@ -176,7 +176,7 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 	var refused *jobclient.Refused
 	if errors.As(err, &refused) && (refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge) {
 		fmt.Fprintf(c.ErrOrStderr(), "adgateway: %v\n", err)
-		return codeMisuse // the list is rejected
+		return codeMisuse // the list was rejected
 	}
 	if err != nil {
 		return err
@@ -187,13 +187,13 @@ func (f *submitFlags) run(c *cobra.Command, file string) error {
 	return f.fetchWhenEnded(c, client, job)
 }
 
-// mayHaveArrived reports whether a submission may have become a job although no answer came.
+// mayHaveArrived reports whether a submission without an answer may have created a job.
 func mayHaveArrived(err error) bool {
 	var refused *jobclient.Refused
 	return !errors.As(err, &refused)
 }
 
-// fetchWhenEnded follows the job and writes its passwords.
+// fetchWhenEnded follows the job and then writes its passwords.
 func (f *submitFlags) fetchWhenEnded(c *cobra.Command, client *jobclient.Client, job *jobclient.Job) error {
 	id := job.ID
 	job, err := f.follow(c, client, id)
@@ -211,11 +211,11 @@ func (f *submitFlags) fetchWhenEnded(c *cobra.Command, client *jobclient.Client,
 	return f.finish(c, job)
 }
 
-// keyFile keeps the private key until the passwords are written.
+// keyFile returns the name of the file that keeps the private key until the passwords are written.
 func keyFile(passwords string) string { return passwords + ".key" }
 
-// newPasswordFile makes a key pair, and keeps the private key beside the file that the
-// passwords will be written to, so that they are not lost with this process.
+// newPasswordFile makes a key pair. It stores the private key next to the future password
+// file, so that the passwords survive this process.
 func newPasswordFile(file string) (*jobclient.Passwords, error) {
 	for _, name := range []string{file, keyFile(file)} {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
@@ -232,8 +232,8 @@ func newPasswordFile(file string) (*jobclient.Passwords, error) {
 	return key, nil
 }
 
-// fetchPasswords writes the result of a job with its passwords. It removes the key when nothing is
-// left to fetch that may be sealed with it.
+// fetchPasswords writes the result of a job with its passwords. It removes the key when no
+// remaining result can be sealed with it.
 func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.Job, file string) error {
 	text, err := os.ReadFile(keyFile(file))
 	if err != nil {
@@ -262,8 +262,8 @@ func fetchPasswords(c *cobra.Command, client *jobclient.Client, job *jobclient.J
 	return os.Remove(keyFile(file))
 }
 
-// openResult fetches a result and opens its passwords. It repeats an interrupted transfer: the
-// gateway returns the passwords until a result was sent completely.
+// openResult fetches a result and decrypts its passwords. It retries an interrupted
+// transfer, because the gateway returns the passwords until a result was sent completely.
 func openResult(ctx context.Context, client *jobclient.Client, id string, key *jobclient.Passwords, opened *bytes.Buffer) (n int, err error) {
 	const tries = 3
 	for range tries {
@@ -277,7 +277,7 @@ func openResult(ctx context.Context, client *jobclient.Client, id string, key *j
 		}
 		var text []byte
 		text, err = io.ReadAll(result)
-		_ = result.Close() // it was read
+		_ = result.Close() // already read completely
 		if err == nil {
 			return key.Open(opened, bytes.NewReader(text))
 		}

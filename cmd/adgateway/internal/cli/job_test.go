@@ -23,7 +23,7 @@ import (
 	"adgateway/gateway/config"
 )
 
-// fakeJobs answers as a gateway does about one job, jb_1.
+// fakeJobs answers as a gateway with a single job, jb_1.
 type fakeJobs struct {
 	t         *testing.T
 	url       string
@@ -32,13 +32,13 @@ type fakeJobs struct {
 	media     string
 	body      string
 	query     url.Values
-	refused   int      // status of every answer but a success
-	states    []string // records: the first to all calls, the others in its stream
+	refused   int      // status of every answer unless it is 0
+	states    []string // records of the job: the first answers all calls, the stream sends the others
 	passwords map[string]string
-	streamed  func() // the stream has sent its first event
+	streamed  func() // called after the stream has sent its first event
 }
 
-// record is a job in the answers of a fake.
+// record returns the record of a job in an answer.
 func record(state string, members ...string) string {
 	return fmt.Sprintf(`{"id":"jb_1","name":"people.csv","mode":"run","caller":"me","state":%q,"created":"2027-01-31T10:00:00Z"%s}`, state, strings.Join(append([]string{""}, members...), ","))
 }
@@ -87,7 +87,7 @@ func (f *fakeJobs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// result answers with a password of each item, sealed to the key of the submission.
+// result writes one password per item, sealed with the key of the submission.
 func (f *fakeJobs) result(w io.Writer) {
 	fmt.Fprint(w, "Id,State,Sealed\r\n")
 	for id, password := range f.passwords {
@@ -155,7 +155,7 @@ func TestJobCodes(t *testing.T) {
 	}
 }
 
-// What is sent: the list as it is, its format, and every flag as a parameter.
+// A submission sends the unchanged list, its format, and every flag as a parameter.
 func TestJobSubmitSends(t *testing.T) {
 	f := startFakeJobs(t, record("running"))
 	submit := func(stdin string, args ...string) {
@@ -236,7 +236,7 @@ func TestJobList(t *testing.T) {
 	assert.Regexp(t, `jb_1 +people.csv +me +2027-01-31 .* +done +10,000 of 10,000  100 %  12 failed\nThere are more`, stdout)
 }
 
-// Without --url and ADGATEWAY_URL the command calls the gateway of the settings.
+// Without --url and ADGATEWAY_URL, the command calls the gateway of the settings.
 func TestJobFindsTheGatewayOfTheSettings(t *testing.T) {
 	f := startFakeJobs(t, record("done"))
 	t.Setenv(config.URLVariable, "")
@@ -262,7 +262,7 @@ func TestJobInterrupted(t *testing.T) {
 	assert.Contains(t, stderr.String(), "The job goes on. Follow it: adgateway job watch jb_1\n")
 	assert.Contains(t, stderr.String(), "adgateway job result jb_1 --passwords-to "+passwords)
 
-	// The passwords can be fetched later: the key was kept.
+	// The passwords can be fetched later, because the key was kept.
 	f.mu.Lock()
 	f.states, f.streamed, f.passwords = []string{record("done", `"total":1,"done":1`)}, nil, map[string]string{"a": "pass,word"}
 	f.mu.Unlock()
@@ -283,7 +283,7 @@ func TestJobPasswords(t *testing.T) {
 	code, stdout, stderr := runCommand(t, "job", "submit", file, "--passwords-to", to)
 	assert.Equal(t, int(codeSomeFailed), code, stderr)
 	assert.NotContains(t, stdout+stderr, "S3cret")
-	for _, name := range []string{to, to + ".key"} { // the key: for a retry
+	for _, name := range []string{to, to + ".key"} { // the key is there for a retry
 		info, err := os.Stat(name)
 		require.NoError(t, err)
 		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), name)

@@ -18,7 +18,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-// authority is a KDC of MIT Kerberos with its database in a folder of its own.
+// authority is an MIT Kerberos KDC with its database in a separate folder.
 type authority struct {
 	t      *testing.T
 	folder string
@@ -27,8 +27,8 @@ type authority struct {
 
 const gatewayName = "gateway.corp.example"
 
-// startAuthority starts a KDC with accounts for people, and a key for the gateway. Without its programs the
-// test is skipped; `make kerberos-test` installs them, and sets KERBEROS.
+// startAuthority starts a KDC with accounts for people and a key for the gateway. If its programs
+// are missing, the test is skipped. `make kerberos-test` installs them and sets KERBEROS.
 func startAuthority(t *testing.T) *authority {
 	t.Helper()
 	t.Setenv("PATH", os.Getenv("PATH")+":/usr/sbin:/sbin")
@@ -101,7 +101,7 @@ func (a *authority) run(input, program string, args ...string) string {
 	return said.String()
 }
 
-// serve starts the KDC, and returns when it answers.
+// serve starts the KDC and returns when it answers.
 func (a *authority) serve() {
 	a.t.Helper()
 	command := exec.Command("krb5kdc", "-n")
@@ -132,19 +132,19 @@ func (a *authority) serve() {
 	}
 }
 
-// signIn gets a ticket of a person, as Windows does at logon.
+// signIn gets a person's ticket, as Windows does at logon.
 func (a *authority) signIn(name string) {
 	a.t.Helper()
 	a.run("Secret-1\n", "kinit", name)
 }
 
-// curl returns what curl says of a call with the person's ticket, with the status behind it.
+// curl returns the output of curl for a call with the person's ticket, followed by the status.
 func (a *authority) curl(s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
 	return a.curlAt("", s, path, args...)
 }
 
-// curlAt is [authority.curl] with a clock that is off.
+// curlAt is [authority.curl] with a clock that is off by the given time.
 func (a *authority) curlAt(off string, s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
 	_, port, found := strings.Cut(strings.TrimPrefix(s.url, "https://"), ":")
@@ -168,7 +168,7 @@ func (a *authority) startGateway(args ...string) *runningSandbox {
 	}, args...)...)
 }
 
-// TestARealAuthority: curl calls and signs in with tickets of a KDC of MIT Kerberos, which have no groups.
+// TestARealAuthority: curl can call and sign in with tickets of an MIT Kerberos KDC, which contain no groups.
 func TestARealAuthority(t *testing.T) {
 	a := startAuthority(t)
 	s := a.startGateway("--set", "signIn.bindings=ifSent")
@@ -198,7 +198,7 @@ func TestARealAuthority(t *testing.T) {
 	a.signIn("operator")
 	assert.Contains(t, a.curl(s, "/api/WhoAmI"), `"name":"operator"`)
 	a.run("", "kadmin.local", "-q", "ktadd -k "+filepath.Join(a.folder, "newer.keytab")+" HTTP/"+gatewayName)
-	a.signIn("operator") // without the ticket of before
+	a.signIn("operator") // drops the earlier ticket
 	assert.Contains(t, a.curl(s, "/api/WhoAmI"), "for another service")
 	assert.Contains(t, s.log.String(), "the key was changed", "the log says what to do")
 }
@@ -210,7 +210,7 @@ func TestTicketsMustBeBound(t *testing.T) {
 	a.signIn("helpdesk")
 	answer := a.curl(s, "/api/WhoAmI")
 	if bound := strings.Contains(answer, `"name":"helpdesk"`); bound {
-		return // a newer curl, which binds it
+		return // a newer curl binds the ticket
 	}
 	assert.Contains(t, answer, "for another connection")
 	assert.Contains(t, s.log.String(), "channel bindings")

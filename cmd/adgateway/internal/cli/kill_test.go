@@ -18,15 +18,15 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// killedComputers is the number of computers that a killed gateway has removed: their
-// records are much more than net/http holds back.
+// killedComputers is how many computers a killed gateway has removed. Their records are much
+// larger than the buffer of net/http.
 const killedComputers = 60
 
-// TestKilledAtTheAnswer kills gateways, processes of their own, at the moment their
-// client has the first byte of the answer to a change, or all of it: the audit has the
-// outcome, with every object that was changed. KILLS is how often (2).
+// TestKilledAtTheAnswer: if a gateway is killed when its client receives the first or the
+// last byte of the answer to a change, the audit log contains the outcome and every changed
+// object. The gateways are separate processes. KILLS sets the number of kills (2 by default).
 func TestKilledAtTheAnswer(t *testing.T) {
-	kills := 2 // at the first byte, and at the end
+	kills := 2 // at the first byte and at the end
 	if text := os.Getenv("KILLS"); text != "" {
 		var err error
 		kills, err = strconv.Atoi(text)

@@ -31,10 +31,10 @@ import (
 
 var balancerBlocks = regexp.MustCompile("(?s)<!-- balancer: ([a-z]+) -->\n```[a-z]+\n(.*?)\n```\n")
 
-// balancers are the programs that the manual has a configuration for: how it becomes a
-// file, and how the program is started with it.
+// balancers are the programs for which the manual has a configuration, with the file that it
+// becomes and the command that starts the program.
 var balancers = map[string]struct {
-	file   string // %s is the configuration, FOLDER that of the test
+	file   string // %s stands for the configuration, FOLDER for the test's folder
 	starts []string
 }{
 	"caddy":   {"{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n}\n%s\n", []string{"run", "--adapter", "caddyfile", "--config"}},
@@ -42,18 +42,18 @@ var balancers = map[string]struct {
 	"haproxy": {"%s\n", []string{"-db", "-f"}},
 }
 
-// behind is what a balancer has behind it: servers that answer as gateways do, and note
-// what reached them.
+// behind are the servers behind a balancer. They answer as gateways do and record the
+// requests that reached them.
 type behind struct {
 	servers   []*httptest.Server
-	unready   [3]atomic.Bool  // for changes
-	follows   [3]atomic.Bool  // does not lead
-	checked   [3]atomic.Int32 // how often it was asked whether it takes changes
-	deaf      atomic.Bool     // ends connections instead of answering changes
+	unready   [3]atomic.Bool  // refuses changes
+	follows   [3]atomic.Bool  // does not lead the cluster
+	checked   [3]atomic.Int32 // number of checks whether it accepts changes
+	deaf      atomic.Bool     // closes connections instead of answering changes
 	mu        sync.Mutex
-	seen      map[string]int // method and path
-	left      chan struct{}  // a reader of events has left
-	goOn      chan struct{}  // the next event
+	seen      map[string]int // number of requests by method and path
+	left      chan struct{}  // receives a value when a reader of events disconnects
+	goOn      chan struct{}  // releases the next event
 	forwarded string
 }
 
@@ -69,7 +69,7 @@ func newBehind(t *testing.T, pair tls.Certificate) *behind {
 	return b
 }
 
-// stopServing stops a server, also if a request of it does not end.
+// stopServing stops a server even if one of its requests does not end.
 func stopServing(s *httptest.Server) {
 	s.CloseClientConnections()
 	s.Close()
@@ -118,7 +118,7 @@ func (b *behind) answer(i int, w http.ResponseWriter, r *http.Request) {
 
 func (b *behind) count(call string) int { b.mu.Lock(); defer b.mu.Unlock(); return b.seen[call] }
 
-// start starts a balancer with its block of the manual and returns a client that finds it.
+// start starts a balancer with its configuration from the manual and returns a client that trusts it.
 func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.CertPool) (client *http.Client) {
 	own := freeport.Addresses(t, 1)[0]
 	text := fmt.Sprintf(balancers[name].file, block)
@@ -143,7 +143,7 @@ func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.Cer
 	require.NoError(t, process.Start())
 	t.Cleanup(func() {
 		_ = process.Cancel()
-		_ = process.Wait() // it was told to end
+		_ = process.Wait() // it was told to stop
 		if t.Failed() {
 			t.Log(text, log.String())
 		}
@@ -156,7 +156,7 @@ func (b *behind) start(t *testing.T, name, block, folder string, roots *x509.Cer
 	}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// TestManualBalancers runs each balancer that is installed with its configuration.
+// TestManualBalancers: each installed balancer behaves as the manual promises with its configuration there.
 func TestManualBalancers(t *testing.T) {
 	blocks := balancerBlocks.FindAllStringSubmatch(manual.Text(t, "load-balancer"), -1)
 	require.Len(t, blocks, len(balancers))
@@ -180,7 +180,7 @@ func TestManualBalancers(t *testing.T) {
 	}
 }
 
-// check checks what the manual says of every balancer.
+// check checks the manual's statements about every balancer.
 func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	ask := func(method, path string, body int) (status int, gateway string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "https://api.corp.example"+path, strings.NewReader(strings.Repeat("x", body)))
@@ -230,7 +230,7 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	require.Eventually(t, works(http.MethodGet), patience, 20*time.Millisecond)
 	require.Eventually(t, works(http.MethodPut), patience, 20*time.Millisecond)
 	if name == "nginx" {
-		return // it has no checks
+		return // it cannot check servers
 	}
 	allChangesAt := func(want string) func() bool {
 		return func() bool {
@@ -257,8 +257,8 @@ func (b *behind) check(t *testing.T, name string, client *http.Client) {
 	require.Eventually(t, changed, patience, 20*time.Millisecond, "while none leads, all gateways take changes")
 }
 
-// passesEvents checks that the balancer passes each event at once, and that a gateway notices when
-// the client leaves.
+// passesEvents checks that the balancer passes on each event immediately, and that a gateway
+// notices when the client disconnects.
 func (b *behind) passesEvents(t *testing.T, client *http.Client) {
 	ctx, leave := context.WithTimeout(t.Context(), patience)
 	defer leave()

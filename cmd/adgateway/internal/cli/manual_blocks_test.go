@@ -16,7 +16,7 @@ import (
 	"adgateway/test/manual"
 )
 
-// block is a block of a page, and the block behind it that is its answer.
+// block is a block of a page, with the following block that is its answer.
 type block struct {
 	page     string
 	line     int
@@ -27,22 +27,22 @@ type block struct {
 }
 
 const (
-	says          = "says"                // an answer has only the sentences of the answers
+	says          = "says"                // an answer contains only the sentences of the shown one
 	secondConsole = "in a second console" // its lines are started and left running
 )
 
 var (
 	markLine = regexp.MustCompile(`^ *<!-- (.*) -->$`)
 	fence    = regexp.MustCompile("^( *)```([a-z]*)$")
-	// marks are all that a comment above a block may say.
+	// marks matches the comments that may precede a block.
 	marks = regexp.MustCompile(`^(not run: .+|in a second console|says|relay|playbook|prometheus\.yml|balancer: [a-z]+)$`)
 )
 
 // examples are the languages of blocks that are run.
 var examples = []string{"sh", "python", "powershell"}
 
-// blocks returns the blocks of a page. A block 'json' or 'text' is the answer of the block
-// that only blank lines separate it from, if that is an example.
+// blocks returns the blocks of a page. A block 'json' or 'text' is the answer of the
+// preceding example if only blank lines separate them.
 func blocks(t *testing.T, page manual.Page) []*block {
 	t.Helper()
 	var all []*block
@@ -91,7 +91,7 @@ func allBlocks(t *testing.T) []*block {
 	return all
 }
 
-// Every block that could be run is run, or says why it is not.
+// Every block that could be run is run, or its comment gives the reason why not.
 func TestEveryBlockOfTheManualIsRunOrSaysWhyNot(t *testing.T) {
 	all := allBlocks(t)
 	commands := map[string]bool{}
@@ -163,7 +163,7 @@ func (b *block) agree(t *testing.T, stdout string) {
 
 func withoutSpace(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// pattern returns the expression for a text in which '...' stands for anything.
+// pattern returns a regular expression for a text in which '...' matches anything.
 func pattern(want string) *regexp.Regexp {
 	quoted := regexp.QuoteMeta(withoutSpace(want))
 	return regexp.MustCompile(`(?s)^` + strings.ReplaceAll(quoted, regexp.QuoteMeta("..."), ".*") + `$`)
@@ -189,7 +189,7 @@ func documents(t *testing.T, text string) []any {
 	}
 }
 
-// What the harness takes for a block, an answer and a comment.
+// The blocks, answers and comments of a page are recognised.
 func TestBlocksOfAPage(t *testing.T) {
 	page := manual.Page{Path: "p", Text: "# P\n\n```sh\na\n```\n\n```text\nb\n```\n\n```text\nno answer\n```\n\nwords\n\n   <!-- not run: x -->\n   ```sh\n   c\n   ```\n\n" +
 		"<!-- in a second console -->\n```sh\nd\n```\n\n```text\nno answer\n```\n\n```sh\ne\n```\n\n<!-- says -->\n```text\nf\n```\n\n```sh\ng\n```\n\nwords\n\n```text\nno answer\n```\n"}

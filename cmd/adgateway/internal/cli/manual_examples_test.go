@@ -26,8 +26,8 @@ import (
 	"adgateway/test/manual"
 )
 
-// Every example of the manual runs and prints what is shown. Those of a page run in their
-// order, against one sandbox; those in sh in one shell, and those in PowerShell in one console.
+// Every example of the manual runs and prints the answer shown. The examples of a page run in
+// order against one sandbox, those in sh in one shell and those in PowerShell in one console.
 func TestManualExamplesRun(t *testing.T) {
 	languages := map[string]int{}
 	for _, page := range manual.Pages(t) {
@@ -50,12 +50,12 @@ func TestManualExamplesRun(t *testing.T) {
 
 const pageToken = "manual-token"
 
-// pageRun is what the blocks of a page share.
+// pageRun is the state that the blocks of a page share.
 type pageRun struct {
 	dir       string
 	shell     *shell
 	console   *console          // started by the first block that needs it
-	addresses map[string]string // where the program listens instead
+	addresses map[string]string // where the programs listen in this run
 }
 
 func runPage(t *testing.T, all []*block) {
@@ -79,7 +79,7 @@ func runPage(t *testing.T, all []*block) {
 			}
 		}
 		if b.example() && !t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) { p.run(t, b) }) {
-			return // those behind it need what it has done
+			return // later blocks depend on this one
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (p *pageRun) run(t *testing.T, b *block) {
 	b.agree(t, stdout)
 }
 
-// placed puts the addresses of this run into a text.
+// placed replaces the addresses in a text by those of this run.
 func (p *pageRun) placed(text string) string {
 	for printed, address := range p.addresses {
 		text = strings.ReplaceAll(text, printed, address)
@@ -117,7 +117,7 @@ func (p *pageRun) placed(text string) string {
 	return text
 }
 
-// leaveRunning starts a command, which ends with the test, and waits until it serves.
+// leaveRunning starts a command, waits until it serves, and stops it when the test ends.
 func (p *pageRun) leaveRunning(t *testing.T, line string) {
 	needs(t, "sh")
 	words := strings.Fields(p.placed(line))
@@ -170,8 +170,8 @@ type shell struct {
 	count int
 }
 
-// startShell starts a shell in a folder, with this command in the PATH as adgateway and the
-// token of the sandbox in a variable.
+// startShell starts a shell in a folder, with this program in the PATH as adgateway and the
+// sandbox's token in a variable.
 func startShell(t *testing.T, dir string) *shell {
 	t.Helper()
 	needs(t, "sh")
@@ -240,7 +240,7 @@ func runProgram(t *testing.T, program string, args []string, stdin, token string
 	return string(stdout)
 }
 
-// invokeRestMethod is Invoke-RestMethod as far as the examples use it: it returns
+// invokeRestMethod implements Invoke-RestMethod as far as the examples use it: it returns
 // the parsed JSON of the response and throws if the status is an error.
 const invokeRestMethod = `function Invoke-RestMethod {
     [CmdletBinding()]
@@ -252,8 +252,8 @@ const invokeRestMethod = `function Invoke-RestMethod {
 }
 `
 
-// dates are the dates in an answer. The engine refuses them in JSON, because Windows
-// PowerShell and PowerShell 7 read them differently; no example shows one.
+// dates matches the dates in an answer. The engine refuses them in JSON, because Windows
+// PowerShell and PowerShell 7 parse them differently. No example shows one.
 var dates = regexp.MustCompile(`"\d{4}-\d{2}-\d{2}T[0-9:.]+Z"`)
 
 func send(ctx context.Context, method, url string, header http.Header, body string) (status int, answer string, err error) {
@@ -264,7 +264,7 @@ func send(ctx context.Context, method, url string, header http.Header, body stri
 	return response.StatusCode, answer, nil
 }
 
-// exchange sends a request and returns the response, whose body has been read.
+// exchange sends a request and returns the response and its body.
 func exchange(ctx context.Context, method, url string, header http.Header, body string) (*http.Response, string, error) {
 	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), url, strings.NewReader(body))
 	if err != nil {
@@ -305,8 +305,8 @@ type uriModule struct {
 	Status  []int             `yaml:"status_code"`
 }
 
-// runPlay sends the requests of a play's tasks and prints a line for each. It does
-// so twice, because playbooks are run repeatedly.
+// runPlay sends the requests of a play's tasks and prints a line for each. It does so twice,
+// because playbooks are run repeatedly.
 func runPlay(t *testing.T, text, token string) string {
 	t.Helper()
 	var plays []play

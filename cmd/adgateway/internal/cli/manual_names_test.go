@@ -22,7 +22,7 @@ import (
 	"adgateway/test/manual"
 )
 
-// span is a text in code font in the prose and tables of a page.
+// span is a piece of text in code font in a page's prose or tables.
 type span struct{ page, text string }
 
 func spans(t *testing.T) []span {
@@ -39,20 +39,20 @@ func spans(t *testing.T) []span {
 	return all
 }
 
-// call is a command line of one of the programs.
+// call is the command line of a program.
 type call struct {
 	words    []string
-	complete bool // not only how it begins
+	complete bool // false if only the beginning of the line is shown
 }
 
 var (
 	callText = regexp.MustCompile(`^(?:\.\\)?(adgateway(?:-engine)?)(?:\.exe)?( .*)?$`)
-	// routeText is a route, with its method if that is in front of it.
+	// routeText matches a route and the method in front of it, if any.
 	routeText = regexp.MustCompile("((?:GET|HEAD|POST|PUT|DELETE) )?(?:\\$api|/api)(/[^\\s\"?'`,]*)")
 	quoted    = regexp.MustCompile(`'(adgateway(?:-engine)?(?: [^']+)?)'`)
 )
 
-// callsOf returns the calls of the programs in a block of commands.
+// callsOf returns the program calls in a block of commands.
 func callsOf(text string) []call {
 	var all []call
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -110,8 +110,8 @@ scan:
 	return all
 }
 
-// calls are the calls of the programs in the manual, in the help of every command and in what
-// the doctor advises, by where they stand.
+// calls returns the program calls in the manual, in the help of every command and in the
+// doctor's advice, by their place.
 func calls(t *testing.T) map[string][]call {
 	t.Helper()
 	all := map[string][]call{}
@@ -151,7 +151,7 @@ func everyCommand(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// wrongIn says what a call has that does not exist.
+// wrongIn returns the part of a call that does not exist, or "".
 func (c call) wrongIn(root *cobra.Command, settings map[string]bool) string {
 	command, rest, err := root.Find(c.words[1:])
 	if err != nil {
@@ -191,7 +191,7 @@ func (c call) wrongIn(root *cobra.Command, settings map[string]bool) string {
 	return ""
 }
 
-// wrongInNode says what a call of the node has that does not exist.
+// wrongInNode returns the part of a call of the node's program that does not exist, or "".
 func (c call) wrongInNode(t *testing.T) string {
 	var words, flags []string
 	for _, word := range c.words[1:] {
@@ -215,7 +215,7 @@ func (c call) wrongInNode(t *testing.T) string {
 	return ""
 }
 
-// Commands and flags that the manual, the help or the doctor names exist.
+// Commands and flags that the manual, the help or the doctor mention exist.
 func TestCommandsThatAreNamedExist(t *testing.T) {
 	settings := map[string]bool{}
 	for _, row := range config.Rows() {
@@ -237,7 +237,7 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 	}
 	assert.Greater(t, count, 200)
 
-	known := map[string]bool{ // of other programs
+	known := map[string]bool{ // commands of other programs
 		"--install-arguments": true, "--override": true, "--policy": true, "--check": true, "--diff": true,
 	}
 	root, _ := rootCommand()
@@ -252,7 +252,7 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 	}
 }
 
-// The harness finds what is wrong in a call.
+// The check finds the faults in a call.
 func TestWrongCallsAreFound(t *testing.T) {
 	settings := map[string]bool{"http.listen": true}
 	for text, want := range map[string]string{
@@ -276,7 +276,7 @@ func TestWrongCallsAreFound(t *testing.T) {
 	}
 }
 
-// Settings, variables, scopes, metrics, routes and make targets that the manual names exist.
+// Settings, variables, scopes, metrics, routes and make targets that the manual mentions exist.
 func TestManualNamesWhatExists(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(manual.Root(t), "Makefile"))
 	require.NoError(t, err)
@@ -302,7 +302,7 @@ func TestManualNamesWhatExists(t *testing.T) {
 	for _, scope := range identity.Scopes() {
 		scopes[string(scope)] = true
 	}
-	// former pages name settings of an earlier version.
+	// former lists the pages that mention settings of an earlier version.
 	former := []string{manual.Folder + "/cluster-migrate.md", manual.Folder + "/changes.md"}
 	files := []string{"audit.jsonl", "audit.jsonl.head", "cluster.key"}
 	found := map[string]int{}
@@ -329,7 +329,8 @@ func TestManualNamesWhatExists(t *testing.T) {
 	}
 	for _, s := range spans(t) {
 		word(s.page, s.text)
-		name := regexp.MustCompile(`^[a-zA-Z]+(?:\.[a-z][a-zA-Z]*)+`).FindString(s.text) // else a name in Go
+		// otherwise it is a name in Go
+		name := regexp.MustCompile(`^[a-zA-Z]+(?:\.[a-z][a-zA-Z]*)+`).FindString(s.text)
 		if section, _, _ := strings.Cut(name, "."); sections[section] && !slices.Contains(files, name) && !slices.Contains(former, s.page) {
 			check("setting", settings[name], s.page, name)
 		}
@@ -345,12 +346,12 @@ func TestManualNamesWhatExists(t *testing.T) {
 	}
 }
 
-// isRoute reports whether a row has a path, or one below it; of any method, if that is empty.
+// isRoute reports whether a row has a path or a path below it. An empty method matches any.
 func isRoute(method, path string) bool {
-	if path == "/api/Login" { // said not to be there
+	if path == "/api/Login" { // the manual states that it does not exist
 		return true
 	}
-	network := regexp.MustCompile(`/[0-9.]+/\d+$`) // which a caller may write as it is
+	network := regexp.MustCompile(`/[0-9.]+/\d+$`) // a caller may write a network without escapes
 	want := strings.Split(strings.Trim(network.ReplaceAllString(path, "/x"), "/"), "/")
 	for _, op := range ops.Table() {
 		have := strings.Split(strings.Trim(op.Path, "/"), "/")

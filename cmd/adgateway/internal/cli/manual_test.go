@@ -37,7 +37,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the manual")
 
-// Tables of the manual that repeat tables of the code are generated.
+// Tables of the manual that repeat tables of the code are up to date.
 func TestManualTablesAreUpToDate(t *testing.T) {
 	const again = "go test ./cmd/adgateway/internal/cli -run Manual -update"
 	for page, want := range map[string]string{
@@ -73,7 +73,7 @@ func settingsTable() string {
 	return b.String()
 }
 
-// checklistTable is what 'adgateway doctor --live' walks through.
+// checklistTable returns the check list of 'adgateway doctor --live'.
 func checklistTable() string {
 	var b strings.Builder
 	b.WriteString("\n| | Area | Do | Expect |\n|---|---|---|---|\n")
@@ -105,7 +105,8 @@ func endpointsTable() string {
 	return b.String() + "\n"
 }
 
-// rightsTable shows what each line of dsacls is for; attributes of one line share it.
+// rightsTable returns a row for each line of dsacls with the scopes that need it. Attributes
+// of one line share a row.
 func rightsTable() string {
 	var b strings.Builder
 	b.WriteString("| scopes | on | inherit | rights, as dsacls writes them |\n|---|---|---|---|\n")
@@ -148,7 +149,7 @@ func boundsTable() string {
 	return b.String()
 }
 
-// Every setting of a bound is one.
+// Every bound that names a setting names one that exists.
 func TestBoundsNameSettings(t *testing.T) {
 	known := map[string]bool{"": true}
 	for _, row := range config.Rows() {
@@ -174,7 +175,7 @@ func exitsTable() string {
 	return b.String()
 }
 
-// commandsTable shows every command with its flags, but for those that all of its group have.
+// commandsTable returns a row for each command with its flags, except the flags that its whole group has.
 func commandsTable() string {
 	var b strings.Builder
 	b.WriteString("| command | does | flags |\n|---|---|---|\n")
@@ -202,7 +203,7 @@ func commandsTable() string {
 	return b.String()
 }
 
-// guardsTable shows the list that the scripts guard by.
+// guardsTable returns the list of objects that the scripts guard.
 func guardsTable(t *testing.T) string {
 	t.Helper()
 	const list = `
@@ -268,7 +269,7 @@ func TestManualListsTheRightsForEveryScope(t *testing.T) {
 	assert.Equal(t, want, keys)
 }
 
-// Every link within the manual leads to a page or a file, and to a heading of it.
+// Every link within the manual leads to an existing page or file, and to one of its headings.
 func TestManualLinksLeadSomewhere(t *testing.T) {
 	anchors := map[string]map[string]bool{}
 	texts := map[string]string{}
@@ -304,7 +305,7 @@ func TestManualLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Every finding of the doctor names the page that explains it, and a heading on it.
+// Every finding of the doctor names the page that explains it, and a heading on that page.
 func TestFindingsLeadToTheManual(t *testing.T) {
 	for _, check := range slices.Concat(doctor.Checks(), doctor.NodeChecks()) {
 		name, anchor, _ := strings.Cut(check.Page, "#")
@@ -350,13 +351,13 @@ func TestTheFrontPageListsTheContents(t *testing.T) {
 	assert.Equal(t, pages.Contents, listed)
 }
 
-// ofTheModule are faults in the scripts of the gateway that are none where people use the module:
-// aliases, parameters that come down the pipeline, and those of SupportsShouldProcess. The blocks run as
-// well.
+// ofTheModule matches findings that are faults in the scripts of the gateway, but not where
+// people use the module: aliases, pipeline parameters, and the parameters of
+// SupportsShouldProcess. These blocks are also run.
 var ofTheModule = regexp.MustCompile(
 	`\w-Adg\w+(: -\w+ is an alias of| lacks the mandatory| has no parameter -(WhatIf|Confirm)$)`)
 
-// Every PowerShell block passes the check of scripts.
+// Every PowerShell block passes the script check.
 func TestManualPowerShellIsValid(t *testing.T) {
 	options := scripts.CheckOptions{Commands: []string{ // from other modules and programs
 		"Install-WindowsFeature", "Get-FileHash", "Expand-Archive", "Set-Location", "Copy-Item", "Add-KdsRootKey",
@@ -382,8 +383,7 @@ func TestManualPowerShellIsValid(t *testing.T) {
 	assert.Greater(t, checked, 15)
 }
 
-// The settings in the manual are valid as they are, and so is every alternative
-// that is a comment there.
+// The settings in the manual are valid as shown, and so is every alternative in a comment there.
 func TestManualSettingsAreValid(t *testing.T) {
 	checked := 0
 	for _, b := range allBlocks(t) {

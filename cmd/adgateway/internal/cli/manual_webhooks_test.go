@@ -20,7 +20,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-// TestTheRelayOfTheManual runs the relay between a gateway and a chat channel.
+// TestTheRelayOfTheManual: the manual's relay passes messages from a gateway to a chat channel.
 func TestTheRelayOfTheManual(t *testing.T) {
 	needs(t, "python3")
 	all := allBlocks(t)

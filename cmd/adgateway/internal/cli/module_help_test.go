@@ -28,8 +28,9 @@ func helpExamples(t *testing.T, text, function string) []string {
 	return out
 }
 
-// Every example of the help works at the sandbox: with what the sample of the operation needs, and
-// taken back behind it. Those that name a change, a plan or a job reach the gateway, which has no such.
+// Every example of the help works against the sandbox. Each gets what the sample of its
+// operation needs, and its changes are undone afterwards. Examples that name a change, a
+// plan or a job reach the gateway, which does not find it.
 func TestExamplesOfTheModuleRun(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	text := moduleText(t)
@@ -70,7 +71,7 @@ func TestExamplesOfTheModuleRun(t *testing.T) {
 	assert.Greater(t, ran, 200)
 }
 
-// A token and a password stay out of everything that a session writes or keeps.
+// A token and a password are absent from everything that a session writes or keeps.
 func TestTheModuleKeepsSecrets(t *testing.T) {
 	const token, password = "canary-token-4711-beta", "Canary-Wort-0815-Gamma"
 	s := startSandbox(t, "--token", token)

@@ -15,12 +15,12 @@ import (
 	"adgateway/test/modulecases"
 )
 
-// connect begins a session of the module with the sandbox.
+// connect starts a session of the module with the sandbox.
 const connect = `Import-Module -Name AdGateway
 $null = Connect-AdGateway -Uri $env:ADGATEWAY_URI -Token (Read-Host -AsSecureString -Prompt 'Token')
 `
 
-// The module as it ships does what the cases say; only its transport is another one.
+// The module behaves as its cases describe. Only its transport is replaced.
 func TestModuleCases(t *testing.T) {
 	all, err := modulecases.All()
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestModuleCases(t *testing.T) {
 	assert.LessOrEqual(t, len(elsewhere), 12, "cases for a real PowerShell are few")
 }
 
-// A busy gateway is asked again, as long as it did nothing; a user may call with a password.
+// A busy gateway is called again as long as it did nothing. A user may call with a password.
 func TestTheModuleWaitsForABusyGateway(t *testing.T) {
 	calls := map[string][]string{}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +91,7 @@ try { Unlock-AdgUser -Username 'anna' -ErrorAction Stop } catch { $_.TargetObjec
 	}, calls)
 }
 
-// Words, OUs, zones, users and groups complete.
+// The module completes words, OUs, zones, users and groups.
 func TestTheModuleCompletes(t *testing.T) {
 	s := startSandbox(t, "--token", pageToken)
 	s.eventually("/readyz", "Bearer "+pageToken, http.StatusOK)
@@ -110,13 +110,14 @@ func TestTheModuleCompletes(t *testing.T) {
 	}
 }
 
-// What is no answer of a gateway is an error. A read is repeated then, and a change only under a key.
+// An answer that no gateway would give is an error. The module then repeats a read, and a
+// change only if it has a key.
 func TestTheModuleMeetsWhatIsNoGateway(t *testing.T) {
 	calls := map[string]int{}
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		call := r.Method + " " + r.URL.Path
 		calls[call]++
-		cut := func() { // in the answer: a client may itself repeat what was not answered at all
+		cut := func() { // breaks the answer off, because a client may itself repeat a request without any answer
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, "{")
 			assert.NoError(t, http.NewResponseController(w).Flush())
@@ -165,7 +166,7 @@ try { Test-AdgUser -Username 'bob' -ErrorAction Stop } catch { $_.TargetObject.c
 	}, calls)
 }
 
-// Columns that no parameter takes are named, and a former name says once what replaces it.
+// Columns that match no parameter are named in a warning, and a former name warns once with its replacement.
 func TestTheModuleWarns(t *testing.T) {
 	s := startSandbox(t, "--token", "p:w")
 	s.eventually("/readyz", "Bearer p:w", http.StatusOK)
@@ -181,7 +182,7 @@ func TestTheModuleWarns(t *testing.T) {
 	}, c.warnings)
 }
 
-// Without a token, a credential and a certificate the module calls as the account that is signed in.
+// Without a token, a credential and a certificate, the module calls as the signed-in account.
 func TestTheModuleCallsAsTheAccountThatIsSignedIn(t *testing.T) {
 	var asked []string
 	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

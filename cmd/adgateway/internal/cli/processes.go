@@ -24,7 +24,7 @@ import (
 	"adgateway/winsvc/supervisor"
 )
 
-// childFlag makes a command serve one of the two processes of a gateway with a node.
+// childFlag makes a command serve as one of the two processes of a gateway that has a node.
 const childFlag = "child"
 
 // addChild declares the flag, which is not meant for users.
@@ -44,7 +44,7 @@ func gatewayAlone(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 		if err != nil {
 			return nil, "", err
 		}
-		if write != nil { // nobody watches the output
+		if write != nil { // nobody reads the output
 			if err := program.RecordCrashes(s.Settings().Log.File); err != nil {
 				s.Log().WithError(err).Warn("crashes cannot be recorded")
 			}
@@ -73,7 +73,7 @@ func prepareGateway(c *cobra.Command, f *program.Flags) winsvc.Prepare {
 	}
 }
 
-// serveChild serves as one of two processes.
+// serveChild serves as one of the two processes.
 func serveChild(c *cobra.Command, f *program.Flags) error {
 	to := visible.Raw(c.OutOrStdout())
 	code := supervisor.RunChild(c.Context(), c.InOrStdin(), to, gatewayAlone(c, f), os.Exit)
@@ -109,21 +109,20 @@ func twoProcesses(
 	return func(ctx context.Context) error { return errors.Join(both.Serve(ctx), closer.Close()) }, started, nil
 }
 
-// stopSlack is the time between the end of both processes and the time limit of the service
-// manager.
+// stopSlack is the time between the end of both processes and the service manager's time limit.
 const stopSlack = 500 * time.Millisecond
 
-// nodeLeast is the least time for a node to hand over the streams that it leads.
+// nodeLeast is the minimum time for a node to hand over the streams that it leads.
 const nodeLeast = time.Second
 
-// stopWaits returns how long the processes may take to stop, one after the other.
+// stopWaits returns how long the gateway and then the node may take to stop.
 func stopWaits(shutdown time.Duration) (gateway, node time.Duration) {
 	all := winsvc.StopWait - stopSlack
 	gateway = min(shutdown+app.CloseWait, all-nodeLeast)
 	return gateway, all - gateway
 }
 
-// programs returns the paths of this program and of the node's program in the same folder.
+// programs returns the paths of this program and of the node's program, which must be in the same folder.
 func programs() (self, node string, err error) {
 	if self, err = os.Executable(); err != nil {
 		return "", "", fmt.Errorf("the folder of this program cannot be found: %w", err)
@@ -138,7 +137,7 @@ func programs() (self, node string, err error) {
 	return self, node, nil
 }
 
-// gatewayLine returns the arguments of the gateway's process, which are this process's own.
+// gatewayLine returns the arguments of the gateway's process, which repeat those of this process.
 func gatewayLine(c *cobra.Command) []string {
 	line := append(strings.Fields(c.CommandPath())[1:], "--"+childFlag)
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -163,12 +162,12 @@ func nodeLine(f *program.Flags, s *config.Settings) []string {
 		line = append(line, "--set="+set)
 	}
 	if s.Log.File != "" {
-		line = append(line, "--set=log.file="+s.Log.File) // the node puts its own beside it
+		line = append(line, "--set=log.file="+s.Log.File) // the node writes its own log next to it
 	}
 	return line
 }
 
-// beside returns the name of another file beside a log; empty: there is none.
+// beside returns the name of another file next to a log, or "" if log is empty.
 func beside(log, what string) string {
 	if log == "" {
 		return ""

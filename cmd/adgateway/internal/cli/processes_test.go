@@ -18,7 +18,7 @@ import (
 	"adgateway/winsvc"
 )
 
-// TestStopWaits: both processes have stopped before the service manager loses patience.
+// TestStopWaits: both processes have stopped before the service manager's time limit.
 func TestStopWaits(t *testing.T) {
 	for _, shutdown := range []time.Duration{0, time.Second, 15 * time.Second, time.Minute} {
 		gateway, node := stopWaits(shutdown)
@@ -30,7 +30,7 @@ func TestStopWaits(t *testing.T) {
 	}
 }
 
-// TestLinesOfProcesses: the processes have the settings of the command.
+// TestLinesOfProcesses: both processes get the settings of the command.
 func TestLinesOfProcesses(t *testing.T) {
 	root, _ := rootCommand()
 	for name, try := range map[string]struct{ args, gateway []string }{
@@ -57,7 +57,8 @@ func TestLinesOfProcesses(t *testing.T) {
 	assert.Empty(t, beside("", "-service"))
 }
 
-// TestAGatewayOfACluster is made by the commands, and needs the program of its node.
+// TestAGatewayOfACluster: a gateway that the commands make a member of a cluster needs the
+// program of its node.
 func TestAGatewayOfACluster(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "adgateway.yaml")

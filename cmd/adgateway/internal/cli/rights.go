@@ -63,7 +63,7 @@ func rightsCommand() *cobra.Command {
 	return c
 }
 
-// firstGiven returns the first of the flags that the caller has set; empty if there is none.
+// firstGiven returns the first of the flags that are set, or "" if none is.
 func firstGiven(c *cobra.Command, names ...string) string {
 	at := slices.IndexFunc(names, func(name string) bool { return c.Flags().Changed(name) })
 	if at < 0 {
@@ -72,8 +72,8 @@ func firstGiven(c *cobra.Command, names ...string) string {
 	return names[at]
 }
 
-// printRights prints the commands under the scopes that need them, and then the commands that
-// revoke them.
+// printRights prints the granting commands under the scopes that need them, and then the
+// commands that revoke them.
 func printRights(c *cobra.Command, lines []grantLine) error {
 	var text strings.Builder
 	var revoke []string

@@ -1,12 +1,11 @@
-// Package cli defines the commands of adgateway, one function for each cobra
-// command, and [Run], which runs the command that the arguments name.
+// Package cli defines the commands of adgateway, one function for each cobra command, and [Run], which
+// runs the command that the arguments name.
 //
-// Commands translate flags, call what does the work and print results. What several programs
-// or tests use is in the packages next to this one: app runs a gateway, doctor has the checks,
-// jobclient runs jobs, program loads settings, and output formats what is printed. What one
-// command alone does is here: [accountStore] edits tokens and users, [certificateFolder] keeps a
-// certificate, [benchTarget] measures, [examination] runs the doctor, and [grants] says which
-// rights of Windows a scope needs.
+// Commands translate flags, call the code that does the work and print results. Code that several programs
+// or tests share is in the packages next to this one: app runs a gateway, doctor contains the checks,
+// jobclient runs jobs, program loads settings, and output formats results. Code of a single command is
+// here: [accountStore] edits tokens and users, [certificateFolder] stores a certificate, [benchTarget]
+// measures, [examination] runs the doctor, and [grants] lists the Windows rights that a scope needs.
 package cli
 
 import (
@@ -21,9 +20,8 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// Run runs one command and returns its exit code, see [exitTable]. All that commands print goes
-// through [visible.Writer], but for files that they pass on and what their processes say to each
-// other.
+// Run runs one command and returns its exit code, see [exitTable]. All output of commands goes
+// through [visible.Writer], except files that they pass on and the messages between their processes.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	stdout, stderr = visible.Writer(stdout), visible.Writer(stderr)
 	root, started := rootCommand()
@@ -46,8 +44,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return int(codeDone)
 }
 
-// rootCommand returns the command that all others are below. started becomes true when
-// one of them begins, after its arguments were understood.
+// rootCommand returns the root command. started becomes true when a command begins, after
+// its arguments have been parsed.
 func rootCommand() (root *cobra.Command, started *bool) {
 	started = new(bool)
 	root = &cobra.Command{

@@ -38,7 +38,8 @@ func runCommand(t *testing.T, args ...string) (code int, stdout, stderr string) 
 	return code, out.String(), err.String()
 }
 
-// TestCommandsPrintNothingHidden: whatever a command prints, and the log beside it, controls no terminal.
+// TestCommandsPrintNothingHidden: neither the output of a command nor its log contains
+// characters that control a terminal.
 func TestCommandsPrintNothingHidden(t *testing.T) {
 	const hostile = "a\x1b[2J\u009b1m\u202eb\rc"
 	const shown = `\u202eb`
@@ -72,7 +73,7 @@ func TestCommandsThatEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
 		code int
-		says []string // on either stream
+		says []string // expected on either stream
 	}{
 		"version":              {[]string{"version"}, 0, []string{"adgateway "}},
 		"help":                 {[]string{"--help"}, 0, []string{"sandbox", "service", "version"}},
@@ -152,7 +153,7 @@ type runningSandbox struct {
 	engine string // the PowerShell named on standard output
 }
 
-// unhurried are flags with which no request fails because the machine is busy.
+// unhurried are flags that keep requests from failing only because the machine is busy.
 var unhurried = []string{"--set=pool.maxWait=3m", "--set=pool.startTimeout=3m", "--set=http.readTimeout=3m", "--set=http.writeTimeout=3m"}
 
 func startSandbox(t *testing.T, args ...string) *runningSandbox {
@@ -207,7 +208,7 @@ func startSandbox(t *testing.T, args ...string) *runningSandbox {
 	return s
 }
 
-// get sends a GET request with this value of Auth-Token.
+// get sends a GET request with the given Auth-Token.
 func (s *runningSandbox) get(path, credential string) (int, string) {
 	s.t.Helper()
 	return s.ask(http.MethodGet, path, credential)
@@ -246,7 +247,7 @@ func TestSandboxPrintsCallsThatWork(t *testing.T) {
 	assert.Contains(t, s.log.String(), "this is the sandbox")
 }
 
-// The calls have the credential that was given and may do most.
+// The printed calls use the given credential with the most rights.
 func TestSandboxPrintsCallsOfTheGivenCredential(t *testing.T) {
 	for name, c := range map[string]struct {
 		args       []string
@@ -271,7 +272,7 @@ func TestSandboxPrintsCallsOfTheGivenCredential(t *testing.T) {
 	}
 }
 
-// With a log file the console still shows the calls to try.
+// Even with a log file, the console shows the calls to try.
 func TestSandboxWithALogFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "new", "a.log")
 	s := startSandbox(t, "--set", "log.file="+file)
@@ -339,7 +340,8 @@ func TestSandboxLoadsTheUsersOwnFiles(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, status)
 }
 
-// TestSandboxCreatesItsCredentialFile: as a gateway does, and its own tokens need no account.
+// TestSandboxCreatesItsCredentialFile: a sandbox creates a missing credential file as a
+// gateway does, and accepts its own tokens without an account.
 func TestSandboxCreatesItsCredentialFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "credentials.json")
 	s := startSandbox(t, "--set", "auth.store="+file, "--token", "own")
@@ -349,7 +351,8 @@ func TestSandboxCreatesItsCredentialFile(t *testing.T) {
 	s.eventually("/api/ADUser/aschmidt/Exists", "Bearer "+token, http.StatusOK)
 }
 
-// TestPeopleSignInToTheSandboxWithAForm: without a certificate and roles, on this machine.
+// TestPeopleSignInToTheSandboxWithAForm: on this machine, people can sign in to the sandbox
+// with the form, without a certificate or roles.
 func TestPeopleSignInToTheSandboxWithAForm(t *testing.T) {
 	s := startSandbox(t, "--set", "signIn.mode=form", "--token", "t")
 	status, body := s.get("/ui/signin", "")

@@ -16,7 +16,7 @@ import (
 	"adgateway/test/canary"
 )
 
-// outputs collects the output of commands and the files they write.
+// outputs collects the output of commands and the files that they write.
 type outputs struct {
 	t      *testing.T
 	byName map[string]string
@@ -31,7 +31,7 @@ func (s *outputs) run(want int, args ...string) string {
 	return stdout
 }
 
-// hunt fails the test for every secret in the outputs.
+// hunt fails the test for every secret found in the outputs.
 func (s *outputs) hunt(secrets ...string) {
 	s.t.Helper()
 	hunt := canary.New(secrets...)
@@ -42,8 +42,8 @@ func (s *outputs) hunt(secrets ...string) {
 	}
 }
 
-// Commands print no secrets: neither those in the settings nor those in the files
-// they name. A new token is printed exactly once.
+// Commands print no secrets, neither the settings' own nor those of files that the settings
+// name. A new token is printed exactly once.
 func TestCommandsPrintNoSecrets(t *testing.T) {
 	folder := t.TempDir()
 	path := func(name string) string { return filepath.Join(folder, name) }
@@ -63,7 +63,7 @@ func TestCommandsPrintNoSecrets(t *testing.T) {
 	for _, args := range [][]string{{"token", "create", "portal", "--scope", "*", config}, {"token", "rotate", "portal", "--grace", "1h", config}} {
 		token, command := strings.TrimSpace(s.run(0, args...)), strings.Join(args, " ")
 		tokens = append(tokens, token)
-		s.byName[command] = strings.Replace(s.byName[command], token, "", 1) // the one time it is printed
+		s.byName[command] = strings.Replace(s.byName[command], token, "", 1) // the one permitted occurrence
 	}
 	require.NoError(t, typed(t, canary.Secret("berta"), "add", "berta", config, "--scope", "*"))
 	sandbox := startSandbox(t, config)
@@ -136,10 +136,11 @@ func TestMistakesAreReportedWithoutSecrets(t *testing.T) {
 	for name, text := range settings {
 		require.NoError(t, os.WriteFile(path("s.yaml"), []byte(text), 0o600))
 		s.run(1, "sandbox", "--config", path("s.yaml"), "--listen", "127.0.0.1:0")
-		_, stdout, stderr := runCommand(t, "config", "show", "--config", path("s.yaml")) // some mistakes are only found at the start
+		// some mistakes are found only at the start
+		_, stdout, stderr := runCommand(t, "config", "show", "--config", path("s.yaml"))
 		s.byName["config show: "+name] = stdout + stderr
 	}
-	_, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--config", path("s.yaml")) // with any of them
+	_, stdout, stderr := runCommand(t, "doctor", "--sandbox", "--config", path("s.yaml")) // reports each of them
 	s.byName["doctor"] = stdout + stderr
 	for _, flags := range [][]string{
 		{"--token", canary.Secret("white space")}, {"--token", secret + "=nope:x"}, {"--token", secret, "--token", secret},

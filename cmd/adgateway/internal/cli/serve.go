@@ -43,7 +43,7 @@ func serveCommand() *cobra.Command {
 	return c
 }
 
-// sandboxFlags are the flags of the sandbox that add to lists in the settings.
+// sandboxFlags are the flags of the sandbox that append to lists in the settings.
 type sandboxFlags struct{ tokens, users, ldif, zones []string }
 
 func sandboxCommand() *cobra.Command {
@@ -97,7 +97,7 @@ func worldSpellings() []program.Spelling {
 	}
 }
 
-// sandboxSpellings are the flags that stand for settings of a gateway of the sandbox.
+// sandboxSpellings are the flags that stand for settings of a sandbox gateway.
 func sandboxSpellings() []program.Spelling {
 	return []program.Spelling{
 		{Flag: "processes", Key: "sandbox.processes", Doc: "run every session in a process of its own"},
@@ -109,7 +109,7 @@ func sandboxSpellings() []program.Spelling {
 	}
 }
 
-// addTo adds the values of the flags to the settings.
+// addTo appends the values of the flags to the settings.
 func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 	cfg.Sandbox.LDIF = append(cfg.Sandbox.LDIF, f.ldif...)
 	cfg.Sandbox.Zones = append(cfg.Sandbox.Zones, f.zones...)
@@ -130,8 +130,8 @@ func (f *sandboxFlags) addTo(cfg *config.Settings) error {
 	return nil
 }
 
-// printCalls prints where the sandbox listens, its page, and three calls to try, with
-// the credential that was generated or given as a flag.
+// printCalls prints the sandbox's address, its page, and three calls to try, with the
+// generated credential or the one given as a flag.
 func printCalls(c *cobra.Command, s *app.Sandbox, given *sandboxFlags) {
 	w := c.OutOrStdout()
 	if s.PowerShell != "" {
@@ -159,8 +159,8 @@ func printLink(c *cobra.Command, s *app.Sandbox) {
 	}
 }
 
-// credential returns the Auth-Token of the credential among the flags that has the most
-// scopes. Those of the settings and of files are not printed.
+// credential returns the Auth-Token value for the credential with the most scopes among the
+// flags. Credentials of the settings and of files are not printed.
 func (f *sandboxFlags) credential() string {
 	best, header := -1, "Bearer <your token>"
 	consider := func(credential string, scopes []string, err error) {

@@ -23,7 +23,8 @@ func serviceCommand() *cobra.Command {
 }
 
 func serviceRunCommand() *cobra.Command {
-	f := program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"} // a service has no console
+	// because a service has no console
+	f := program.Flags{Fallback: program.DefaultFile(), Beside: true, LogBeside: runtime.GOOS == "windows"}
 	var child *bool
 	c := &cobra.Command{
 		Use:   "run",

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/canary"
 )
 
-// A port that is in use must not hide mistakes in the settings: every file they
-// name is checked before the gateway listens, and all mistakes are reported.
+// A port in use does not hide mistakes in the settings. Every file that they name is checked
+// before the gateway listens, and all mistakes are reported.
 func TestFilesAreCheckedBeforeListening(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/authn/negotiate/negotiatetest"
 )
 
-// realm is a sandbox whose people have tickets.
+// realm is a sandbox that accepts its people's tickets.
 type realm struct {
 	*runningSandbox
 	*negotiatetest.Authority
@@ -30,7 +30,7 @@ func startRealm(t *testing.T, mode string, args ...string) *realm {
 	return &realm{startSandbox(t, args...), authority}
 }
 
-// reply is an answer.
+// reply is an HTTP response with its body.
 type reply struct {
 	status int
 	header http.Header
@@ -59,7 +59,7 @@ func (r *realm) send(t *testing.T, method, path, body string, header map[string]
 	return reply{response.StatusCode, response.Header, string(text)}
 }
 
-// as returns the headers of a person's call, and others by pairs.
+// as returns the headers of a person's call. more contains further names and values in turn.
 func (r *realm) as(t *testing.T, name string, more ...string) map[string]string {
 	t.Helper()
 	header := map[string]string{"Authorization": r.Header(t, negotiatetest.Ticket{Name: name})}
@@ -155,7 +155,8 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	}
 }
 
-// TestBrowsersAttachTickets: a page of another site cannot change anything by them.
+// TestBrowsersAttachTickets: a page of another site cannot use the tickets that a browser
+// attaches to change anything.
 func TestBrowsersAttachTickets(t *testing.T) {
 	r := startRealm(t, "form+kerberos")
 	const title = `{"JobTitle":"Buyer"}`
@@ -231,7 +232,7 @@ func TestThePageSignsInByATicket(t *testing.T) {
 	assert.Equal(t, "/ui/", elsewhere.header.Get("Location"))
 }
 
-// cookieOf returns the last value of a cookie in an answer.
+// cookieOf returns the last value of a cookie in a response.
 func cookieOf(r reply, name string) (value string) {
 	for _, line := range r.header.Values("Set-Cookie") {
 		if cookie, err := http.ParseSetCookie(line); err == nil && cookie.Name == name {
@@ -244,7 +245,8 @@ func cookieOf(r reply, name string) (value string) {
 	return value
 }
 
-// TestAccountsOfTicketsAreLookedUp as those of passwords are.
+// TestAccountsOfTicketsAreLookedUp: an account that presents a ticket is looked up in the
+// same way as one that presents a password.
 func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	r := startRealm(t, "kerberos")
 	token := map[string]string{"Auth-Token": "Bearer t"}
@@ -266,7 +268,7 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	assert.NotContains(t, form.body, `name="password"`, "the mode is kerberos alone")
 }
 
-// TestRolesOfATicketAreNotMerged: a call is made in the one that allows it.
+// TestRolesOfATicketAreNotMerged: a call is made in the one role that allows it.
 func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	r := startRealm(t, "kerberos", "--set", `signIn.roles=[
 		{"group":"GW-Helpdesk","scopes":["user:read"],"limits":{"ous":["OU=Nobody,OU=Corp,DC=corp,DC=example"]}},
@@ -276,7 +278,7 @@ func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	require.Less(t, added.status, 300, added.body)
 	for path, status := range map[string]int{
 		details:                            http.StatusOK, // outside the limits of the first role
-		"/api/ADGroups/GW-Helpdesk/Exists": http.StatusOK, // a scope of the second one only
+		"/api/ADGroups/GW-Helpdesk/Exists": http.StatusOK, // needs a scope that only the second role has
 		"/api/OU/All":                      http.StatusForbidden,
 		"/api/ADUser/nobody/Details":       http.StatusNotFound,
 	} {

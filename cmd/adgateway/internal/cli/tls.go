@@ -16,7 +16,7 @@ func tlsCommand() *cobra.Command {
 	return group("tls", "Get, renew and show the certificate of the gateway", tlsSelfSignedCommand(), tlsRequestCommand(), tlsImportCommand(), tlsShowCommand())
 }
 
-// tlsFlags are the flags of the commands that write files of a certificate.
+// tlsFlags are the flags of the commands that write certificate files.
 type tlsFlags struct {
 	names  []string
 	out    string
@@ -33,8 +33,8 @@ func (f *tlsFlags) add(c *cobra.Command, names, force string) {
 	jsonFlag(c, &f.asJSON)
 }
 
-// folder returns the folder of the files with an absolute path, for the settings. A default folder
-// is printed before anything is written to it.
+// folder returns the absolute path of the folder for the files. A default folder is printed
+// before anything is written to it.
 func (f *tlsFlags) folder(c *cobra.Command) (certificateFolder, error) {
 	path, err := filepath.Abs(f.out)
 	if err == nil && !c.Flags().Changed("out") {
@@ -43,7 +43,7 @@ func (f *tlsFlags) folder(c *cobra.Command) (certificateFolder, error) {
 	return certificateFolder(path), err
 }
 
-// wanted returns the names that were given, or the names of this computer.
+// wanted returns the given names, or else the names of this computer.
 func (f *tlsFlags) wanted() []string {
 	if len(f.names) > 0 {
 		return f.names
@@ -51,7 +51,7 @@ func (f *tlsFlags) wanted() []string {
 	return certificateNames()
 }
 
-// print prints what was written, and the next steps.
+// print prints the files written and the next steps.
 func (f *tlsFlags) print(c *cobra.Command, written certificateFiles, next string) error {
 	if f.asJSON {
 		return output.JSON(c.OutOrStdout(), written)

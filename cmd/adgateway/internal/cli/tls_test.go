@@ -23,7 +23,7 @@ import (
 	"adgateway/cmd/adgateway/internal/program"
 )
 
-// answered returns what an authority answers to a request, in DER format.
+// answered returns an authority's answer to a request, in DER format.
 func answered(t *testing.T, requestFile string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(requestFile)
@@ -63,7 +63,7 @@ func serving(t *testing.T, folder string) string {
 	return listener.Addr().String()
 }
 
-// From the first certificate to its renewal by an authority.
+// A gateway gets a first certificate, and an authority renews it.
 func TestCertificateOfTheGateway(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	tlsRun := func(want int, args ...string) (stdout, stderr string) {

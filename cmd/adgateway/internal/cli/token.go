@@ -142,7 +142,7 @@ func tokenMoveCommand(at *storeLocation) *cobra.Command {
 	return c
 }
 
-// location returns where accounts are, without flags yet.
+// location returns the location of the accounts, before its flags are parsed.
 func location() *storeLocation {
 	return &storeLocation{Cluster: func(s *config.Settings) (app.Options, error) { return clusterOptions(os.Stderr, s) }}
 }

@@ -16,7 +16,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// issuedFlags say where to write a new token.
+// issuedFlags select where to write a new token.
 type issuedFlags struct {
 	json bool
 	file string
@@ -30,8 +30,8 @@ func (f *issuedFlags) AddTo(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("json", "out")
 }
 
-// Reserve creates the file first, so that no token is created that cannot be written. The function
-// that it returns removes the file again.
+// Reserve creates the file first, so that no token is created that cannot be written.
+// release removes the file if no token was written to it.
 func (f *issuedFlags) Reserve() (release func(), err error) {
 	if f.file == "" {
 		return func() {}, nil
@@ -42,12 +42,12 @@ func (f *issuedFlags) Reserve() (release func(), err error) {
 	if err := atomicfile.Write(f.file, nil, host.Files{}.Restrict); err != nil {
 		return nil, filefault.Explain("--out", err)
 	}
-	return func() { _ = os.Remove(f.file) }, nil // it is empty
+	return func() { _ = os.Remove(f.file) }, nil // the file is still empty
 }
 
-// Print prints a new token on standard output, or writes it to the file, and prints the account on
-// the other stream, so a script can capture the token. As JSON both are one object. place is the file
-// that has the account.
+// Print prints a new token on standard output, or writes it to the file, and prints the
+// account on the other stream, so that a script can capture the token. As JSON, both are one
+// object. place names the store of the account.
 func (f *issuedFlags) Print(c *cobra.Command, a *authn.Account, token, place string, now time.Time) error {
 	if f.json {
 		return output.JSON(c.OutOrStdout(), output.IssuedToken{Account: output.NewAccount(a, nil), Token: token})

@@ -40,7 +40,7 @@ func typed(t *testing.T, line string, args ...string) error {
 
 const sales = "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 
-// The life of a token on a running sandbox.
+// A token is created, used, changed, rotated and removed while a sandbox runs.
 func TestTokenLifecycle(t *testing.T) {
 	folder := t.TempDir()
 	store := "--store=" + filepath.Join(folder, "credentials.json")
@@ -125,8 +125,8 @@ func TestTokenLifecycle(t *testing.T) {
 	}
 }
 
-// What a change affects counts, however many calls it takes: the objects below an
-// OU that is moved or renamed, and the records of a zone that is removed.
+// The number of affected objects counts, however many calls a change takes: the objects
+// below an OU that is moved or renamed, and the records of a zone that is removed.
 func TestTheBlastRadiusOfAToken(t *testing.T) {
 	store := "--store=" + filepath.Join(t.TempDir(), "credentials.json")
 	token := "Bearer " + command(t, "token", "create", "portal", store, "--scope", "*", "--max-changes", "8", "--max-deletions", "20")
@@ -153,8 +153,8 @@ func TestTheBlastRadiusOfAToken(t *testing.T) {
 	assert.Zero(t, s.stop())
 }
 
-// While the credential file is broken, a running gateway rejects everyone in it
-// and says why. The sandbox's own tokens are not in that file.
+// While the credential file is broken, a running gateway rejects all accounts in it and
+// reports why. The sandbox's own tokens are not in that file.
 func TestBrokenCredentialFileRejectsEveryone(t *testing.T) {
 	const own, path = "Bearer own-token", "/api/ADUser/aschmidt/Exists"
 	file := filepath.Join(t.TempDir(), "credentials.json")

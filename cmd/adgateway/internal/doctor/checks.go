@@ -88,9 +88,10 @@ func systemChecks() []Check {
 	}
 }
 
-// serviceCheck is about the service of a program that is installed with some options.
+// serviceCheck checks the service of a program. options are the options with which the service is installed.
 func serviceCheck(program, options string) Check {
-	repair := "Run '" + program + " service install --reset', which fixes this." // without it both are kept
+	// without --reset, both are kept
+	repair := "Run '" + program + " service install --reset', which fixes this."
 	return Check{
 		Name: "service", Page: "install#what-the-service-is",
 		About: "the service is installed, starts with Windows and restarts after failures", Windows: true,
@@ -107,7 +108,7 @@ func serviceCheck(program, options string) Check {
 	}
 }
 
-// sleepCheck is about all computers that others rely on.
+// sleepCheck applies to all computers that others rely on.
 var sleepCheck = Check{
 	Name: "sleep", Page: "install#what-the-service-is",
 	About: "this computer does not sleep by itself", Windows: true,
@@ -194,7 +195,7 @@ func probeAccount(_ context.Context, x *exam) verdict {
 	case domain == "." || strings.EqualFold(service.Account, `NT AUTHORITY\LocalService`):
 		v.hit("local", "service", service.Account)
 	}
-	same := account.ID != "" && account.ID == service.AccountID // names can be spelt in several ways
+	same := account.ID != "" && account.ID == service.AccountID // names can have several spellings
 	if !same && !strings.EqualFold(account.Name, service.Account) {
 		v.hit("another", "account", account.Name, "service", service.Account)
 	}

@@ -98,7 +98,7 @@ func gatewayChecks() []Check {
 	}
 }
 
-// endsSoon is how long before its end a certificate causes a warning.
+// endsSoon is how long before its expiry a certificate causes a warning.
 const endsSoon = 30 * 24 * time.Hour
 
 func probeCertificate(_ context.Context, x *exam) verdict {
@@ -106,7 +106,7 @@ func probeCertificate(_ context.Context, x *exam) verdict {
 	c, err := x.Certificate(x.settings)
 	var v verdict
 	switch {
-	case errors.Is(err, errors.ErrUnsupported): // no certificate is set
+	case errors.Is(err, errors.ErrUnsupported): // the settings name no certificate
 		if address := net.ParseIP(host); host == "localhost" || address != nil && address.IsLoopback() {
 			return skipped("no certificate is set, and only this machine can reach %s", x.settings.HTTP.Listen)
 		}
@@ -161,7 +161,7 @@ func probePort(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// keptFiles returns the files of the gateway.
+// keptFiles returns the files that the gateway uses.
 func (x *exam) keptFiles() []config.File { return x.settings.Uses(x.file) }
 
 func probeFiles(_ context.Context, x *exam) verdict {

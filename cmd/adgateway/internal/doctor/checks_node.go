@@ -12,8 +12,7 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// NodeChecks returns all checks of a host that runs a node of the engine, in the order in
-// which they run.
+// NodeChecks returns all checks of a host that runs a node of the store, in the order in which they run.
 func NodeChecks() []Check {
 	all := []Check{
 		{
@@ -192,7 +191,7 @@ func probeNodeStore(_ context.Context, x *exam) verdict {
 	if err != nil {
 		return failed(err)
 	}
-	const share = 10 // of what streams may take
+	const share = 10 // of the space that streams may use
 	if most := uint64(x.settings.Engine.MaxStore); free < most/share {
 		v.hit("low", "folder", folder, "free", mebibytes(free), "most", mebibytes(most))
 	}
@@ -284,7 +283,7 @@ func probeBackup(_ context.Context, x *exam) verdict {
 	return verdict{found: folder + " is left out"}
 }
 
-// here returns where this computer connects to a listener.
+// here returns the address at which this computer reaches a listener.
 func here(address string) string {
 	name, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(name); err == nil && (name == "" || ip != nil && ip.IsUnspecified()) {
@@ -312,7 +311,7 @@ func probeListeners(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// reach connects to an address and hangs up.
+// reach connects to an address and closes the connection.
 func (x *exam) reach(ctx context.Context, address string) error {
 	conn, err := x.Dial(ctx, "tcp", address)
 	if err != nil {

@@ -141,7 +141,7 @@ func probePowerShell(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// version returns the first two numbers of a version, or zeros.
+// version returns the first two numbers of a version, or zeros if text is not a version.
 func version(text string) (major, minor int) {
 	parts := strings.SplitN(text, ".", 3)
 	major, _ = strconv.Atoi(parts[0])

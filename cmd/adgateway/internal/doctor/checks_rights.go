@@ -61,7 +61,7 @@ type container struct {
 	Writes    int
 }
 
-// managed are the classes of the objects that the gateway creates.
+// managed are the classes of objects that the gateway creates.
 var managed = []string{"user", "group", "computer", "organizationalUnit"}
 
 func probeRights(ctx context.Context, x *exam) verdict {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// selfWait is the time limit for a running gateway to start sessions of its own and
-// to use them.
+// selfWait is the time limit for a running gateway to start and use sessions of its own.
 const selfWait = 3 * time.Minute
 
 // allowProtection is the advice for blocks by endpoint protection.
@@ -65,8 +64,8 @@ func probeSelf(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// beforeLimit ends a little before the time limit of the check, so that the findings so far can
-// still be reported.
+// beforeLimit returns a context that ends shortly before the time limit of the check, so
+// that the findings so far can still be reported.
 func beforeLimit(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -82,7 +81,7 @@ func orNever(seen bool, at string) string {
 	return at
 }
 
-// describeSelf reports a view.
+// describeSelf adds the findings of a view to the verdict.
 func (x *exam) describeSelf(view SelfView, at string, v *verdict) {
 	found := []string{fmt.Sprintf("as the service sees it, account %s, %s", view.Account, at)}
 	if view.Self != "" && !strings.EqualFold(view.Self, view.Account) {

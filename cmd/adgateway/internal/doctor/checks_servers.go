@@ -129,7 +129,7 @@ func hosts(all []candidate) []string {
 // connectWait is the time limit for one port, as in the gateway.
 const connectWait = 2 * time.Second
 
-// open returns which servers accept connections on a port, trying all at once.
+// open tries to connect to a port of all servers at once, and returns which of them accept the connection.
 func (x *exam) open(ctx context.Context, servers []string, port string) (open, closed []string) {
 	answers := make([]chan error, len(servers))
 	for i, server := range servers {
@@ -151,7 +151,7 @@ func (x *exam) open(ctx context.Context, servers []string, port string) (open, c
 				open = append(open, server)
 				continue
 			}
-		case <-ctx.Done(): // reported by the check's time limit
+		case <-ctx.Done(): // the check's time limit is reported instead
 		}
 		closed = append(closed, server)
 	}
@@ -198,8 +198,7 @@ func probeDNS(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// Limits of the clock skew: the default of Kerberos, and what a good time source
-// achieves.
+// Limits of the clock skew: the default of Kerberos, and the accuracy of a good time source.
 const (
 	wrongClock = 5 * time.Minute
 	offClock   = 30 * time.Second
@@ -239,7 +238,7 @@ func probeClock(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// accountName names the account of this process in messages.
+// accountName returns a name of this process's account for messages.
 func (x *exam) accountName() string {
 	account, err := x.Account()
 	if err != nil {
@@ -263,7 +262,7 @@ func records[T any](ctx context.Context, x *exam, request ps.Request) ([]T, erro
 	return all, err
 }
 
-// recordsAndWarnings is records that also returns the warnings of the script.
+// recordsAndWarnings is like records, and also returns the script's warnings.
 func recordsAndWarnings[T any](ctx context.Context, x *exam, request ps.Request) ([]T, []ps.Warning, error) {
 	var all []T
 	request.ID = "doctor"

@@ -13,8 +13,8 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ticketChecks are about people who sign in with Kerberos tickets. The clocks are checked for
-// everybody elsewhere.
+// ticketChecks check sign-in with Kerberos tickets. Another check compares the clocks,
+// because everybody depends on them.
 func ticketChecks() []Check {
 	return []Check{
 		{
@@ -64,7 +64,7 @@ func probeKeytab(_ context.Context, x *exam) verdict {
 	return v
 }
 
-// serviceName is an account with the SPN.
+// serviceName is an account that has the SPN.
 type serviceName struct{ Name, Account, SID string }
 
 func probeServiceNames(ctx context.Context, x *exam) verdict {
@@ -101,7 +101,7 @@ func probeServiceNames(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// judge returns the fault of the SPN of a name.
+// judge adds the fault of a host name's SPN to the verdict.
 func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	of := func(spn string) (all []serviceName) {
 		for _, one := range found {
@@ -117,7 +117,7 @@ func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	}
 	holders := of(spn)
 	if len(holders) == 0 && asComputer(x.service) {
-		holders = of("HOST/" + name) // which stands for HTTP, too
+		holders = of("HOST/" + name) // HOST/ also stands for HTTP/
 	}
 	var accounts []string
 	for _, holder := range holders {
@@ -137,7 +137,7 @@ func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	}
 }
 
-// asComputer reports whether the service appears to others as the computer itself.
+// asComputer reports whether the service authenticates to other computers as the computer itself.
 func asComputer(service host.Service) bool {
 	names := []string{"LocalSystem", `NT AUTHORITY\NetworkService`, `NT AUTHORITY\SYSTEM`}
 	return slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, service.Account) })

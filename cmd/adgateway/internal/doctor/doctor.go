@@ -1,11 +1,10 @@
-// Package doctor checks whether an installation has what it needs, and says how to fix what is
-// missing.
+// Package doctor checks whether an installation works, and explains how to fix each fault.
 //
-// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the log): what
-// it is about, how it works, and every fault it can find, each with a severity and advice. Checks
-// use nothing but [Probes], so tests can simulate any broken computer. [Examine] runs all checks in
-// the order of the table, each with a time limit. A check that depends on a failed one is skipped,
-// and its result says so.
+// A [Check] is a row of a table ([Checks] for a gateway, [NodeChecks] for a node of the log).
+// It contains the condition that is checked, how that is done, and every fault that can be
+// found, each with a severity and advice. Checks use only [Probes], so tests can simulate any
+// broken computer. [Examine] runs all checks in the order of the table, each with a time
+// limit. A check that depends on a failed one is skipped, and its result says so.
 package doctor
 
 import (
@@ -22,7 +21,7 @@ import (
 // Status is the outcome of a check, and the severity of a fault.
 type Status string
 
-// The statuses; the last three are in rising severity.
+// The statuses. The last three are ordered by severity.
 const (
 	Skipped Status = "skipped" // the check does not apply here, or could not be run
 	OK      Status = "ok"
@@ -33,7 +32,7 @@ const (
 // Check is one row of the table.
 type Check struct {
 	Name  string
-	Page  string // of the manual that explains it, with an anchor where one helps: "network#firewall"
+	Page  string // page of the manual that explains the check, with an anchor if useful: "network#firewall"
 	About string // what is true if the check passes
 	How   string // how it is checked
 	// Windows is true if the check only applies to Windows.
@@ -45,12 +44,12 @@ type Check struct {
 	probe func(ctx context.Context, x *exam) verdict
 }
 
-// Fault is one thing that can be wrong.
+// Fault is a fault that a check can find.
 type Fault struct {
 	ID       string
 	Severity Status
-	Says     string // what is wrong; {name} stands for a value
-	Advice   string // what to do, such as a command or a setting; {name} as in Says
+	Says     string // describes the fault; {name} stands for a value
+	Advice   string // the remedy, such as a command or a setting; {name} as in Says
 }
 
 // Faults that every check may find.
@@ -61,7 +60,7 @@ const (
 
 const limit = 15 * time.Second
 
-// common are the faults of every check.
+// common are the faults that every check may find.
 var common = []Fault{
 	{hangs, Failure, "The check did not finish within {limit}.",
 		"Run the doctor again; if it hangs again, examine what the check uses: {how}."},
@@ -79,16 +78,16 @@ func (c Check) fault(id string) (Fault, bool) {
 // verdict is the result of a probe.
 type verdict struct {
 	found string // one line
-	hits  []hit  // none if all is in order
+	hits  []hit  // none if there is no fault
 	skip  string // why the check does not apply; empty if it does
-	// keep passes findings on to later checks. It is not called after the time limit.
+	// keep stores findings for later checks. It is not called after the time limit.
 	keep func(x *exam)
 }
 
-// hit is a fault that was found, with the values for its texts.
+// hit is a detected fault with the values for its texts.
 type hit struct {
 	fault  string
-	values []string // name, value, ...
+	values []string // alternating names and values
 }
 
 func (v *verdict) hit(fault string, values ...string) {
@@ -103,13 +102,13 @@ func skipped(format string, args ...any) verdict {
 	return verdict{skip: fmt.Sprintf(format, args...)}
 }
 
-// Problem is a fault that was found.
+// Problem is a detected fault.
 type Problem struct {
 	Fault    string `json:"fault"`
 	Severity Status `json:"severity"`
 	Text     string `json:"text"`
 	Advice   string `json:"advice"`
-	Page     string `json:"page"` // of the manual, see [Check]
+	Page     string `json:"page"` // page of the manual, see [Check]
 }
 
 // Result is the result of a check.
@@ -127,8 +126,7 @@ type Report struct {
 	Counts  map[Status]int `json:"counts"`
 }
 
-// ExitCode returns 0 if everything that applies is in order, 1 if there are warnings,
-// and 2 if there are failures.
+// ExitCode returns 0 if there are no problems, 1 if there are only warnings, and 2 if there are failures.
 func (r Report) ExitCode() int {
 	switch {
 	case r.Counts[Failure] > 0:
@@ -139,8 +137,8 @@ func (r Report) ExitCode() int {
 	return 0
 }
 
-// Examine runs the checks of a table. progress receives each result as it comes; nil
-// discards them. When ctx ends, the remaining checks are skipped.
+// Examine runs the checks of a table. progress, if not nil, receives each result as soon as
+// it is known. When ctx ends, the remaining checks are skipped.
 func Examine(ctx context.Context, checks []Check, probes Probes, progress func(Result)) Report {
 	report := Report{Results: []Result{}, Counts: map[Status]int{}}
 	x := &exam{Probes: probes, ended: map[string]Status{}, settings: config.Default()}
@@ -166,7 +164,8 @@ func (c Check) run(ctx context.Context, x *exam) Result {
 	for _, h := range v.hits {
 		fault, known := c.fault(h.fault)
 		if !known {
-			panic("doctor: " + c.Name + " knows no fault " + h.fault) // a mistake in the table; the tests reach every fault
+			// the table is wrong; the tests reach every fault
+			panic("doctor: " + c.Name + " knows no fault " + h.fault)
 		}
 		fill := filler(h.values)
 		result.Problems = append(result.Problems, Problem{fault.ID, fault.Severity, fill.Replace(fault.Says),
@@ -209,7 +208,8 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	defer grace.Stop()
 	select {
 	case v := <-answers:
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(v.hits) > 0 { // the hits only say that the time limit was exceeded
+		// the hits only report that the time limit was exceeded
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && len(v.hits) > 0 {
 			return hanging
 		}
 		if v.keep != nil {
@@ -221,7 +221,7 @@ func (c Check) ask(ctx context.Context, x *exam) verdict {
 	}
 }
 
-// graceTime is how long a probe may take to notice that its time limit is exceeded.
+// graceTime is how long a probe may take to notice that its time limit has passed.
 const graceTime = 500 * time.Millisecond
 
 func filler(values []string) *strings.Replacer {

@@ -51,7 +51,7 @@ type computer struct {
 	readers     map[string]string // by base name
 	writers     map[string]error
 	locked      map[string]error
-	receivers   map[string]error // by the name of their webhook
+	receivers   map[string]error // by the name of the webhook
 	rewound     error
 	cluster     doctor.Cluster
 	clusterErr  error
@@ -148,8 +148,8 @@ func keysOf(c *computer) doctor.KeyProbes {
 
 var accessDenied = &ps.Error{Kind: ps.KindScript, Category: "PermissionDenied", Code: "5", Message: "Access is denied"}
 
-// broken are computers with one or several faults. problems are all faults that are
-// found, as check/fault; advice is part of the advice for the first one.
+// broken are computers with one or more faults. problems lists all faults that are found, as
+// check/fault; advice is part of the advice for the first one.
 var broken = []struct {
 	name     string
 	harm     func(c *computer)
@@ -408,7 +408,7 @@ func TestEveryFaultHasAdvice(t *testing.T) {
 	}
 }
 
-// What cannot be checked is skipped with the reason, and never counts as good.
+// A check that cannot be run is skipped with the reason, and never counts as passed.
 func TestSkippedChecks(t *testing.T) {
 	status := func(c *computer) map[string]doctor.Status {
 		out := map[string]doctor.Status{}
@@ -441,7 +441,7 @@ func TestSkippedChecks(t *testing.T) {
 	}
 }
 
-// A probe that does not return is reported, and the others still run.
+// A probe that does not return is reported, and the other checks still run.
 func TestHangingProbe(t *testing.T) {
 	never := make(chan struct{})
 	defer close(never)
@@ -474,7 +474,7 @@ func TestHangingProbe(t *testing.T) {
 	}
 }
 
-// A computer with many faults, as text and as JSON.
+// The report on a computer with many faults is complete, as text and as JSON.
 func TestReport(t *testing.T) {
 	c := healthy()
 	for _, one := range broken {
@@ -507,7 +507,8 @@ func golden(t *testing.T, name, got string) {
 	assert.Equal(t, string(want), got)
 }
 
-// inCluster is a gateway of two, and why they do not answer.
+// inCluster returns a cluster of two gateways. own and other are the reasons why they do not
+// answer; nil: they do.
 func inCluster(own, other error) doctor.Cluster {
 	return doctor.Cluster{
 		Name: "corp", Gateway: "gw1", Leader: "gw2",

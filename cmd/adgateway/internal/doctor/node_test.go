@@ -19,21 +19,21 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// nodeHost is a simulated computer with a node of the engine.
+// nodeHost is a simulated computer with a node of the store.
 type nodeHost struct {
 	settings *config.Settings
 	system   host.System
 	sleep    host.Sleep
 	volume   host.Volume
 	cache    host.WriteCache
-	excluded []string // of the scanner and of backups
+	excluded []string // excluded by the scanner and by backups
 	indexed  bool
 	owned    bool
 	routes   []string
 	peers    []string
 	readers  string
 	free     uint64
-	errs     map[string]error // by what is asked
+	errs     map[string]error // errors of the probes, by name
 	closed   []string
 }
 
@@ -78,7 +78,7 @@ func (h *nodeHost) probes() doctor.Probes {
 	}
 }
 
-// brokenNodes are hosts with one or several faults, as [broken] are.
+// brokenNodes are hosts with one or more faults, as in [broken].
 var brokenNodes = []struct {
 	name     string
 	harm     func(h *nodeHost)
@@ -158,7 +158,7 @@ func TestEveryFaultOfANodeHasAdvice(t *testing.T) {
 	golden(t, "list-node.txt", list.String())
 }
 
-// What is about Windows is skipped elsewhere; without settings there is nothing to look at.
+// Checks of Windows are skipped elsewhere, and without settings there is nothing to check.
 func TestSkippedChecksOfANode(t *testing.T) {
 	elsewhere, without := healthyNode(), healthyNode()
 	elsewhere.system, elsewhere.volume = host.System{Name: "linux"}, host.Volume{FileSystem: "xfs"}

@@ -11,26 +11,26 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Probes are everything that the checks use of the computer, the network and the
-// domain. None that the table of checks uses is nil. A probe that does not support this system returns
+// Probes give the checks access to the computer, the network and the domain. No probe that a
+// table of checks uses may be nil. A probe that does not support this system returns
 // errors.ErrUnsupported, and its check is skipped. Results contain no secrets.
 type Probes struct {
-	Settings func() (Settings, error) // the error joins every mistake
+	Settings func() (Settings, error) // the error joins all mistakes
 
 	System  func() (host.System, error)
 	Account func() (host.Account, error)
 	Service func() (host.Service, error)
-	// Policy returns the execution policy that a group policy sets for the PowerShell
-	// of an edition, "Desktop" or "Core", or "".
+	// Policy returns the execution policy that a group policy sets for an edition of
+	// PowerShell, "Desktop" or "Core". It returns "" if none does.
 	Policy func(edition string) (string, error)
 	Sleep  func() (host.Sleep, error)
 
-	// Self asks the running gateway for its view of its sessions, see [SelfFiles.Ask]. Its error is
-	// errors.ErrUnsupported if such a gateway leaves no files.
+	// Self asks the running gateway for its view of its sessions, see [SelfFiles.Ask]. It returns
+	// errors.ErrUnsupported if a gateway with these settings has no place for such files.
 	Self func(ctx context.Context, s *config.Settings) (SelfView, error)
 
 	FindPowerShell func(path string) (string, error)
-	Survey         func(ctx context.Context) (Survey, error)                // without a session
+	Survey         func(ctx context.Context) (Survey, error)                // in a PowerShell that is not a session
 	Open           func(ctx context.Context, lane ps.Lane) (Session, error) // the first session of a lane
 	Run            func(ctx context.Context, request ps.Request) (*ps.Result, error)
 	Dial           func(ctx context.Context, network, address string) (net.Conn, error)
@@ -40,21 +40,21 @@ type Probes struct {
 	Listen     func(ctx context.Context, s *config.Settings) error
 	PortHolder func(ctx context.Context, address string) string
 	KeyProbes
-	Names func() []string // names of this computer that clients may use
+	Names func() []string // names by which clients may reach this computer
 
-	// Receiver connects to the receiver of a webhook, and sends nothing.
+	// Receiver connects to the receiver of a webhook without sending anything.
 	Receiver func(ctx context.Context, w config.Webhook) error
 
-	// Cluster asks the other gateways of a cluster as the gateway does.
+	// Cluster asks the gateways of a cluster for its state, in the same way as a gateway does.
 	Cluster func(ctx context.Context, s *config.Settings) (Cluster, error)
 
 	Node NodeProbes
 
-	// Rewound returns why the store in a file was taken back, or nil.
+	// Rewound returns an error if the store in a file was replaced by an earlier copy, otherwise nil.
 	Rewound func(path string) error
 
-	// Exposed returns who but the owner and the service may read a file, or "". If
-	// others may write it, that is an error.
+	// Exposed returns the accounts, except the owner and the service, that may read a file, or
+	// "". It returns an error if others may write the file.
 	Exposed     func(path string) (readers string, err error)
 	Writable    func(path string) error // nil if the file can be written or created
 	Free        func(path string) (bytes uint64, err error)
@@ -66,27 +66,26 @@ type Probes struct {
 	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// KeyProbes are about the certificate and the keytab of the gateway.
+// KeyProbes read the certificate and the keytab of the gateway.
 type KeyProbes struct {
-	// Certificate returns errors.ErrUnsupported if the settings name none.
+	// Certificate describes the certificate in the settings. It returns errors.ErrUnsupported if they name none.
 	Certificate func(s *config.Settings) (Certificate, error)
-	// Keytab returns the names that a keytab has keys for.
+	// Keytab returns the names for which a keytab contains keys.
 	Keytab func(path string) ([]string, error)
 }
 
 // NodeProbes are used only by the checks of a node.
 type NodeProbes struct {
-	// Owned reports whether a folder has nothing in it but a node's data. The error of one
-	// that does not exist is [fs.ErrNotExist].
+	// Owned reports whether a folder contains only a node's data. If the folder does not exist,
+	// the error is [fs.ErrNotExist].
 	Owned func(folder string) (bool, error)
-	// Routes returns the names of the other nodes that are connected to the one whose
-	// monitoring page is at an address.
+	// Routes returns the names of the other nodes connected to a node, given the address of its monitoring page.
 	Routes func(ctx context.Context, address string) ([]string, error)
 
 	Volume     func(folder string) (host.Volume, error)
 	WriteCache func(folder string) (host.WriteCache, error)
-	Scanner    func() (excluded []string, err error) // folders
-	Backup     func() (excluded []string, err error) // folders
+	Scanner    func() (excluded []string, err error) // excluded folders
+	Backup     func() (excluded []string, err error) // excluded folders
 	Indexed    func(folder string) (bool, error)
 }
 
@@ -96,18 +95,18 @@ var (
 	ErrPortForbidden = errors.New("the port may not be used")
 )
 
-// Settings are the settings that 'adgateway serve' would use.
+// Settings are the settings that 'adgateway serve' uses.
 type Settings struct {
 	File   string
 	Exists bool
-	Values *config.Settings // including the default files next to the settings file
+	Values *config.Settings // with the paths of the default files next to the settings file
 
-	// Of a node: its name, and where the other nodes are.
+	// Node is the name of a node, and Peers are the addresses of the others. Both are empty for a gateway.
 	Node  string
 	Peers []string
 }
 
-// Survey is what a PowerShell reports about itself.
+// Survey is a PowerShell's report about itself.
 type Survey struct {
 	Version      string
 	Edition      string // "Desktop", "Core"
@@ -115,14 +114,14 @@ type Survey struct {
 	Modules      []string // "ActiveDirectory 1.0.1.0"
 }
 
-// Session is what a session reported about itself when it was ready.
+// Session is a session's report about itself when it was ready.
 type Session struct {
 	PowerShell, Edition   string
 	Module, ModuleVersion string
 	Took                  time.Duration
 }
 
-// Certificate describes the certificate that the gateway would serve.
+// Certificate describes the certificate that the gateway serves.
 type Certificate struct {
 	Subject string
 	Names   []string // DNS names and addresses
@@ -131,41 +130,41 @@ type Certificate struct {
 
 // Cluster is the state of the cluster that a gateway has joined.
 type Cluster struct {
-	Name, Gateway string           // empty: it has joined none
-	Leader        string           // that a gateway knows; empty: none does
-	Gateways      []ClusterGateway // of the list
-	NoNode        []string         // why each node is not reached; empty: one is
+	Name, Gateway string           // empty: not in a cluster
+	Leader        string           // according to one of the gateways; empty if none knows a leader
+	Gateways      []ClusterGateway // on the member list
+	NoNode        []string         // an error for each node that was not reached; empty if one was
 }
 
-// ClusterGateway is a gateway of the list.
+// ClusterGateway is a gateway on the cluster's member list.
 type ClusterGateway struct {
 	Name string
-	Err  error // why it does not answer; nil: it does
+	Err  error // why it did not answer; nil if it did
 }
 
-// Credential is one token or user.
+// Credential is a token or a user.
 type Credential struct {
 	Name    string
-	Expires time.Time // zero for never
+	Expires time.Time // zero: never
 }
 
-// exam is the state of an examination: the probes and the findings of earlier checks.
+// exam is the state of an examination: its probes, and findings of earlier checks.
 type exam struct {
 	Probes
 	ended map[string]Status
 
 	settings    *config.Settings
 	file        string
-	peers       []string // of a node
+	peers       []string // addresses of the other nodes
 	system      host.System
 	service     host.Service
 	survey      Survey
-	controllers []string // those that respond on the port of ADWS
+	controllers []string // controllers that answer on the ADWS port
 	candidates  []candidate
-	dnsServer   string // the one that responds
+	dnsServer   string // the server that answers
 }
 
-// candidate is a domain controller that discovery found.
+// candidate is a domain controller found by discovery.
 type candidate struct {
 	HostName string `json:"hostName"`
 	Writable bool   `json:"writable"`

@@ -16,31 +16,30 @@ import (
 	"adgateway/ps"
 )
 
-// SelfView is how a running gateway sees its own sessions: as which account, with which modules,
-// servers and folders. Only the gateway itself can tell, because a doctor runs as the account that
-// starts it, and at a console.
+// SelfView is a running gateway's view of its own sessions: their account, modules, servers and folders.
+// Only the gateway itself can provide it, because a doctor runs at a console, as the account that starts it.
 //
-// The gateway writes it to a file in its folder of state after its start and on request
-// ([SelfFiles.Serve]). A request is a second file in that folder ([SelfFiles.Ask]). An account that
-// may write in that folder may ask, and no other may read the answer. A third file is locked as
-// long as the gateway runs.
+// The gateway writes the view to a file in its state folder after its start and on request
+// ([SelfFiles.Serve]). A request is a second file in that folder ([SelfFiles.Ask]). Only accounts that may
+// write to that folder can request a view, and no others can read it. A third file is locked as long as the
+// gateway runs.
 type SelfView struct {
 	Taken     time.Time     `json:"taken"`
 	Version   string        `json:"version"`
 	PID       int           `json:"pid"`
-	Account   string        `json:"account"` // of the process
+	Account   string        `json:"account"` // of the gateway's process
 	AccountID string        `json:"accountId"`
 	Console   bool          `json:"console"`  // whether the process has a console
-	Sessions  []SelfSession `json:"sessions"` // one of each lane, started for this view
+	Sessions  []SelfSession `json:"sessions"` // one for each lane, started for this view
 	Folders   []SelfFolder  `json:"folders"`
 	Servers   []SelfServer  `json:"servers"`
-	// Self is the account that PowerShell says it runs as.
+	// Self is the account as PowerShell reports it.
 	Self             string `json:"self"`
-	ReadMilliseconds int64  `json:"readMilliseconds"` // of a read of the domain
-	SkewMilliseconds int64  `json:"skewMilliseconds"` // this clock minus that of the domain controller
+	ReadMilliseconds int64  `json:"readMilliseconds"` // duration of a read from the domain
+	SkewMilliseconds int64  `json:"skewMilliseconds"` // this computer's clock minus the domain controller's
 }
 
-// SelfSession is a session that was started, or an error.
+// SelfSession is a session that was started, or the error of its start.
 type SelfSession struct {
 	Lane          ps.Lane `json:"lane"`
 	PowerShell    string  `json:"powerShell"`
@@ -53,39 +52,39 @@ type SelfSession struct {
 	Blocked       bool    `json:"blocked,omitempty"` // by endpoint protection
 }
 
-// SelfFolder is a folder that sessions need, and why it cannot be written.
+// SelfFolder is a folder that sessions need, and the error if it cannot be written.
 type SelfFolder struct {
 	Use   string `json:"use"`
 	Path  string `json:"path"`
 	Error string `json:"error,omitempty"`
 }
 
-// SelfServer is a server that was found for a lane, and read from, or an error.
+// SelfServer is a server that was found for a lane and read from, or the error.
 type SelfServer struct {
 	Lane  ps.Lane `json:"lane"`
 	Name  string  `json:"name"`
 	Error string  `json:"error,omitempty"`
 }
 
-// SelfFiles are the files of a gateway.
+// SelfFiles are the files with which a gateway publishes its view.
 type SelfFiles struct {
 	Folder string
-	Name   string // of the view without its extension
-	// Restrict limits a file to the accounts of the gateway. It may be nil.
+	Name   string // name of the view's file without its extension
+	// Restrict restricts a file to the gateway's account and the administrators. It may be nil.
 	Restrict func(path string) error
 }
 
 func (f SelfFiles) view() string { return filepath.Join(f.Folder, f.Name+".json") }
 
-// Request is the path of the file with which somebody asks.
+// Request returns the path of the file whose existence requests a view.
 func (f SelfFiles) Request() string { return filepath.Join(f.Folder, f.Name+".request") }
 
-// presence is the lock that a gateway has while it serves requests for views.
+// presence returns the lock that a gateway holds while it serves requests for views.
 func (f SelfFiles) presence(flags int) *flock.Flock {
 	return flock.New(filepath.Join(f.Folder, f.Name+".lock"), flock.SetPermissions(0o600), flock.SetFlag(flags))
 }
 
-// running reports whether a gateway has the lock, and whether that could be found out.
+// running reports whether a gateway holds the lock, and whether that is known.
 func (f SelfFiles) running() (running, known bool) {
 	presence := f.presence(os.O_RDONLY)
 	defer presence.Close()
@@ -93,17 +92,17 @@ func (f SelfFiles) running() (running, known bool) {
 	return err == nil && !free, err == nil || errors.Is(err, fs.ErrNotExist)
 }
 
-// watchEvery is how often a gateway looks for a request.
+// watchEvery is the interval at which a gateway looks for a request.
 const watchEvery = 200 * time.Millisecond
 
-// Serve takes and writes a view once ready is closed, and then for each request,
-// until ctx ends. failed receives why a view could not be written.
+// Serve takes and writes a view when ready is closed, and then for each request until ctx
+// ends. failed receives the error if a view cannot be written.
 func (f SelfFiles) Serve(ctx context.Context, ready <-chan struct{}, take func(context.Context) SelfView, failed func(error)) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	presence := f.presence(os.O_CREATE | os.O_RDWR)
 	defer presence.Close()
-	_, _ = presence.TryLock() // without it a doctor waits longer for a gateway that does not run
+	_, _ = presence.TryLock() // if this fails, a doctor only waits longer when the gateway has stopped
 	views := make(chan SelfView, 1)
 	wanted, taking := false, false
 	for {
@@ -116,10 +115,10 @@ func (f SelfFiles) Serve(ctx context.Context, ready <-chan struct{}, take func(c
 		case <-ready:
 			ready, wanted = nil, true
 		case <-ticker.C:
-			if !presence.Locked() { // somebody asked at that moment
+			if !presence.Locked() { // a doctor probed the lock at that moment
 				_, _ = presence.TryLock()
 			}
-			// The request is removed at once: its sender sees that a gateway is there.
+			// The request is removed immediately, which shows its sender that a gateway is running.
 			if os.Remove(f.Request()) == nil {
 				wanted = true
 			}
@@ -148,7 +147,7 @@ func (f SelfFiles) write(view SelfView) error {
 	return atomicfile.Write(f.view(), append(text, '\n'), f.Restrict)
 }
 
-// Read returns the last view; [fs.ErrNotExist] if there is none.
+// Read returns the last view. The error is [fs.ErrNotExist] if there is none.
 func (f SelfFiles) Read() (SelfView, error) {
 	var view SelfView
 	text, err := os.ReadFile(f.view())
@@ -161,19 +160,19 @@ func (f SelfFiles) Read() (SelfView, error) {
 	return view, nil
 }
 
-// Errors of [SelfFiles.Ask], which then returns the last view, if there is one.
+// Errors of [SelfFiles.Ask], which in these cases also returns the last view, if there is one.
 var (
 	ErrNotRunning = errors.New("no gateway with these settings is running")
 	ErrNoAnswer   = errors.New("the gateway did not answer in time")
 )
 
-// Times of [SelfFiles.Ask].
+// Time limits of [SelfFiles.Ask].
 const (
-	heardWait = 3 * time.Second // until a gateway has noticed a request
+	heardWait = 3 * time.Second // for a gateway to notice a request
 	askEvery  = 50 * time.Millisecond
 )
 
-// Ask asks the running gateway for a view, and waits for it until ctx ends.
+// Ask requests a view from the running gateway and waits for it until ctx ends.
 func (f SelfFiles) Ask(ctx context.Context) (SelfView, error) {
 	last, err := f.Read()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -197,14 +196,14 @@ func (f SelfFiles) Ask(ctx context.Context) (SelfView, error) {
 		if err == nil {
 			return last, ErrNotRunning
 		}
-		if !errors.Is(err, fs.ErrNotExist) { // it was noticed in this moment
+		if !errors.Is(err, fs.ErrNotExist) { // otherwise it has just been noticed
 			return last, err
 		}
 	}
 	answered := until(ctx, 0, func() bool {
 		view, err := f.Read()
 		if err != nil || view.Taken.Equal(last.Taken) {
-			return false // the file may be being replaced
+			return false // the file may be in the process of being replaced
 		}
 		last = view
 		return true
@@ -215,8 +214,8 @@ func (f SelfFiles) Ask(ctx context.Context) (SelfView, error) {
 	return last, nil
 }
 
-// until calls done until it returns true, ctx ends, or the time has passed; 0 means that only ctx
-// limits it.
+// until calls done repeatedly until it returns true, ctx ends, or limit has passed. If limit
+// is 0, only ctx limits it. It returns the last result of done.
 func until(ctx context.Context, limit time.Duration, done func() bool) bool {
 	if limit > 0 {
 		var cancel context.CancelFunc

@@ -17,7 +17,7 @@ import (
 	"adgateway/cmd/adgateway/internal/doctor"
 )
 
-// serve serves views with rising process IDs until the test ends.
+// serve serves views with increasing process IDs until the test ends.
 func serve(t *testing.T, files doctor.SelfFiles, take func(context.Context, int) doctor.SelfView) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -60,7 +60,7 @@ func TestAsking(t *testing.T) {
 	})
 }
 
-// TestAGatewayThatHangs: it has the lock, but takes no request.
+// TestAGatewayThatHangs: a gateway that holds the lock but does not take a request is reported as hanging.
 func TestAGatewayThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		files := doctor.SelfFiles{Folder: t.TempDir(), Name: "self"}
@@ -93,7 +93,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		assert.Contains(t, err.Error(), path)
 		require.NoError(t, os.Remove(path))
 
-		require.NoError(t, os.Mkdir(files.Request(), 0o700)) // whatever it is, it is removed as a request
+		require.NoError(t, os.Mkdir(files.Request(), 0o700)) // a request is removed, whatever it is
 		serve(t, files, func(context.Context, int) doctor.SelfView { return doctor.SelfView{Taken: time.Now()} })
 		time.Sleep(time.Minute)
 		assert.NoDirExists(t, files.Request())

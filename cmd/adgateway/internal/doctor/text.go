@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes a result for people: what was found, and how to fix each problem.
+// Text writes the result for people: what was found, and how to fix each problem.
 func (r Result) Text(w io.Writer) error {
 	var out strings.Builder
 	found := r.Found
@@ -30,12 +30,12 @@ func reading(page string) string {
 	return "adgateway help page " + name
 }
 
-// Summary returns the last line of the report for people.
+// Summary returns the last line of the text report.
 func (r Report) Summary() string {
 	return fmt.Sprintf("%d ok, %d warnings, %d failures, %d skipped", r.Counts[OK], r.Counts[Warning], r.Counts[Failure], r.Counts[Skipped])
 }
 
-// List writes a table of checks: what each is about, how it works, and what it can find.
+// List writes a table of checks: the condition, the method and the possible faults of each.
 func List(w io.Writer, checks []Check) error {
 	var out strings.Builder
 	for _, c := range checks {
@@ -48,15 +48,15 @@ func List(w io.Writer, checks []Check) error {
 	return err
 }
 
-// Listing is a check as [List] writes it, for programs.
+// Listing is a check in the JSON form of [List].
 type Listing struct {
 	Check  string    `json:"check"`
 	About  string    `json:"about"`
 	How    string    `json:"how"`
-	Faults []Problem `json:"faults"` // what it can find, with {placeholders}
+	Faults []Problem `json:"faults"` // possible faults, with {placeholders}
 }
 
-// Listed returns a table of checks.
+// Listed returns the JSON form of a table of checks.
 func Listed(checks []Check) []Listing {
 	var all []Listing
 	for _, c := range checks {

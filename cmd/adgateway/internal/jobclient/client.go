@@ -1,10 +1,9 @@
 // Package jobclient submits lists of changes to a gateway as jobs, and follows them.
 //
-// A [Client] makes the calls (client.go). Follow reads the stream of a job's progress,
-// and asks again and again while the stream is broken, as when the gateway is restarted
-// (follow.go). A [Display] shows the progress as a bar, or as lines where there is no
-// terminal (display.go). [Passwords] is the key pair to which the gateway seals
-// passwords that it generates, and opens them in the result (passwords.go).
+// A [Client] makes the calls (client.go). Follow reads the stream of a job's progress, and polls the job
+// while the stream is broken, for example during a restart of the gateway (follow.go). A [Display] shows
+// the progress as a bar, or as lines where there is no terminal (display.go). [Passwords] is the key pair
+// to which the gateway seals passwords that it generates, and opens them in the result (passwords.go).
 package jobclient
 
 import (
@@ -23,7 +22,7 @@ import (
 	"time"
 )
 
-// Job is a job as the gateway shows it.
+// Job is a job as the gateway reports it.
 type Job struct {
 	ID           string    `json:"id"`
 	Name         string    `json:"name"`
@@ -44,13 +43,13 @@ type Job struct {
 	Skipped      int       `json:"skipped"`
 	NotRun       int       `json:"notRun"`
 	Rate         float64   `json:"rate"`      // items per second
-	Remaining    *int      `json:"remaining"` // seconds; nil: not known
+	Remaining    *int      `json:"remaining"` // in seconds; nil: unknown
 	Retries      string    `json:"retries"`
 	Undoes       string    `json:"undoes"`
 	Problems     []Problem `json:"problems"`
 	MoreProblems int       `json:"moreProblems"`
 
-	Raw json.RawMessage `json:"-"` // the whole record, for programs
+	Raw json.RawMessage `json:"-"` // the whole record, for JSON output
 }
 
 // Problem is a fault of a list.
@@ -62,7 +61,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// UnmarshalJSON also keeps the original record.
+// UnmarshalJSON decodes a job and keeps the original record.
 func (j *Job) UnmarshalJSON(text []byte) error {
 	type plain Job // without this method
 	*j = Job{}
@@ -73,7 +72,7 @@ func (j *Job) UnmarshalJSON(text []byte) error {
 // MarshalJSON returns the original record.
 func (j Job) MarshalJSON() ([]byte, error) { return j.Raw, nil }
 
-// Ended reports whether the job is over for good.
+// Ended reports whether the job is in a final state.
 func (j *Job) Ended() bool {
 	switch j.State {
 	case "done", "failed", "cancelled", "rejected", "expired":
@@ -82,10 +81,10 @@ func (j *Job) Ended() bool {
 	return false
 }
 
-// Rests reports whether the job has ended, or waits for [Client.Start].
+// Rests reports whether the job has ended or is waiting for [Client.Start].
 func (j *Job) Rests() bool { return j.Ended() || j.State == "ready" }
 
-// over returns how many items have ended.
+// over returns how many items are finished.
 func (j *Job) over() int { return j.Total - j.Waiting - j.Running }
 
 // Client calls a gateway. It is safe for concurrent use.
@@ -93,11 +92,11 @@ type Client struct {
 	URL   string
 	Token string
 	HTTP  *http.Client
-	Pause time.Duration // between tries while the gateway does not answer; 0: a second
+	Pause time.Duration // between attempts while the gateway does not answer; 0: one second
 }
 
-// NewClient returns a client for the gateway at a URL. Answers have no time limit,
-// because streams have none; connections have.
+// NewClient returns a client for the gateway at a URL. Connections have a time limit.
+// Answers have none, because streams do not end.
 func NewClient(address, token string) (*Client, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, err
@@ -108,7 +107,7 @@ func NewClient(address, token string) (*Client, error) {
 	return &Client{URL: strings.TrimRight(address, "/"), Token: token, HTTP: &http.Client{Transport: transport}}, nil
 }
 
-// CheckAddress returns why a URL cannot be the address of a gateway.
+// CheckAddress returns an error if a URL cannot be the address of a gateway.
 func CheckAddress(address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
@@ -121,7 +120,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Refused is the answer of a gateway that refuses a call.
+// Refused is the error of a call that the gateway refuses.
 type Refused struct {
 	Status  int
 	Code    string
@@ -129,7 +128,7 @@ type Refused struct {
 	Details []Detail
 }
 
-// Detail is one of the faults.
+// Detail is one fault of a refused call.
 type Detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
@@ -171,7 +170,7 @@ type call struct {
 	body         []byte
 }
 
-// send sends a request and returns its answer if that is a success. The caller closes its body.
+// send sends a request and returns its answer if that is a success. The caller must close the body.
 func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	address := c.URL + call.path
 	if len(call.query) > 0 {
@@ -193,7 +192,7 @@ func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, whose query has names
+			err = wrapped.Err // without the URL, because its query contains names
 		}
 		return nil, &Unreachable{c.URL, err}
 	}
@@ -204,7 +203,7 @@ func (c *Client) send(ctx context.Context, call call) (*http.Response, error) {
 	return nil, refusal(answer)
 }
 
-// mostAnswer limits how much is read of an answer that is neither a stream nor a result.
+// mostAnswer limits the size of an answer that is neither a stream nor a result, in bytes.
 const mostAnswer = 16 << 20
 
 func refusal(answer *http.Response) error {
@@ -223,7 +222,7 @@ func refusal(answer *http.Response) error {
 	return refused
 }
 
-// ask returns the jobs of an answer, and where the next ones begin.
+// ask returns the jobs in an answer, and the cursor of the next page.
 func (c *Client) ask(ctx context.Context, call call) (jobs []Job, next string, err error) {
 	answer, err := c.send(ctx, call)
 	if err != nil {
@@ -253,16 +252,16 @@ func (c *Client) askOne(ctx context.Context, call call) (*Job, error) {
 
 // Submission is a list to submit.
 type Submission struct {
-	Media string     // of List
+	Media string     // media type of List
 	List  []byte     //
-	Key   string     // Idempotency-Key, so that the list can be sent again
+	Key   string     // Idempotency-Key, with which the list can be sent again
 	Query url.Values // parameters of the call
 }
 
-// tries is how often a submission is sent while no answer comes.
+// tries is the number of attempts at a submission that gets no answer.
 const tries = 3
 
-// Submit submits a list. If the answer is lost, it sends the list again under the same key.
+// Submit submits a list. If the answer is lost, it submits the list again under the same key.
 func (c *Client) Submit(ctx context.Context, s Submission) (job *Job, err error) {
 	for try := 1; ; try++ {
 		job, err = c.askOne(ctx, call{method: http.MethodPost, path: "/api/Jobs", query: s.Query, media: s.Media, key: s.Key, body: s.List})
@@ -273,7 +272,7 @@ func (c *Client) Submit(ctx context.Context, s Submission) (job *Job, err error)
 	}
 }
 
-// pause waits before another try.
+// pause waits before the next attempt.
 func (c *Client) pause(ctx context.Context) error {
 	timer := time.NewTimer(cmp.Or(c.Pause, time.Second))
 	defer timer.Stop()
@@ -292,8 +291,7 @@ func (c *Client) Get(ctx context.Context, id string) (*Job, error) {
 	return c.askOne(ctx, call{method: http.MethodGet, path: pathOf(id, "")})
 }
 
-// List returns the newest jobs, at most so many, and whether there are more. An empty
-// state stands for all.
+// List returns the newest jobs, up to limit, and whether there are more. An empty state matches all.
 func (c *Client) List(ctx context.Context, state string, limit int) ([]Job, bool, error) {
 	query := url.Values{"Limit": {fmt.Sprint(limit)}}
 	if state != "" {
@@ -313,11 +311,11 @@ const (
 	Resume Action = "Resume"
 	Cancel Action = "Cancel"
 	Remove Action = "Remove"
-	Retry  Action = "Retry" // a new job
-	Undo   Action = "Undo"  // a new job
+	Retry  Action = "Retry" // creates a new job
+	Undo   Action = "Undo"  // creates a new job
 )
 
-// Do performs an action on a job, and returns the job, or the new one.
+// Do performs an action on a job and returns that job, or the new one.
 func (c *Client) Do(ctx context.Context, id string, action Action, query url.Values) (*Job, error) {
 	method := http.MethodPut
 	below := "/" + string(action)
@@ -332,8 +330,8 @@ func (c *Client) Do(ctx context.Context, id string, action Action, query url.Val
 	return c.askOne(ctx, call{method: method, path: pathOf(id, below), query: query})
 }
 
-// Result returns the result of a job, to be closed, and its media type. An empty format stands for
-// the format of the list.
+// Result returns the result of a job and its media type. The caller must close the result.
+// An empty format means the format of the list.
 func (c *Client) Result(ctx context.Context, id, format string) (io.ReadCloser, error) {
 	query := url.Values{}
 	if format != "" {

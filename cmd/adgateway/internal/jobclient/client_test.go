@@ -35,7 +35,7 @@ func serve(t *testing.T, handle http.HandlerFunc) *jobclient.Client {
 	return client
 }
 
-// limited returns a context that no test outlives.
+// limited returns a context with a time limit, so that no test hangs.
 func limited(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
@@ -112,7 +112,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A submission whose answer is lost is sent again, under the same key.
+// A submission without an answer is sent again under the same key.
 func TestSubmitAgain(t *testing.T) {
 	keys := make(chan string, 3)
 	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -139,7 +139,7 @@ func TestSubmitAgain(t *testing.T) {
 	assert.EqualValues(t, 3, tries.Load())
 }
 
-// A certificate that is not trusted will not be later.
+// An untrusted certificate is an error that is not retried.
 func TestUntrustedCertificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -151,13 +151,13 @@ func TestUntrustedCertificate(t *testing.T) {
 	assert.ErrorContains(t, err, "by a name in its certificate (--url)")
 }
 
-// events writes a stream of progress, and ends it there.
+// events writes events to a stream and then ends it.
 func events(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	fmt.Fprint(w, text)
 }
 
-// follow returns the states that were shown, with how many items waited.
+// follow returns each state that was shown with its number of waiting items.
 func follow(t *testing.T, client *jobclient.Client) (shown []string, err error) {
 	t.Helper()
 	err = client.Follow(limited(t), "jb_1", func(j *jobclient.Job) bool {
@@ -182,14 +182,14 @@ func TestFollow(t *testing.T) {
 	assert.Equal(t, []string{"running9", "running5", "held2", "done0"}, shown)
 }
 
-// While the stream breaks, is refused or the gateway is away, asking goes on.
+// Follow continues to ask while the stream breaks, is refused, or the gateway is unreachable.
 func TestFollowThroughOutages(t *testing.T) {
 	var asked atomic.Int32
 	client := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		switch asked.Add(1) {
 		case 1, 5:
 			answer(w, job("running", 9, 9))
-		case 2: // the stream ends in an event
+		case 2: // the stream ends in the middle of an event
 			events(w, "event: progress\ndata: "+job("running", 9, 8)+"\n\nevent: progress\ndata: {")
 		case 3:
 			panic(http.ErrAbortHandler)

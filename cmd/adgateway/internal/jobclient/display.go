@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 )
 
-// every is how often the progress is printed where there is no terminal.
+// every is the interval at which the progress is printed without a terminal.
 const every = 5 * time.Second
 
 // Display shows the progress of a job. It is not safe for concurrent use.
@@ -19,18 +19,18 @@ type Display struct {
 	w        io.Writer
 	terminal bool
 	now      func() time.Time
-	bar      *bar // from the first job on, in a terminal
+	bar      *bar // in a terminal, set by the first job
 	printed  time.Time
 	last     string
 }
 
-// NewDisplay returns a display that writes to w: a bar if it is a terminal, else a line
-// every five seconds at most. The caller calls Close.
+// NewDisplay returns a display that writes to w: a bar if w is a terminal, otherwise at most
+// one line every five seconds. The caller must call Close.
 func NewDisplay(w io.Writer, terminal bool, now func() time.Time) *Display {
 	return &Display{w: w, terminal: terminal, now: now}
 }
 
-// Show shows the job as it is now.
+// Show shows the current state of the job.
 func (d *Display) Show(job *Job) {
 	if d.terminal {
 		if d.bar == nil {
@@ -49,25 +49,25 @@ func (d *Display) Show(job *Job) {
 	}
 }
 
-// Close leaves the display as it is; what is written next begins a line.
+// Close ends the display, so that further output begins on a new line.
 func (d *Display) Close() {
 	if d.bar != nil {
 		d.bar.close()
 	}
 }
 
-// bar is a bar in a terminal: a line that takes the place of the one before.
+// bar is a progress bar in a terminal. Each line replaces the previous one.
 type bar struct {
 	w     io.Writer
-	shown int // characters of the line
+	shown int // length of the line in characters
 }
 
-// barWidth is the width of the bar itself, in characters, with its ends.
+// barWidth is the width of the bar itself with its ends, in characters.
 const barWidth = 30
 
 func newBar(w io.Writer) *bar { return &bar{w: w} }
 
-// show writes the line in place of the one before.
+// show replaces the line.
 func (b *bar) show(job *Job) {
 	filled := 0
 	if job.Total > 0 {
@@ -78,7 +78,7 @@ func (b *bar) show(job *Job) {
 		strip = strip[:filled-1] + ">" + strip[filled:]
 	}
 	line := strings.Join(nonEmpty(counted(job), "["+strip+"]", pace(job), remarks(job)), "  ")
-	if width := widthOf(b.w); len(line) >= width { // all of it is ASCII; a line that wraps cannot be replaced
+	if width := widthOf(b.w); len(line) >= width { // the line is ASCII; a wrapped line could not be replaced
 		line = line[:width-1]
 	}
 	rest := strings.Repeat(" ", max(b.shown-len(line), 0))
@@ -88,7 +88,7 @@ func (b *bar) show(job *Job) {
 
 func (b *bar) close() { fmt.Fprintln(b.w) }
 
-// widthOf returns how many characters a line of a terminal has. What is no terminal has lines of any length.
+// widthOf returns the width of a terminal in characters, or the largest int if w is not a terminal.
 func widthOf(w io.Writer) int {
 	if file, ok := w.(interface{ Fd() uintptr }); ok {
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 1 {
@@ -107,7 +107,7 @@ func nonEmpty(parts ...string) (kept []string) {
 	return kept
 }
 
-// counted says how many items have ended: 7,412 of 10,000  74 %.
+// counted formats the number of finished items: 7,412 of 10,000 74 %.
 func counted(j *Job) string {
 	if j.Total == 0 {
 		return "no items"
@@ -115,7 +115,7 @@ func counted(j *Job) string {
 	return fmt.Sprintf("%s of %s  %d %%", grouped(j.over()), grouped(j.Total), 100*j.over()/j.Total)
 }
 
-// pace says how fast a job is and how long it will take: 38/s  about 1 min 8 s.
+// pace formats the speed and the remaining time of a job: 38/s about 1 min 8 s.
 func pace(j *Job) string {
 	if j.State != "running" {
 		return ""
@@ -133,7 +133,7 @@ func pace(j *Job) string {
 	return strings.Join(nonEmpty(rate, left), "  ")
 }
 
-// reasons say why a job is held or has stopped.
+// reasons explain why a job is held or has stopped.
 var reasons = map[string]string{
 	"notBefore":  "until the time that was given",
 	"caller":     "until other jobs have ended",
@@ -146,7 +146,7 @@ var reasons = map[string]string{
 	"unknown":    "it is not known what became of an item",
 }
 
-// remarks name items that did not succeed: 12 failed, 3 unknown.
+// remarks counts the items that did not succeed: 12 failed, 3 unknown.
 func remarks(j *Job) string {
 	text := strings.Join(remarksOf(j), ", ")
 	if j.State == "running" || j.State == "done" || j.State == "" {
@@ -171,7 +171,7 @@ func remarksOf(j *Job) (all []string) {
 	return all
 }
 
-// grouped writes a number with commas between thousands.
+// grouped formats a number with commas between thousands.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
@@ -180,7 +180,7 @@ func grouped(n int) string {
 	return text
 }
 
-// span writes a duration with its two largest units: 1 min 8 s.
+// span formats a duration with its two largest units: 1 min 8 s.
 func span(d time.Duration) string {
 	seconds := int(d.Seconds())
 	switch {
@@ -193,7 +193,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// Items says how many items a job has and how many of them have ended.
+// Items formats how many items a job has and how many are finished.
 func (j *Job) Items() string {
 	return strings.Join(nonEmpty(counted(j), strings.Join(remarksOf(j), ", ")), "  ")
 }
@@ -217,7 +217,7 @@ func (j *Job) Sentence() string {
 	return state + ", " + j.Items()
 }
 
-// String returns the problem with its place.
+// String returns the problem with its line and column.
 func (p Problem) String() string {
 	place := fmt.Sprintf("line %d", p.Line)
 	if p.Column > 0 {

@@ -33,7 +33,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Without a terminal there is a line each five seconds, and one at the end.
+// Without a terminal, there is one line every five seconds and one at the end.
 func TestLinesAreRare(t *testing.T) {
 	now := time.Unix(0, 0)
 	var out strings.Builder
@@ -68,7 +68,7 @@ func TestBar(t *testing.T) {
 	assert.Equal(t, "\n", out.String())
 
 	display = jobclient.NewDisplay(&out, true, time.Now)
-	display.Close() // no answer came
+	display.Close() // there was no answer
 	assert.Equal(t, "\n", out.String())
 }
 

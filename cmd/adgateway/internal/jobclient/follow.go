@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// silence is the time without data after which a stream counts as broken; gateways send a
+	// silence is the time without data after which a stream counts as broken. Gateways send a
 	// comment more often.
 	silence = time.Minute
-	// longestOutage is the time without an answer after which following ends.
+	// longestOutage is the time without an answer after which Follow gives up.
 	longestOutage = 15 * time.Minute
-	// longestEvent is the limit on a line of a stream: a job with 1,000 problems.
+	// longestEvent limits the length of a line in a stream, in bytes. A job with 1,000 problems fits.
 	longestEvent = 4 << 20
 )
 
@@ -28,8 +28,7 @@ var errEnds = errors.New("the stream ended")
 
 // Follow calls each with the job after each change, until it rests or each returns false. Between
 // streams, for example while the gateway restarts, it polls the job; it gives up after a quarter of
-// an hour without an answer. A refusal is returned at once, unless it says that the gateway is not
-// ready.
+// an hour without an answer. It returns a refusal immediately, unless the gateway is only not ready.
 func (c *Client) Follow(ctx context.Context, id string, each func(*Job) bool) error {
 	answered := time.Now()
 	heard := func(job *Job) bool {
@@ -58,7 +57,7 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*Job) bool) er
 	}
 }
 
-// passes reports whether another try may succeed.
+// passes reports whether another attempt may succeed.
 func passes(err error) bool {
 	var lost *Unreachable
 	var refused *Refused
@@ -75,7 +74,7 @@ func passes(err error) bool {
 	}
 }
 
-// stream reads the stream of a job until each returns false; any other end is an error.
+// stream reads the stream of a job until each returns false. Any other end is an error.
 func (c *Client) stream(ctx context.Context, id string, each func(*Job) bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -30,7 +30,7 @@ func NewPasswords() (*Passwords, error) {
 	return &Passwords{public, private}, nil
 }
 
-// ParsePasswords reads a key pair that [Passwords.Key] has returned.
+// ParsePasswords parses a key pair returned by [Passwords.Key].
 func ParsePasswords(key []byte) (*Passwords, error) {
 	private, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(key)))
 	if err != nil || len(private) != 32 {
@@ -48,16 +48,16 @@ func (p *Passwords) Key() []byte {
 	return []byte(base64.StdEncoding.EncodeToString(p.private[:]) + "\n")
 }
 
-// ResultKey returns the public key, as the gateway takes it.
+// ResultKey returns the public key in the encoding of the gateway.
 func (p *Passwords) ResultKey() string { return base64.StdEncoding.EncodeToString(p.public[:]) }
 
-// The columns of results that matter here.
+// The columns of results that this package reads and writes.
 const (
 	sealedColumn   = "Sealed"
 	passwordColumn = "Password"
 )
 
-// errOtherKey means that a box cannot be opened.
+// errOtherKey means that a sealed password cannot be opened.
 var errOtherKey = errors.New("the passwords of the result are sealed to another key: was the job submitted with this --passwords-to?")
 
 func (p *Passwords) open(sealed string) (string, error) {
@@ -75,8 +75,8 @@ func (p *Passwords) open(sealed string) (string, error) {
 	return string(plain), nil
 }
 
-// Open copies a result with its passwords opened, and returns how many there are: in CSV
-// the column Password, in NDJSON the member password, takes the place of the sealed one.
+// Open copies a result with its passwords opened and returns their number. The sealed value
+// is replaced by the column Password in CSV and by the member password in NDJSON.
 func (p *Passwords) Open(w io.Writer, result io.Reader) (int, error) {
 	text, err := io.ReadAll(result)
 	if err != nil {
@@ -133,10 +133,10 @@ func (p *Passwords) openTable(w io.Writer, text []byte) (n int, err error) {
 	}
 }
 
-// errNotSealed means that a result has no passwords.
+// errNotSealed means that a result contains no passwords.
 var errNotSealed = errors.New("the result has no sealed passwords: they are given out once")
 
-// lastSealed returns the column with the boxes, which is behind the columns of the list.
+// lastSealed returns the index of the column with sealed passwords, which follows the columns of the list.
 func lastSealed(header []string) int {
 	for i := len(header) - 1; i >= 0; i-- {
 		if header[i] == sealedColumn || header[i] == "Job"+sealedColumn {
@@ -146,8 +146,7 @@ func lastSealed(header []string) int {
 	return -1
 }
 
-// separatorBefore returns the separator of a result, whose first row ends with the names
-// that the gateway adds.
+// separatorBefore returns the separator of a result. Its first row ends with the names that the gateway adds.
 func separatorBefore(header string) rune {
 	if at := strings.LastIndex(header, sealedColumn); at > 0 {
 		before := strings.TrimSuffix(header[:at], "Job")

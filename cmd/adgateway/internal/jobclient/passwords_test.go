@@ -13,7 +13,7 @@ import (
 	"adgateway/cmd/adgateway/internal/jobclient"
 )
 
-// seal seals as the gateway does.
+// seal seals a password in the same way as the gateway.
 func seal(t *testing.T, key, password string) string {
 	t.Helper()
 	public, err := base64.StdEncoding.DecodeString(key)

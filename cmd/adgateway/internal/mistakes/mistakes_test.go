@@ -1,6 +1,6 @@
-// Package mistakes makes the mistakes that people make, and holds what they are told: each row of
-// the tables in testdata is sent to a sandbox, or typed as a command, and the answer must name what
-// was wrong, what is right, and the page of the manual that explains it.
+// Package mistakes makes common mistakes and checks how they are reported. Each row of the
+// tables in testdata is a request to a sandbox or a command. The answer must name the
+// mistake, the correction, and the page of the manual that explains it.
 package mistakes
 
 import (
@@ -56,7 +56,7 @@ func startSandbox(t *testing.T) *sandbox {
 	return nil
 }
 
-// answer is what a request was answered with.
+// answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -68,7 +68,7 @@ func (s *sandbox) send(t *testing.T, r request) answer {
 	target, err := url.Parse(s.url)
 	require.NoError(t, err)
 	path, query, _ := strings.Cut(r.target, "?")
-	target.Opaque, target.RawQuery = "//"+target.Host+path, query // as it is written
+	target.Opaque, target.RawQuery = "//"+target.Host+path, query // unescaped
 	q := &http.Request{Method: r.method, URL: target, Header: r.header, Host: target.Host}
 	if r.body != "" {
 		q.Body, q.ContentLength = io.NopCloser(strings.NewReader(r.body)), int64(len(r.body))
@@ -81,7 +81,7 @@ func (s *sandbox) send(t *testing.T, r request) answer {
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// refusal is the error of an answer.
+// refusal is the error in an answer.
 type refusal struct {
 	Error struct {
 		Code, Message string
@@ -89,7 +89,7 @@ type refusal struct {
 	}
 }
 
-// sentences returns all that an error says, one sentence a line.
+// sentences returns all texts of an error, one sentence per line.
 func (r refusal) sentences() string {
 	all := []string{r.Error.Message}
 	for _, d := range r.Error.Details {
@@ -112,7 +112,7 @@ func TestAnswersToMistakesTeach(t *testing.T) {
 	assert.GreaterOrEqual(t, rows, 150)
 }
 
-// check makes the mistake of a row, a request.
+// check sends the request of a row and checks its answer.
 func (s *sandbox) check(t *testing.T, m *mistake) {
 	for _, r := range m.before {
 		got := s.send(t, r)
@@ -140,7 +140,7 @@ func (s *sandbox) check(t *testing.T, m *mistake) {
 	assert.NotNil(t, manual.Row(page(t, "reference/errors"), m.code), "the manual explains the code")
 }
 
-// holds checks what an answer says.
+// holds checks the text of an answer.
 func (m *mistake) holds(t *testing.T, said string) {
 	t.Helper()
 	require.NotEmpty(t, m.says, "the row says nothing")
@@ -155,7 +155,7 @@ func (m *mistake) holds(t *testing.T, said string) {
 	}
 }
 
-// libraries begin errors of libraries, which mean nothing to a reader.
+// libraries are prefixes of library errors, which mean nothing to a reader.
 var libraries = []string{"yaml: ", "json: ", "strconv.", "x509:", "tls:", "parsing " +
 	"time", "asn1:", "invalid character", "unexpected end of JSON",
 	"unexpected EOF", "pkcs12:", "parse \"", "unmarshal"}
@@ -178,7 +178,7 @@ func TestCommandsTeach(t *testing.T) {
 	assert.GreaterOrEqual(t, rows, 100)
 }
 
-// run types the command of a row in a folder of its own.
+// run runs the command of a row in a separate folder.
 func (m *mistake) run(t *testing.T, known *strings.Replacer) {
 	folder := t.TempDir()
 	t.Chdir(folder)
@@ -191,7 +191,8 @@ func (m *mistake) run(t *testing.T, known *strings.Replacer) {
 		args[i] = known.Replace(arg)
 	}
 	var out strings.Builder
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second) // ends one that serves, which none should
+	// stops a command that serves, which none should
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 	defer cancel()
 	code := cli.Run(ctx, args, &out, &out)
 	said := strings.ReplaceAll(out.String(), folder+string(filepath.Separator), "")

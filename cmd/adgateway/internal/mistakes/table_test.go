@@ -12,23 +12,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistake is a row of the table: what somebody sends or types, and what the answer must say.
+// mistake is a row of the table: a request or a command, and what the answer must contain.
 type mistake struct {
 	place string // file and line, for messages
 
-	args    []string            // of a command; nil: a request is sent
-	files   map[string][]string // lines of files in the folder of the command, by name
+	args    []string            // of a command; nil for a request
+	files   map[string][]string // lines of files in the command's folder, by file name
 	request request
-	before  []request // that must succeed, sent first
+	before  []request // requests that are sent first and must succeed
 
 	status int    // HTTP status or exit code
-	code   string // error code; of a command empty
-	help   string // of a command: the arguments of 'adgateway help' that the output names
+	code   string // error code; empty for a command
+	help   string // for a command: the arguments of 'adgateway help' that the output names
 	says   []string
-	never  []string // what the output must not contain
+	never  []string // texts that the output must not contain
 }
 
-// request is a call of the sandbox.
+// request is a request to the sandbox.
 type request struct {
 	method, target string
 	header         http.Header
@@ -70,7 +70,7 @@ func readTable(t *testing.T, file string) []*mistake {
 	return all
 }
 
-// first reads the first line of a row.
+// first parses the first line of a row.
 func (m *mistake) first(line string) error {
 	if args, ok := strings.CutPrefix(line, "adgateway"); ok {
 		m.args = words(args)
@@ -84,12 +84,12 @@ func (m *mistake) first(line string) error {
 	return nil
 }
 
-// newRequest returns a request with the credential that may do everything.
+// newRequest returns a request with a credential that has all scopes.
 func newRequest(method, target string) request {
 	return request{method: method, target: target, header: http.Header{"Auth-Token": {"Bearer all"}}}
 }
 
-// next reads another line of a row. name is the file whose lines are being read.
+// next parses another line of a row. name is the file whose lines are being read.
 func (m *mistake) next(line string, name *string) error {
 	if text, ok := strings.CutPrefix(line, "|"); ok {
 		m.files[*name] = append(m.files[*name], strings.TrimPrefix(text, " "))

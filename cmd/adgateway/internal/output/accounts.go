@@ -33,10 +33,10 @@ type Token struct {
 // IssuedToken is an account with its token, which is shown only once.
 type IssuedToken struct {
 	Account
-	Token string `json:"token,omitempty"` // empty for a client certificate
+	Token string `json:"token,omitempty"` // empty if the account has a client certificate instead
 }
 
-// NewAccount returns the account to show. lastUse is by account ID.
+// NewAccount returns an account for output. lastUse maps account IDs to times.
 func NewAccount(a *authn.Account, lastUse map[string]time.Time) Account {
 	shown := Account{ID: a.ID, Name: a.Name, Kind: a.Kind(), Subject: a.Subject, Issuer: a.Issuer, Created: a.Created, Rights: a.Rights}
 	if at, ok := lastUse[a.ID]; ok {
@@ -48,7 +48,7 @@ func NewAccount(a *authn.Account, lastUse map[string]time.Time) Account {
 	return shown
 }
 
-// NewAccounts returns the accounts to show, never nil.
+// NewAccounts returns accounts for output, never nil.
 func NewAccounts(all []*authn.Account, lastUse map[string]time.Time) []Account {
 	shown := make([]Account, 0, len(all))
 	for _, a := range all {
@@ -79,7 +79,7 @@ func Accounts(w io.Writer, all []Account, now time.Time) error {
 	return table.Flush()
 }
 
-// Text writes everything about the account, a line for each property.
+// Text writes all properties of the account, one per line.
 func (a Account) Text(w io.Writer, now time.Time) error {
 	table := newTable(w)
 	lines := [][2]string{
@@ -102,7 +102,7 @@ func (a Account) Text(w io.Writer, now time.Time) error {
 	return table.Flush()
 }
 
-// limits are the account's limits as pairs of name and text.
+// limits returns the account's limits as pairs of name and text.
 func (a *Account) limits() [][2]string {
 	var lines [][2]string
 	add := func(name, text string) {
@@ -166,7 +166,7 @@ func dash(text string) string {
 	return text
 }
 
-// shorten limits the width of a table's column; 'show' prints everything.
+// shorten limits the width of a table's column. 'show' prints the full text.
 func shorten(text string) string {
 	const width = 60
 	if runes := []rune(text); len(runes) > width {

@@ -46,7 +46,7 @@ func Verification(w io.Writer, r *audit.Report) {
 	}
 }
 
-// Verified is the result of verifying an audit log, for programs.
+// Verified is the JSON form of the result of verifying an audit log.
 type Verified struct {
 	OK          bool          `json:"ok"`
 	Faults      []AuditFault  `json:"faults"`
@@ -59,7 +59,7 @@ type Verified struct {
 	Last        uint64        `json:"last"`
 	Keyed       bool          `json:"keyed"`
 	Anchored    bool          `json:"anchored"`
-	End         string        `json:"end"` // for --last
+	End         string        `json:"end"` // the argument of --last for the next verification
 	NotChecked  []string      `json:"notChecked"`
 }
 
@@ -70,7 +70,7 @@ type AuditFault struct {
 	Text string `json:"text"`
 }
 
-// NewVerification returns the result for programs; its lists are never null.
+// NewVerification returns the JSON form of a report. Its lists are never null.
 func NewVerification(r *audit.Report) Verified {
 	faults := func(all []audit.Fault) []AuditFault {
 		shown := []AuditFault{}
@@ -87,10 +87,10 @@ func NewVerification(r *audit.Report) Verified {
 	}
 }
 
-// end returns the last intact line as --last takes it.
+// end returns the last intact line in the format of --last.
 func end(r *audit.Report) string { return fmt.Sprintf("%d:%s", r.Head.Seq, r.Head.Hash) }
 
-// limits says what a verification cannot find.
+// limits returns sentences about what the verification cannot detect.
 func limits(r *audit.Report) []string {
 	var all []string
 	if !r.Keyed {
@@ -104,7 +104,7 @@ func limits(r *audit.Report) []string {
 	return all
 }
 
-// count writes a number with its noun: "1 line", "2 lines".
+// count formats a number with its noun: "1 line", "2 lines".
 func count[N int | uint64](n N, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -132,8 +132,7 @@ func parameters(line *audit.Line) string {
 	return strings.Join(all, " ")
 }
 
-// Lines writes the lines of a record as they are in the audit log, with control
-// characters escaped.
+// Lines writes the lines of a record as in the audit log, with control characters escaped.
 func Lines(w io.Writer, r *audit.Record) error {
 	for _, line := range r.Lines() {
 		if _, err := fmt.Fprintln(visible.Writer(w), string(line.Raw())); err != nil {
@@ -143,8 +142,7 @@ func Lines(w io.Writer, r *audit.Record) error {
 	return nil
 }
 
-// Calls writes a table of the records that read passes to its argument, one line
-// for each call.
+// Calls writes a table with a line for each record that read passes to its argument.
 func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
 	table := newTable(w)
 	table.row("TIME", "WHO", "FROM", "OPERATION", "OUTCOME", "STATUS", "TARGET")
@@ -163,8 +161,7 @@ func Calls(w io.Writer, read func(func(*audit.Record) error) error) error {
 	return errors.Join(err, table.Flush())
 }
 
-// targets names the first object of a line and how many others there are, or
-// fallback if there is none.
+// targets returns the first object of a line and the number of others, or fallback if there is none.
 func targets(line *audit.Line, fallback string) string {
 	if line.Event == audit.EventCounted {
 		return fmt.Sprintf("%s since %s: %s", count(line.Count, "call"), line.Since, codes(line.Codes))
@@ -180,7 +177,7 @@ func targets(line *audit.Line, fallback string) string {
 	return text
 }
 
-// codes lists counts by code.
+// codes formats counts by code.
 func codes(counts map[string]uint64) string {
 	var all []string
 	for _, code := range slices.Sorted(maps.Keys(counts)) {

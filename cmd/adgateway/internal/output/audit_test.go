@@ -15,7 +15,8 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// TestTextsCannotControlATerminal: values stay in their cells and lines.
+// TestTextsCannotControlATerminal: values are printed without control characters, in their
+// own cells and lines.
 func TestTextsCannotControlATerminal(t *testing.T) {
 	const hostile = "a\x1b[31m\u009b0m\u202e\u200b\tb\nc\rd"
 	const shown = `a\u001b[31m\u009b0m\u202e\u200b\u0009b\u000ac\u000dd`

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/cluster/standing"
 )
 
-// Cluster writes the state of the cluster as a gateway knows it.
+// Cluster writes the state of the cluster as reported by a gateway.
 func Cluster(w io.Writer, s standing.State) error {
 	role, leader := "unknown", "none"
 	if s.Role != nil {
@@ -84,21 +84,21 @@ func ClusterVerification(w io.Writer, r *auditmirror.Result) {
 	}
 }
 
-// ClusterVerified is that result, for programs.
+// ClusterVerified is the JSON form of that result.
 type ClusterVerified struct {
 	OK       bool             `json:"ok"`
 	Faults   []ClusterFault   `json:"faults"`
 	Gateways []ClusterGateway `json:"gateways"`
 }
 
-// ClusterFault is a contradiction that was found.
+// ClusterFault is a contradiction between audit logs.
 type ClusterFault struct {
 	Gateway string `json:"gateway"`
 	AuditFault
 	Witness string `json:"witness,omitempty"`
 }
 
-// ClusterGateway says what was verified of a gateway.
+// ClusterGateway describes which lines of a gateway were verified.
 type ClusterGateway struct {
 	Gateway   string       `json:"gateway"`
 	Files     []string     `json:"files"`
@@ -111,7 +111,7 @@ type ClusterGateway struct {
 	Notes     []AuditFault `json:"notes"`
 }
 
-// NewClusterVerification returns a result for programs.
+// NewClusterVerification returns the JSON form of a result.
 func NewClusterVerification(r *auditmirror.Result) ClusterVerified {
 	v := ClusterVerified{OK: len(r.Findings) == 0, Faults: []ClusterFault{}, Gateways: []ClusterGateway{}}
 	for _, f := range r.Findings {

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/cluster/standing"
 )
 
-// TestClusterIsShown with what is wrong, and what is not known.
+// TestClusterIsShown: the output includes faults, and marks unknown values as unknown.
 func TestClusterIsShown(t *testing.T) {
 	follows, leads, other, fault := cluster.Follower, cluster.Leader, "gw2", "it has another hash"
 	var out strings.Builder

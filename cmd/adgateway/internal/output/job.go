@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/visible"
 )
 
-// shownProblems is how many problems of a list are shown.
+// shownProblems limits the number of problems of a list that are shown.
 const shownProblems = 1000
 
 // Job writes a job, the faults of its list, and the next steps.
@@ -35,7 +35,7 @@ func Job(w io.Writer, job *jobclient.Job) error {
 	return err
 }
 
-// nextSteps names the commands for a job in its state.
+// nextSteps returns the commands that make sense for a job in its state.
 func nextSteps(job *jobclient.Job) []string {
 	step := func(why, command string) string {
 		return why + ": adgateway job " + strings.Replace(command, "ID", job.ID, 1)

@@ -1,5 +1,4 @@
-// Package output formats what the commands print, as text for people and as JSON for programs:
-// accounts, settings, and the audit log.
+// Package output formats the output of commands as text and as JSON: accounts, settings, and the audit log.
 package output
 
 import (
@@ -24,7 +23,7 @@ type table struct{ w *tabwriter.Writer }
 
 func newTable(w io.Writer) table { return table{tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)} }
 
-// row adds a row. A value stays in its cell, whatever it contains; Flush reports errors.
+// row adds a row. A value stays in its cell, whatever characters it contains. Flush reports errors.
 func (t table) row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {

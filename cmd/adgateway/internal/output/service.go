@@ -9,10 +9,10 @@ import (
 type ServiceStatus struct {
 	Name     string   `json:"name"`
 	State    string   `json:"state"`
-	Problems []string `json:"problems"` // what keeps it from running as installed
+	Problems []string `json:"problems"` // reasons why it cannot run as installed
 }
 
-// Text writes the state, and a line for each problem.
+// Text writes the state and a line for each problem.
 func (s ServiceStatus) Text(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "service %s: %s\n", s.Name, s.State)
 	for _, problem := range s.Problems {

@@ -57,8 +57,8 @@ type ConfigCheck struct {
 	All      int      `json:"settings"`
 }
 
-// NewConfigCheck returns the result for a file of settings. Their origins are
-// nil if they cannot be loaded; advice are sentences about them, and fault joins what is wrong.
+// NewConfigCheck returns the result for a settings file. from is nil if the settings cannot
+// be loaded. advice are sentences about them, and fault joins all mistakes.
 func NewConfigCheck(file string, exists bool, from map[string]config.Origin, advice []string, fault error) *ConfigCheck {
 	r := &ConfigCheck{File: file, Exists: exists, OK: fault == nil, Faults: []string{}, Warnings: append([]string{}, advice...), All: len(config.Rows())}
 	if fault != nil {

@@ -8,14 +8,14 @@ import (
 	"adgateway/gateway/config"
 )
 
-// ClusterFolder returns the cluster folder of the gateway of the settings. It has no path if the
-// gateway keeps no store in a file.
+// ClusterFolder returns the cluster folder of a gateway with these settings. Its path is
+// empty if the gateway has no store in a file.
 func ClusterFolder(s *config.Settings) trust.Folder {
 	return trust.Folder{Path: s.Store.ClusterFolder(), Restrict: Files.Restrict}
 }
 
-// Joined returns the cluster folder of the gateway of the settings, and the gateway's proof of its
-// name; nil: it has not joined a cluster.
+// Joined returns the cluster folder of a gateway with these settings and the gateway's
+// identity, or a nil identity if it has not joined a cluster.
 func Joined(s *config.Settings) (trust.Folder, *trust.Identity, error) {
 	folder := ClusterFolder(s)
 	if folder.Path == "" {

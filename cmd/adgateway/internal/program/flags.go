@@ -18,11 +18,10 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Spelling is a flag that stands for one setting. Without a placeholder it is a
-// switch.
+// Spelling is a flag that stands for a setting. Without a placeholder it is a switch.
 type Spelling struct{ Flag, Key, Placeholder, Doc string }
 
-// Common returns the spellings of every command that serves the API.
+// Common returns the spellings that all commands serving the API have.
 func Common() []Spelling {
 	return []Spelling{
 		{"listen", "http.listen", "HOST:PORT", "address to listen on"},
@@ -31,8 +30,7 @@ func Common() []Spelling {
 	}
 }
 
-// rawValue is the value of such a flag as text, which its setting parses. The
-// help shows its kind.
+// rawValue is the text of such a flag's value, which the setting parses. kind is its type in the help.
 type rawValue struct{ text, kind string }
 
 func (v *rawValue) String() string        { return v.text }
@@ -44,14 +42,14 @@ func (v *rawValue) Type() string          { return v.kind }
 type Flags struct {
 	File     string   // --config
 	Set      []string // --set, KEY=VALUE
-	Fallback string   // read without --config if it exists; empty for none
+	Fallback string   // read without --config if it exists; may be empty
 
 	Beside    bool                         // default auth.store and audit.file to files next to the settings file
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 	Sandbox   bool                         // the command serves a simulated domain
-	Service   string                       // whose account may write the file; empty: the gateway
-	Account   string                       // that this service is about to get; empty: it keeps the one it has
+	Service   string                       // the service whose account may write the file; empty: the gateway
+	Account   string                       // account that the service is about to get; empty: it keeps its account
 
 	flags     *pflag.FlagSet
 	spellings []Spelling
@@ -70,11 +68,11 @@ func (f *Flags) AddTo(flags *pflag.FlagSet, spellings ...Spelling) {
 	}
 }
 
-// Path returns the settings file to read, or "" for none.
+// Path returns the path of the settings file to read, or "" if there is none.
 func (f *Flags) Path() string { return cmp.Or(f.File, f.Fallback) }
 
-// source returns a function that reads the file each time it is called. A file
-// that existed once must not disappear.
+// source returns a function that reads the settings file on each call. A file that has
+// existed must not disappear.
 func (f *Flags) source() func() (config.Sources, error) {
 	var given []config.Spelling
 	for _, s := range f.spellings {
@@ -109,7 +107,7 @@ func (f *Flags) source() func() (config.Sources, error) {
 	}
 }
 
-// Load loads the settings for a gateway that runs.
+// Load loads the settings for a running gateway.
 func (f *Flags) Load() (*config.Live, error) {
 	live, err := config.NewLive(f.source())
 	if err != nil {
@@ -118,8 +116,8 @@ func (f *Flags) Load() (*config.Live, error) {
 	return live, nil
 }
 
-// Read reads the settings once, with the origin of each. After an error that is
-// not about the file itself the sources are still returned.
+// Read reads the settings once, with the origin of each. After an error that does not
+// concern the file itself, it still returns the sources.
 func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Origin, error) {
 	src, err := f.source()()
 	if err != nil {
@@ -132,9 +130,9 @@ func (f *Flags) Read() (config.Sources, *config.Settings, map[string]config.Orig
 	return src, loaded, from, err
 }
 
-// complete resolves relative paths that come from the settings file against its
-// folder, because a service runs in a folder of Windows and the doctor anywhere.
-// Paths in flags and variables stay relative to the working directory.
+// complete resolves relative paths of the settings file against its folder, because a
+// service runs in a system folder and the doctor in any folder. Paths in flags and variables
+// remain relative to the working directory.
 func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) error {
 	dir, err := f.dir()
 	if err != nil {
@@ -177,8 +175,7 @@ func (f *Flags) complete(s *config.Settings, from map[string]config.Origin) erro
 	return f.Amend(s)
 }
 
-// DefaultFiles sets the files that Beside and LogBeside ask for, unless they are
-// set already.
+// DefaultFiles sets the files that Beside and LogBeside request, unless they are already set.
 func (f *Flags) DefaultFiles(s *config.Settings) error {
 	dir, err := f.dir()
 	if err != nil {
@@ -197,7 +194,7 @@ func (f *Flags) DefaultFiles(s *config.Settings) error {
 
 func (f *Flags) dir() (string, error) { return filepath.Abs(filepath.Dir(f.Path())) }
 
-// quoted returns an argument as it is pasted into a shell: in quotation marks if it has a blank.
+// quoted returns an argument for pasting into a shell, in quotation marks if it contains a space.
 func quoted(argument string) string {
 	if strings.ContainsAny(argument, " \t") {
 		return `"` + argument + `"`

@@ -1,8 +1,8 @@
-// Package program has what adgateway and adgateway-engine have in common: [Flags] turns what a
-// command is given (--config, --set, flags that stand for one setting, the environment) into
-// settings, [OpenLog] opens the log that they describe, [DataDir] is the folder of an
-// installation, [ServiceCommands] install and control a Windows service, and the rest reads what
-// users type: times, passwords, and names that may be misspelt.
+// Package program contains the code that adgateway and adgateway-engine share: [Flags] turns
+// a command's input (--config, --set, flags that stand for one setting, the environment)
+// into settings, [OpenLog] opens the log that they describe, [DataDir] is the folder of an
+// installation, [ServiceCommands] install and control a Windows service, and the rest parses
+// user input: times, passwords, and names that may be misspelt.
 package program
 
 import (
@@ -21,19 +21,18 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// Files protects the files of a gateway.
+// Files protects the files of the gateway's service.
 var Files = host.Files{Service: winsvc.Gateway.Name}
 
 // FileName is the name of the settings file.
 const FileName = "adgateway.yaml"
 
-// DataDir returns the [Folder] of a gateway.
+// DataDir returns the data folder of a gateway.
 func DataDir() string { return Folder(winsvc.Gateway) }
 
-// Folder returns the folder in which an installation keeps its settings and its data: on
-// Windows below ProgramData, elsewhere below /etc for root and in the configuration
-// directory for other users. Each service has one of its own, which is closed to the
-// accounts of the others.
+// Folder returns the folder in which an installation keeps its settings and its data: on Windows
+// below ProgramData, elsewhere below /etc for root and in the configuration directory for other
+// users. Each service has its own folder, which the accounts of other services cannot access.
 func Folder(of winsvc.Service) string {
 	if runtime.GOOS == "windows" {
 		root := os.Getenv("ProgramData")
@@ -59,8 +58,7 @@ func IsFolder(of winsvc.Service, dir string) bool {
 // DefaultFile returns the path of the settings file in [DataDir].
 func DefaultFile() string { return filepath.Join(DataDir(), FileName) }
 
-// CredentialFile returns the credential file that auth.store names, relative to
-// the folder of the settings file.
+// CredentialFile returns the credential file in auth.store, relative to the folder of the settings file.
 func CredentialFile(c config.Auth, settingsFile string) authn.File {
 	path := c.Store
 	if !filepath.IsAbs(path) {
@@ -69,8 +67,8 @@ func CredentialFile(c config.Auth, settingsFile string) authn.File {
 	return authn.File{Path: path, Guardian: Files}
 }
 
-// WriteTemplate writes a settings file in which every setting is a comment with
-// its default. Without force an existing file is an error.
+// WriteTemplate writes a settings file that contains every setting as a comment with its
+// default. Without force, an existing file is an error.
 func WriteTemplate(file string, force bool) error {
 	if err := CreateFolder(filepath.Dir(file)); err != nil {
 		return filefault.Explain("--config", err)
@@ -82,7 +80,7 @@ func WriteTemplate(file string, force bool) error {
 	if force {
 		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(file, mode, 0o600) // settings can hold passwords
+	f, err := os.OpenFile(file, mode, 0o600) // settings can contain passwords
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s exists already; --force overwrites it", file)
 	}
@@ -93,8 +91,8 @@ func WriteTemplate(file string, force bool) error {
 	return errors.Join(err, f.Close())
 }
 
-// CreateFolder creates a folder that does not exist. A [Folder] is restricted from
-// the start: by default every user may read and add to folders in ProgramData.
+// CreateFolder creates a folder if it does not exist. A [Folder] is restricted from the
+// start, because by default every user may read and add to folders in ProgramData.
 func CreateFolder(dir string) error {
 	if IsFolder(winsvc.Gateway, dir) {
 		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +114,8 @@ func CheckProgram(files host.Files) error {
 	return CheckFolder(files, "the folder of this program", executable)
 }
 
-// CheckFolder checks the folder of a file that is run; what names it in the error.
+// CheckFolder returns an error if other accounts may replace a file in the folder of file,
+// which is run. what names the file in the error.
 func CheckFolder(files host.Files, what, file string) error {
 	if err := files.ExposedFolder(filepath.Dir(file)); err != nil {
 		return fmt.Errorf("%s is not trusted, because what is in it runs with the rights of %s: %w", what, files.Service, err)

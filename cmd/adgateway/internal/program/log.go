@@ -18,16 +18,16 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// NewLog returns a log that writes to w without hidden characters.
+// NewLog returns a log that writes to w and escapes hidden characters.
 func NewLog(c config.Log, w io.Writer) *logrus.Logger {
 	log := logrus.New()
 	TuneLog(log, c)
-	log.SetOutput(visible.Writer(w)) // the formatter of JSON leaves hidden characters as they are
+	log.SetOutput(visible.Writer(w)) // the JSON formatter does not escape hidden characters
 	return log
 }
 
-// OpenLog returns a log that writes to log.file, and says so on w; without log.file it writes to w.
-// The caller closes the file with the closer.
+// OpenLog returns a log that writes to log.file and announces that on w. Without log.file it
+// writes to w. The caller must close the closer.
 func OpenLog(c config.Log, w io.Writer) (*logrus.Logger, io.Closer, error) {
 	if c.File == "" {
 		return NewLog(c, w), io.NopCloser(nil), nil

@@ -18,30 +18,29 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// ServiceOptions say what is installed and controlled.
+// ServiceOptions describe the service to install and control.
 type ServiceOptions struct {
 	Service winsvc.Service
 
-	// Check returns the mistakes in a settings file of a service that is about to get an
-	// account; an empty one keeps what it has.
+	// Check returns the mistakes in a settings file of a service. account is the account that
+	// the service is about to get; empty: it keeps its account.
 	Check func(file, account string) error
 
-	Init   string // command that makes the settings file
+	Init   string // command that creates the settings file
 	Ending string // what happens to work in progress at a stop
-	Data   string // content of the data folder besides settings
+	Data   string // content of the data folder, apart from settings
 }
 
-// files protects the files of the service, with the account that it is about to get; an
-// empty one keeps what it has.
+// files protects the files of the service. account is the account that the service is about
+// to get; empty: it keeps its account.
 func (o ServiceOptions) files(account string) host.Files {
 	return host.Files{Service: o.Service.Name, Account: account}
 }
 
-// folder is the data folder.
+// folder returns the data folder of the service.
 func (o ServiceOptions) folder() string { return Folder(o.Service) }
 
-// ServiceCommands returns the commands below "service", except for the one that is run as the
-// service.
+// ServiceCommands returns the commands below "service", except the one that runs as the service.
 func ServiceCommands(o ServiceOptions) []*cobra.Command {
 	return []*cobra.Command{
 		o.installCommand(), o.uninstallCommand(),
@@ -90,7 +89,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 				return err
 			}
 			if r.Account == "" {
-				account = "" // an update keeps it
+				account = "" // an update keeps the account
 			}
 			m, err := winsvc.NewManager(o.Service)
 			if err != nil {
@@ -130,7 +129,7 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 				return err
 			}
 			if fromMSI {
-				return nil // 'service resume' reads it, too
+				return nil // 'service resume' also reads it
 			}
 			return forgetService(o.keptFile())
 		},
@@ -141,13 +140,13 @@ func (o ServiceOptions) installCommand() *cobra.Command {
 		"set start type and recovery actions as for a new installation; an update keeps them by default")
 	c.Flags().BoolVar(&r.OnDomainController, "on-domain-controller", false, "install even on a domain controller")
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
-	_ = c.Flags().MarkHidden("from-msi") // it exists
+	_ = c.Flags().MarkHidden("from-msi") // fails only for unknown flags
 	c.Flags().StringVar(&file, "config", filepath.Join(o.folder(), FileName),
 		"settings `FILE` of the service; an update keeps the previous one by default")
 	return c
 }
 
-// install registers the service, prints what was done, and takes the remaining steps.
+// install registers the service, prints the steps taken, and performs the remaining ones.
 func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Registration, file string) error {
 	done, err := m.Install(r)
 	for _, line := range done {
@@ -159,7 +158,7 @@ func (o ServiceOptions) install(out io.Writer, m *winsvc.Manager, r winsvc.Regis
 	return o.afterwards(out, file)
 }
 
-// afterwards takes the remaining steps after the service was installed.
+// afterwards performs the steps that follow the registration of the service.
 func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 	if err := o.restrictData(out, filepath.Dir(file)); err != nil {
 		return err
@@ -171,8 +170,8 @@ func (o ServiceOptions) afterwards(out io.Writer, file string) error {
 	return nil
 }
 
-// checkSettings reports mistakes in the settings file of a service to be installed. A missing file
-// is not a mistake: it may be created later.
+// checkSettings reports mistakes in the settings file of a service to be installed. A
+// missing file is not a mistake, because it may be created later.
 func (o ServiceOptions) checkSettings(file, account string) error {
 	if _, err := os.Stat(file); err != nil {
 		return nil
@@ -183,8 +182,7 @@ func (o ServiceOptions) checkSettings(file, account string) error {
 	return nil
 }
 
-// settingsFileOf returns the settings file in the arguments of a service, or
-// fallback if they name none.
+// settingsFileOf returns the settings file in a service's arguments, or fallback if they name none.
 func settingsFileOf(arguments []string, fallback string) string {
 	at := slices.Index(arguments, "--config")
 	if at < 0 || at+1 >= len(arguments) {
@@ -193,9 +191,9 @@ func settingsFileOf(arguments []string, fallback string) string {
 	return arguments[at+1]
 }
 
-// restrictData restricts the folder of the settings, which also holds other data, to the service's
-// account and the administrators. It leaves any other folder than the service's own alone, because
-// that may contain other things.
+// restrictData restricts the folder of the settings, which also contains other data, to the
+// service's account and the administrators. It does so only for the service's default
+// folder, because another folder may contain other files.
 func (o ServiceOptions) restrictData(out io.Writer, dir string) error {
 	if !IsFolder(o.Service, dir) {
 		fmt.Fprintf(out, "make sure that the service's account can write in %s, and that nobody else can read there\n", dir)
@@ -227,13 +225,13 @@ func (o ServiceOptions) uninstallCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&fromMSI, "from-msi", false, "called by the installer")
-	_ = c.Flags().MarkHidden("from-msi") // it exists
+	_ = c.Flags().MarkHidden("from-msi") // fails only for unknown flags
 	c.Flags().BoolVar(&purge, "purge", false, "remove settings, "+o.Data+" in "+o.folder()+" as well")
 	return c
 }
 
-// uninstall removes the service and, to purge, the folder with its settings and data. The folder
-// may remain from a service that was removed before: purging it needs no service.
+// uninstall removes the service and, if purge is set, the folder with its settings and data.
+// The folder can also be purged after the service has been removed.
 func (o ServiceOptions) uninstall(out io.Writer, purge bool, dir string, remove func() error) error {
 	switch err := remove(); {
 	case purge && errors.Is(err, winsvc.ErrNotInstalled):
@@ -280,8 +278,8 @@ func (o ServiceOptions) statusCommand() *cobra.Command {
 	return c
 }
 
-// RecordCrashes makes the Go runtime write crashes, such as panics, to a file next
-// to the log: a service has no standard error.
+// RecordCrashes makes the Go runtime write crashes, such as panics, to a file next to the
+// log, because a service has no standard error.
 func RecordCrashes(logFile string) error {
 	if logFile == "" {
 		return nil

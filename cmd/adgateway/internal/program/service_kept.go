@@ -13,22 +13,21 @@ import (
 	"adgateway/winsvc/host"
 )
 
-// The installer calls these commands: 'service keep' before it stops the service,
-// 'service install' after the files are in place, then 'service resume'; and 'service
-// restore' if the installation fails.
+// The installer calls these commands: 'service keep' before it stops the service, 'service install' after
+// the files are in place, and then 'service resume'. If the installation fails, it calls 'service restore'.
 
-// keptFile stores the state of a removed service that 'service install' restores.
+// keptFile returns the path of the file that stores the state of a removed service. 'service
+// install' restores that state.
 func (o ServiceOptions) keptFile() string { return filepath.Join(o.folder(), "service.json") }
 
-// keeper returns the state to keep of the installed service; nil if there is none. A
-// [winsvc.Manager] does.
+// keeper returns the state of the installed service, or nil if there is none. [winsvc.Manager] implements it.
 type keeper interface {
 	Keep() (*winsvc.Kept, error)
 }
 
-// keep writes the state of the installed service to a file. With once it leaves an existing file
-// alone, because that is older and from the same installation. Whether the service runs is kept for
-// an upgrade only: after a removal, the next installation does not start it.
+// keep writes the state of the installed service to a file. With once it does not replace an
+// existing file, which is older and from the same installation. It stores whether the service
+// runs only for an upgrade, because the installation after a removal does not start the service.
 func keep(path string, m keeper, once, upgrade bool) error {
 	if _, err := os.Stat(path); once && err == nil {
 		return nil
@@ -47,8 +46,8 @@ func keep(path string, m keeper, once, upgrade bool) error {
 	return nil
 }
 
-// keptService returns the state that keep has written, or nil. Everybody may create files in
-// ProgramData: a file of another user could name the account of the service.
+// keptService returns the state that keep has written, or nil. It checks the owner of the file:
+// everybody may create files in ProgramData, and a foreign file could name the account of the service.
 func keptService(path string, files host.Files) (*winsvc.Kept, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -59,7 +58,7 @@ func keptService(path string, files host.Files) (*winsvc.Kept, error) {
 	return winsvc.ReadKept(path)
 }
 
-// forgetService removes the kept state after the service has it again.
+// forgetService removes the stored state after it has been restored.
 func forgetService(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -94,7 +93,7 @@ func (o ServiceOptions) restoreCommand() *cobra.Command {
 		}
 		done, err := m.Restore(c.Context(), before)
 		if !done {
-			return err // the next installation uses the kept state
+			return err // the next installation uses the stored state
 		}
 		return errors.Join(err, forgetService(o.keptFile()))
 	})

@@ -63,7 +63,7 @@ func TestCrashesAreRecorded(t *testing.T) {
 	require.NoError(t, RecordCrashes(""))
 }
 
-// 'service install' without flags is an upgrade.
+// 'service install' without flags keeps the settings file of the installed service.
 func TestUpgradeKeepsTheSettingsFile(t *testing.T) {
 	assert.Equal(t, `D:\gw\a b.yaml`, settingsFileOf([]string{"service", "run", "--config", `D:\gw\a b.yaml`}, "default"))
 	for _, arguments := range [][]string{nil, {"service", "run"}, {"service", "run", "--config"}} {
@@ -82,7 +82,7 @@ func TestAServiceIsNotInstalledWithBrokenSettings(t *testing.T) {
 	assert.ErrorContains(t, err, "lisen")
 }
 
-// In ProgramData every user can create a file, and that of the service names its account.
+// Every user can create files in ProgramData, so state stored by another user is not read.
 func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "service.json")
 	none, err := keptService(path, Files)
@@ -100,7 +100,8 @@ func TestWhatIsKeptOfAServiceIsNotReadFromOthers(t *testing.T) {
 	assert.NoFileExists(t, path)
 }
 
-// TestWhatARemovedServiceHasLeftIsPurged on demand only, also when the service is gone.
+// TestWhatARemovedServiceHasLeftIsPurged: the data of a service is purged only on demand,
+// even if the service has already been removed.
 func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	require.NoError(t, os.Mkdir(dir, 0o700))
@@ -119,13 +120,13 @@ func TestWhatARemovedServiceHasLeftIsPurged(t *testing.T) {
 	}
 }
 
-// installed is a service that is there.
+// installed is an installed service.
 type installed winsvc.Kept
 
 func (i installed) Keep() (*winsvc.Kept, error) { return new(winsvc.Kept(i)), nil }
 
-// TestOnlyAnUpgradeKeepsThatTheServiceRuns: who removes the service does not ask that the next installation
-// starts it. Account and start type are kept either way.
+// TestOnlyAnUpgradeKeepsThatTheServiceRuns: after a removal, the next installation does not
+// start the service. The account and the start type are kept in any case.
 func TestOnlyAnUpgradeKeepsThatTheServiceRuns(t *testing.T) {
 	for name, c := range map[string]struct{ ran, upgrade, kept bool }{
 		"an upgrade of one that runs":    {true, true, true},
@@ -142,7 +143,7 @@ func TestOnlyAnUpgradeKeepsThatTheServiceRuns(t *testing.T) {
 			there.Running = c.kept
 			assert.Equal(t, winsvc.Kept(there), *kept)
 
-			// The installer calls again while what is kept is there: the first state counts.
+			// If the installer calls again while a state is stored, the first state is kept.
 			there.Running = !c.kept
 			require.NoError(t, keep(path, there, true, true))
 			again, err := winsvc.ReadKept(path)

@@ -14,7 +14,8 @@ import (
 	"adgateway/gateway/config"
 )
 
-// A service does not run in the folder of its settings.
+// Relative paths do not depend on the working directory, because a service does not run in
+// the folder of its settings.
 func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(t.TempDir())
@@ -36,7 +37,7 @@ func TestPathsInTheSettingsFileAreRelativeToItsFolder(t *testing.T) {
 	assert.Equal(t, filepath.Join(dir, "logs", "adgateway.log"), s.Log.File)
 }
 
-// failingRotation cannot rotate the log file.
+// failingRotation is a log file that cannot be rotated.
 type failingRotation struct{ io.Writer }
 
 func (failingRotation) Write([]byte) (int, error) { return 0, errors.New("can't rename log file") }

@@ -2,9 +2,8 @@ package program
 
 import "adgateway/gateway/nearest"
 
-// DidYouMean returns "; did you mean NAME?" for the name nearest to a misspelt
-// one, or "" if none is near. The prefix is written before the name, such as the
-// dashes of a flag.
+// DidYouMean returns "; did you mean NAME?" with the name nearest to a misspelt one, or ""
+// if none is near. prefix, such as the dashes of a flag, is written before the name.
 func DidYouMean(misspelt, prefix string, names []string) string {
 	near := nearest.Of(misspelt, names)
 	if near == "" {

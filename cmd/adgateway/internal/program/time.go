@@ -33,7 +33,7 @@ func ParseExpiry(text string, now time.Time) (*time.Time, error) {
 	return &at, nil
 }
 
-// ParseDuration parses a duration that is not negative, such as 12h or 90d.
+// ParseDuration parses a non-negative duration such as 12h or 90d.
 func ParseDuration(text string) (time.Duration, error) {
 	const maxDays = 100 * 365
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -50,8 +50,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// ParseMoment parses a day, an RFC 3339 time, or how long ago the moment was. No
-// text is the zero time.
+// ParseMoment parses a day, an RFC 3339 time, or a duration before now. An empty text is the zero time.
 func ParseMoment(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

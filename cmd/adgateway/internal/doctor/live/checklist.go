@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Item is something that only a real Windows, or a real domain, can show.
+// Item is a test that requires a real Windows or a real domain.
 type Item struct {
 	Area   string
-	Do     string // what to do
-	Expect string // what happens if all is in order
+	Do     string // instruction
+	Expect string // expected result
 	Probes []string
-	Checks []string // of the doctor, by name; probes and checks answer the item without a person
-	Writes bool     // what to do changes something; a run never does it
+	Checks []string // checks of the doctor, by name; together with probes they answer the item without a person
+	Writes bool     // Do changes something, so a run never does it
 }
 
 // Entry is an item of the check list with its result.
@@ -31,10 +31,10 @@ type Entry struct {
 	Found  string `json:"found,omitempty"`
 }
 
-// Open is the status of an item that nobody has answered.
+// Open is the status of an item without an answer.
 const Open Status = "open"
 
-// Checklist returns the check list. The number of an item is its place, from 1.
+// Checklist returns the check list. The number of an item is its position, starting at 1.
 func Checklist() []Item {
 	return slices.Concat(hostItems(), domainItems(), peopleItems())
 }
@@ -113,13 +113,13 @@ func peopleItems() []Item {
 	}
 }
 
-// Answers are the findings of a person, by the number of the item.
+// Answers are a person's findings, by item number.
 type Answers map[int]Entry
 
 var answer = regexp.MustCompile(`^([0-9]+)\s+(ok|differs|skipped)(?:\s+(.*))?$`)
 
-// ReadAnswers reads lines such as "14 differs no restart". Empty lines, and those that begin with #, are
-// ignored.
+// ReadAnswers reads lines such as "14 differs no restart". It ignores empty lines and lines
+// that begin with #. Numbers above items are errors.
 func ReadAnswers(from io.Reader, items int) (Answers, error) {
 	all := Answers{}
 	lines := bufio.NewScanner(from)
@@ -141,9 +141,8 @@ func ReadAnswers(from io.Reader, items int) (Answers, error) {
 	return all, lines.Err()
 }
 
-// Fill fills the check list in with the results of probes, and of the doctor's checks by name,
-// which are "ok" or a finding. Then it calls ask for each item that these do not answer; nil:
-// nobody is asked.
+// Fill fills in the check list with the results of the probes and of the doctor's checks, which are
+// "ok" or a finding, by name. For each item that they do not answer it calls ask, if that is not nil.
 func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) error {
 	r.Checklist = nil
 	for i, item := range Checklist() {
@@ -165,8 +164,8 @@ func (r *Report) Fill(checks map[string]string, ask func(Entry) (Entry, error)) 
 	return nil
 }
 
-// result returns the worst finding of the probes and checks of an item. It is empty if nothing was
-// found, or if everything is in order but a person must look, too.
+// result returns the worst finding of an item's probes and checks. It is empty if there are
+// no results, or if all are in order but a person must check as well.
 func (r *Report) result(item Item, checks map[string]string) (Status, string) {
 	var bad []string
 	seen := 0
@@ -210,7 +209,7 @@ func (r *Report) Redact(names map[string]string) error {
 	if len(patterns) == 0 {
 		return nil
 	}
-	slices.SortFunc(patterns, func(a, b string) int { return len(b) - len(a) }) // the longest first
+	slices.SortFunc(patterns, func(a, b string) int { return len(b) - len(a) }) // longest first
 	pattern := regexp.MustCompile("(?i)" + strings.Join(patterns, "|"))
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -230,7 +229,7 @@ func (r *Report) Redact(names map[string]string) error {
 	return json.Unmarshal(text, r)
 }
 
-// whole returns a pattern of a name as a whole word.
+// whole returns a pattern that matches a name as a whole word.
 func whole(name string) string {
 	letters := regexp.MustCompile(`^\w`)
 	pattern := regexp.QuoteMeta(name)
@@ -243,7 +242,7 @@ func whole(name string) string {
 	return pattern
 }
 
-// replaced returns a tree of JSON with other texts. Names of members stay.
+// replaced returns a JSON tree with by applied to its strings. Names of members are unchanged.
 func replaced(tree any, by func(string) string) any {
 	switch node := tree.(type) {
 	case string:

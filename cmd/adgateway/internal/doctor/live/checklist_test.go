@@ -12,7 +12,7 @@ import (
 	"adgateway/cmd/adgateway/internal/doctor"
 )
 
-// Items name probes and checks that there are.
+// Items name only probes and checks that exist.
 func TestTheCheckListNamesWhatThereIs(t *testing.T) {
 	for i, item := range Checklist() {
 		assert.NotEmpty(t, item.Area, i+1)

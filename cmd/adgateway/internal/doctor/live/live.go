@@ -1,15 +1,13 @@
-// Package live tests, on a real domain and DNS server, what cannot be determined
-// without them, and compares the results with what the gateway relies on.
+// Package live tests assumptions of the gateway that only a real domain and DNS server can confirm.
 //
-// Every [Probe] is a row: a script of scripts/doctor, or a measurement, and the
-// facts it is about. The results of the sandbox are in expected.json, which a test
-// keeps up to date, so that the sandbox and a real Windows are compared.
+// Every [Probe] is a row: a script of scripts/doctor or a measurement, with the facts that it
+// tests. The results of the sandbox are in expected.json, which a test keeps up to date, so that
+// the sandbox and a real Windows are compared.
 //
-// A run works only in a scratch OU and a scratch zone. It rejects those with foreign
-// content, creates only objects whose names begin with [Prefix], and cleans up
-// whatever happens ([Run]).
+// A run works only in a scratch OU and a scratch zone. It rejects places with foreign content,
+// creates only objects whose names begin with [Prefix], and always cleans up ([Run]).
 //
-// What no probe can find out is in the check list ([Checklist]), which a person answers.
+// Questions that no probe can answer are in the check list ([Checklist]), for a person.
 package live
 
 import (
@@ -22,14 +20,13 @@ import (
 	"adgateway/ps/session"
 )
 
-// Prefix begins the name of everything that the probes create.
+// Prefix is the prefix of the name of every object that the probes create.
 const Prefix = "adgwprobe-"
 
 // mark is the description of a scratch OU that a run has created.
 const mark = "Made by 'adgateway doctor --live'; it may be removed."
 
-// The network of the probes is one of those that RFC 5737 reserves for
-// documentation: nobody has a zone for it.
+// The probes use a network that RFC 5737 reserves for documentation, for which nobody has a zone.
 const (
 	networkID   = "192.0.2.77/24" // with host bits
 	reverseZone = "2.0.192.in-addr.arpa"
@@ -38,7 +35,7 @@ const (
 // limit is the time limit of a probe.
 const limit = 2 * time.Minute
 
-// Status is the result of comparing what was found with what was expected.
+// Status is the result of comparing an observation with the expectation.
 type Status string
 
 // The statuses.
@@ -46,32 +43,32 @@ const (
 	AsExpected Status = "ok"
 	Differs    Status = "differs"
 	Measured   Status = "measured" // a measurement, without an expected value
-	Failed     Status = "failed"   // the probe did not get that far
+	Failed     Status = "failed"   // the probe failed earlier
 	Skipped    Status = "skipped"
 )
 
-// Observation is one thing that a probe has tested.
+// Observation is the result of testing one fact.
 type Observation struct {
 	Fact     string `json:"fact"`
 	Status   Status `json:"status"`
 	Expected string `json:"expected,omitempty"`
 	Found    string `json:"found"`
-	Message  string `json:"message,omitempty"` // of an error, in the language of Windows
-	// IfDiffers is what to change, if the result is not as expected.
+	Message  string `json:"message,omitempty"` // error message, in the language of Windows
+	// IfDiffers describes what to change if the result is not as expected.
 	IfDiffers string `json:"ifDiffers,omitempty"`
 }
 
 // Finding is the result of a probe.
 type Finding struct {
 	Probe        string        `json:"probe"`
-	Facts        []string      `json:"facts"` // numbers in the collection of facts about Windows
+	Facts        []string      `json:"facts"` // numbers of facts about Windows in the collection
 	About        string        `json:"about"`
 	Script       string        `json:"script,omitempty"`
 	Milliseconds int64         `json:"milliseconds"`
 	Observations []Observation `json:"observations"`
 }
 
-// Remnant is something that could not be removed.
+// Remnant is an object that could not be removed.
 type Remnant struct {
 	DN     string `json:"dn"`
 	Reason string `json:"reason"`
@@ -90,7 +87,7 @@ type Report struct {
 	Remains    []Remnant                 `json:"remains"` // not removed
 	CutShort   string                    `json:"cutShort,omitempty"`
 	Version    string                    `json:"version"` // of the program
-	System     string                    `json:"system"`  // the operating system, and its build
+	System     string                    `json:"system"`  // the operating system and its build
 	Checklist  []Entry                   `json:"checklist,omitempty"`
 	Counts     map[Status]int            `json:"counts"`
 }
@@ -105,7 +102,7 @@ func (r *Report) count() {
 	}
 }
 
-// differs reports whether an item of the check list is not as expected.
+// differs reports whether the result of a check list item differs from the expectation.
 func (r *Report) differs() bool {
 	return slices.ContainsFunc(r.Checklist, func(e Entry) bool { return e.Status == Differs })
 }
@@ -125,7 +122,7 @@ func (r *Report) ExitCode() int {
 //go:embed expected.json
 var expectedText []byte
 
-// Expected are the results of the sandbox, by probe and fact.
+// Expected contains the results of the sandbox, by probe and fact.
 type Expected map[string]map[string]string
 
 func readExpected() (Expected, error) {

@@ -27,14 +27,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite expected.json with the results of the sandbox")
 
-// scratch is a sandbox with what a run needs.
+// scratch is a sandbox prepared for a run.
 type scratch struct {
 	world   *sandbox.World
 	runner  *app.Runner
 	options live.Options
 }
 
-// shared is the sandbox of all tests, each of which leaves it unchanged.
+// shared returns the sandbox of all tests. Every test leaves it unchanged.
 var shared = sync.OnceValues(func() (*scratch, error) { return open("en-US") })
 
 func open(culture string) (*scratch, error) {
@@ -71,7 +71,7 @@ func (s *scratch) close() error {
 	return s.runner.Close(ctx)
 }
 
-// Results are the same in every language of Windows.
+// The results are the same in every language of Windows.
 func TestResultsDoNotDependOnTheLanguage(t *testing.T) {
 	s, err := open("de-DE")
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func run(t *testing.T, ctx context.Context, o live.Options) *live.Report {
 	return report
 }
 
-// expected.json has the results of the sandbox.
+// expected.json contains the current results of the sandbox.
 func TestSandboxResultsAreExpected(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
@@ -158,7 +158,7 @@ func TestSandboxResultsAreExpected(t *testing.T) {
 	assert.Len(t, report.Findings, len(live.Probes()))
 }
 
-// hook is a runner that runs a function before the requests of a script.
+// hook is a runner that calls a function before it runs a certain script.
 type hook struct {
 	ps.Runner
 	before func(request ps.Request) error
@@ -171,8 +171,7 @@ func (h hook) Run(ctx context.Context, request ps.Request) (*ps.Result, error) {
 	return h.Runner.Run(ctx, request)
 }
 
-// Whatever happens, everything that was created is removed, and the report says what
-// happened.
+// Whatever happens, everything created is removed, and the report describes what happened.
 func TestRunCleansUp(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)
@@ -244,7 +243,7 @@ func TestRemnantsAreReported(t *testing.T) {
 	require.Len(t, report.Remains, 1)
 	assert.Equal(t, o.OU, report.Remains[0].DN)
 	assert.Equal(t, 2, report.ExitCode())
-	// The next run finds the marked OU, uses it, and removes it.
+	// The next run finds the marked OU, uses it and removes it.
 	report = run(t, t.Context(), s.few())
 	assert.Zero(t, report.ExitCode())
 	for _, dn := range s.contents(t) {
@@ -283,7 +282,7 @@ func TestOnlyScratchPlacesAreAccepted(t *testing.T) {
 	assert.Equal(t, before, s.contents(t))
 }
 
-// An empty zone and OU that existed before still exist afterwards, and are empty.
+// An empty zone and an empty OU that existed before the run still exist afterwards and are empty.
 func TestExistingPlacesRemain(t *testing.T) {
 	s := newScratch(t)
 	o := s.few()
@@ -310,7 +309,7 @@ func TestExistingPlacesRemain(t *testing.T) {
 	assert.Equal(t, before, s.contents(t))
 }
 
-// A difference is reported with what was expected and what was found.
+// A difference is reported with the expected and the actual result.
 func TestDifferencesAreReported(t *testing.T) {
 	o := newScratch(t).few()
 	o.Probes = []live.Probe{{ID: "targets", Script: "Test-GatewayDataLine", Lane: ps.Directory, Args: o.Probes[0].Args}}
@@ -326,7 +325,7 @@ func TestDifferencesAreReported(t *testing.T) {
 	assert.Contains(t, text.String(), "differs  target without dot\n             expected target.\n             found    target.<zone>.\n             message  a b\n")
 }
 
-// Every result that can differ says what to change then.
+// Every result that can differ has advice for that case.
 func TestEveryDifferenceHasAdvice(t *testing.T) {
 	s := newScratch(t)
 	o := s.options
@@ -368,8 +367,8 @@ func (f runnerFunc) Run(ctx context.Context, request ps.Request) (*ps.Result, er
 	return f(ctx, request)
 }
 
-// A result that a script could not try here is skipped, and so is a list that is too
-// short to need several connections.
+// A result that a script could not test here is skipped, and so is a list that is too short
+// for several connections.
 func TestWhatCannotBeTriedIsSkipped(t *testing.T) {
 	s := newScratch(t)
 	o := s.options
@@ -390,8 +389,7 @@ func TestWhatCannotBeTriedIsSkipped(t *testing.T) {
 	assert.Contains(t, report.Findings[0].Observations[0].Found, "DC=young,DC=example has only 200 objects")
 }
 
-// What a run that was cut off left behind is removed even if it has only its own half
-// of a protection.
+// Leftovers of an interrupted run are removed even if a run set only one of the two halves of a protection.
 func TestHalfAProtectionIsRemoved(t *testing.T) {
 	s := newScratch(t)
 	before := s.contents(t)

@@ -39,18 +39,17 @@ func measureExtension(context.Context, *run) ([]Observation, error) {
 	return []Observation{{Fact: name, Found: "there"}}, nil
 }
 
-// measuredRequests is the number of requests over which the growth of a session is
-// measured.
+// measuredRequests is the number of requests over which the memory growth of a session is measured.
 const measuredRequests = 200
 
-// measureMemory returns how many private bytes a session grows per request.
+// measureMemory returns by how many private bytes a session grows per request.
 func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 	const fact = "200 small requests"
 	request := func() error {
 		_, err := r.records(ctx, ps.Request{Script: "Get-GatewayClock", Lane: ps.Directory, Args: ps.Args{}})
 		return err
 	}
-	if err := request(); err != nil { // the first request loads what is loaded only once
+	if err := request(); err != nil { // the first request loads code that is loaded only once
 		return nil, err
 	}
 	before, err := r.o.Memory(ps.Directory)
@@ -69,11 +68,11 @@ func measureMemory(ctx context.Context, r *run) ([]Observation, error) {
 		each.Microseconds(), before>>10, after>>10, (after-before)/measuredRequests)}}, nil
 }
 
-// callsMeasured is the number of reads and of writes that are timed.
+// callsMeasured is the number of timed reads and of timed writes.
 const callsMeasured = 20
 
-// measureCalls times whole reads and writes of a user through a session: the share of the session
-// and the directory in a request, without the gateway.
+// measureCalls times complete reads and writes of a user through a session. That is the time
+// of a request without the gateway's part.
 func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	var user struct{ GUID string }
 	err := r.one(ctx, ps.Request{Script: "New-GatewayScratchUser", Lane: ps.Directory, Write: true, Args: ps.Args{
@@ -107,7 +106,7 @@ func measureCalls(ctx context.Context, r *run) ([]Observation, error) {
 	return all, nil
 }
 
-// timed calls a function several times, the first time without counting it.
+// timed calls a function several times and times all calls but the first.
 func timed(fact string, call func(i int) error) (Observation, error) {
 	var took []time.Duration
 	for i := range callsMeasured + 1 {
@@ -125,17 +124,16 @@ func timed(fact string, call func(i int) error) (Observation, error) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// longList is the length of a list that the web service cannot answer at once: it
-// returns 256 objects a page.
+// longList is the length of a list that the web service cannot return in one page. A page has 256 objects.
 const longList = 1000
 
-// pages is the number of objects at which a list begins to have several pages.
+// pages is the number of objects above which a list has several pages.
 const pages = 256
 
-// extraSessions is by how many sessions the last attempt exceeds the pool.
+// extraSessions is the number of sessions by which the last attempt exceeds the pool.
 const extraSessions = 2
 
-// answered is the result of a session that lists, see Get-GatewayLongList.
+// answered is the result of a session's list, see Get-GatewayLongList.
 type answered struct {
 	Base    string
 	Count   int
@@ -144,9 +142,8 @@ type answered struct {
 	Message string
 }
 
-// tryConnections lists many objects in several sessions at once: as the gateway does,
-// in as many as the pool has, and with a second connection each, in as many and in
-// more.
+// tryConnections lists many objects in several sessions at the same time: first as the gateway does, in as
+// many sessions as the pool has, then with a second connection in each, in as many sessions and in more.
 func tryConnections(ctx context.Context, r *run) ([]Observation, error) {
 	n := r.o.Sessions
 	facts := []struct {
@@ -184,7 +181,7 @@ func tryConnections(ctx context.Context, r *run) ([]Observation, error) {
 	return all, end(context.WithoutCancel(ctx))
 }
 
-// list lists in all sessions at once.
+// list lists objects in all sessions at the same time.
 func (r *run) list(ctx context.Context, fact string, sessions []ps.Runner, base string, nested bool) Observation {
 	lists := make([]answered, len(sessions))
 	var running sync.WaitGroup

@@ -12,17 +12,17 @@ import (
 // Probe is one row of the table: a script with its arguments, or a measurement.
 type Probe struct {
 	ID    string
-	Facts []string // in the collection of facts about Windows; "#n" is an open question there
+	Facts []string // in the collection of facts about Windows; "#n" is an open question
 	About string
 
 	Script string
 	Lane   ps.Lane
-	Args   func(t target) ps.Args // in addition to the server
-	// skip returns why the probe cannot run there, or "". It may be nil.
+	Args   func(t target) ps.Args // returns the arguments in addition to the server
+	// skip returns why the probe cannot run at the target, or "" if it can. It may be nil.
 	skip func(t target) string
 
-	// IfDiffers is what to change if a result is not as expected. The advice for a single fact is
-	// in IfFactDiffers. Measurements have none.
+	// IfDiffers describes what to change if a result is not as expected. IfFactDiffers contains
+	// advice for single facts. Measurements have none.
 	IfDiffers     string
 	IfFactDiffers map[string]string
 
@@ -30,10 +30,10 @@ type Probe struct {
 	measure func(ctx context.Context, r *run) ([]Observation, error) // instead of a script
 }
 
-// target is where a run works.
+// target describes where a run works.
 type target struct {
 	base         string // OU in which the probes create objects
-	password     string // for a user that a probe creates
+	password     string // for a user created by a probe
 	zone         string
 	reverseTaken bool // the network of the probes already has a zone
 }
@@ -53,8 +53,7 @@ func Probes() []Probe {
 	return slices.Concat(all, lineProbes(), directoryProbes(), rightsProbes(), dnsProbes())
 }
 
-// lineProbes send texts through the data line that an encoding, a buffer or a line
-// end could corrupt.
+// lineProbes send texts that an encoding, a buffer or a line ending on the data line could corrupt.
 func lineProbes() []Probe {
 	var all []Probe
 	for _, c := range []struct{ id, fact, text string }{
@@ -73,7 +72,7 @@ func lineProbes() []Probe {
 	return all
 }
 
-// reportMapping is the advice where only the table of errors is affected.
+// reportMapping is the advice for differences that affect only the table of errors.
 const reportMapping = "Answers have another status or text, or 502 with the number: report what was found, so that the gateway's table of errors gets a row for it."
 
 func directoryProbes() []Probe {
@@ -120,7 +119,7 @@ func directoryProbes() []Probe {
 
 func inOU(t target) ps.Args { return ps.Args{"Base": ps.Text(t.base), "Prefix": ps.Text(Prefix)} }
 
-// rightsProbes exercise the rights of the account that runs the doctor.
+// rightsProbes test the rights of the account that runs the doctor.
 func rightsProbes() []Probe {
 	return []Probe{{
 		ID: "rights", Facts: []string{"E39"}, About: "whether this account may do what requests do, in the scratch OU", Script: "Test-GatewayExercise", Lane: ps.Directory,

@@ -24,10 +24,10 @@ type Options struct {
 	Open     func(ctx context.Context, lane ps.Lane) (session.Ready, time.Duration, error)
 	Memory   func(lane ps.Lane) (int64, error)
 	Sessions int // sessions for the directory in the gateway's pool
-	// Crowd starts n more sessions for the directory; end closes them.
+	// Crowd starts n more sessions for the directory. end closes them.
 	Crowd    func(ctx context.Context, n int) (sessions []ps.Runner, end func(context.Context) error, err error)
-	Probes   []Probe           // nil means all
-	Progress func(text string) // receives the current step; nil discards it
+	Probes   []Probe           // nil: all
+	Progress func(text string) // receives the current step; may be nil
 }
 
 // run is the state of a run.
@@ -38,12 +38,12 @@ type run struct {
 	target   target
 	report   *Report
 
-	createOU   bool // the OU does not exist
-	removeOU   bool // the OU was created by this or an earlier run
-	createZone bool // the zone does not exist, and is removed again
+	createOU   bool // the OU does not exist yet
+	removeOU   bool // this or an earlier run created the OU
+	createZone bool // the zone does not exist yet; it is removed at the end
 }
 
-// ErrRefused is wrapped by the error of a run that was not started.
+// ErrRefused is wrapped by the error of a run that did not start.
 var ErrRefused = errors.New("nothing was changed")
 
 var (
@@ -52,8 +52,8 @@ var (
 )
 
 // Run runs all probes and cleans up. A non-nil error wraps [ErrRefused] and means that
-// nothing was run; whatever goes wrong later is in the report. When ctx ends, the
-// running probe is finished, and everything that was created is removed.
+// nothing was run. Later errors are in the report. When ctx ends, the running probe is
+// completed, and everything that was created is removed.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -90,7 +90,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r.report, nil
 }
 
-// scratchOU and scratchZone are what the scripts report about the scratch places.
+// scratchOU and scratchZone are the scripts' reports about the scratch places.
 type scratchOU struct {
 	Exists, Parent, OU, Made bool
 	Mine                     int
@@ -136,7 +136,7 @@ func (r *run) check(ctx context.Context) error {
 	return nil
 }
 
-// checkOU returns how many objects an earlier run has left.
+// checkOU returns how many objects an earlier run left behind.
 func (r *run) checkOU(ctx context.Context) (left int, err error) {
 	var ou scratchOU
 	if err := r.one(ctx, ps.Request{Script: "Get-GatewayScratch", Lane: ps.Directory, Args: ps.Args{
@@ -156,7 +156,7 @@ func (r *run) checkOU(ctx context.Context) (left int, err error) {
 	return ou.Mine, nil
 }
 
-// checkZone returns how many records an earlier run has left.
+// checkZone returns how many records an earlier run left behind.
 func (r *run) checkZone(ctx context.Context) (left int, err error) {
 	var zone scratchZone
 	if err := r.one(ctx, ps.Request{Script: "Get-GatewayScratchZone", Lane: ps.DNS, Args: ps.Args{
@@ -175,7 +175,7 @@ func (r *run) checkZone(ctx context.Context) (left int, err error) {
 	return zone.Mine, nil
 }
 
-// some lists the first few names.
+// some joins the first few names.
 func some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -184,7 +184,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], "; "), len(names)-shown)
 }
 
-// prepare creates what the probes need.
+// prepare creates the objects that the probes need.
 func (r *run) prepare(ctx context.Context) error {
 	r.o.Progress("creating the scratch OU and zone")
 	var created struct{ Base string }
@@ -201,8 +201,8 @@ func (r *run) prepare(ctx context.Context) error {
 	return err
 }
 
-// try runs a probe and compares its findings with the expected ones. Expected facts that were not
-// tested have failed.
+// try runs a probe and compares its observations with the expected ones. Expected facts that
+// the probe did not test count as failed.
 func (r *run) try(ctx context.Context, p Probe) Finding {
 	startedAt := time.Now()
 	finding := Finding{Probe: p.ID, Facts: p.Facts, About: p.About, Script: p.Script}
@@ -232,11 +232,10 @@ func (r *run) try(ctx context.Context, p Probe) Finding {
 	return finding
 }
 
-// notTried begins the result of a script that could not try something here.
+// notTried is the prefix of a result if a script could not test something here.
 const notTried = "not tried:"
 
-// compare sets the expected value and the status of each observation, unless it has
-// one, and what to change if it differs.
+// compare sets the expected value, the advice and, unless it is set already, the status of each observation.
 func (p Probe) compare(found []Observation, expected map[string]string) []Observation {
 	seen := map[string]bool{}
 	for i := range found {
@@ -263,7 +262,7 @@ func (p Probe) compare(found []Observation, expected map[string]string) []Observ
 	return found
 }
 
-// advice returns what to change if a fact differs.
+// advice returns what to change if the result of a fact differs.
 func (p Probe) advice(fact string) string {
 	if text := p.IfFactDiffers[fact]; text != "" {
 		return text
@@ -277,7 +276,7 @@ const (
 	sweepLimit = 5 * time.Minute
 )
 
-// sweep removes what the run has created and records what remains.
+// sweep removes the objects that the run has created and records the remaining ones.
 func (r *run) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, sweepLimit)
 	defer cancel()
@@ -289,8 +288,8 @@ func (r *run) sweep(ctx context.Context) {
 	}
 }
 
-// sweepOnce removes what runs have created; if whole, also the OU and the zone of this
-// run.
+// sweepOnce removes the objects that runs have created and, if whole is set, also the OU and
+// the zone of this run.
 func (r *run) sweepOnce(ctx context.Context, whole bool) []Remnant {
 	var zones []string
 	if whole && r.createZone {
@@ -351,13 +350,13 @@ func records(ctx context.Context, runner ps.Runner, request ps.Request) (all []j
 	return all, result.Server, nil
 }
 
-// one runs a script that returns one record.
+// one runs a script that returns exactly one record.
 func (r *run) one(ctx context.Context, request ps.Request, into any) error {
 	found, err := r.records(ctx, request)
 	return only(found, err, request.Script, into)
 }
 
-// one is [run.one] in a session of its own.
+// one is [run.one] for a given session.
 func one(ctx context.Context, runner ps.Runner, request ps.Request, into any) error {
 	found, _, err := records(ctx, runner, request)
 	return only(found, err, request.Script, into)

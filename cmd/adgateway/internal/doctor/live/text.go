@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes a report for people: what was expected and what was found, on separate
-// lines if they differ.
+// Text writes a report for people. Expected and actual results are on separate lines if they differ.
 func (r *Report) Text(w io.Writer) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "adgateway %s on %s\n", orNone(r.Version), orNone(r.System))
