@@ -15,9 +15,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// What a gateway says of how it stands to the others of its cluster.
+// This file reports the gateway's state within its cluster.
 
-// newForwarder returns what sends calls to the leader.
+// newForwarder returns a forwarder that sends calls to the leader.
 func (s *Server) newForwarder() *forward.Forwarder {
 	o := forward.Options{
 		Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log,
@@ -29,10 +29,10 @@ func (s *Server) newForwarder() *forward.Forwarder {
 	return forward.New(o)
 }
 
-// mostOf returns how long a call may take until its answer begins. op is nil for a page.
+// mostOf returns the maximum time from a call until its answer begins. op is nil for a page.
 func (s *Server) mostOf(op *ops.Operation) time.Duration {
 	policy := s.current.Load()
-	most := max(policy.ReadLimit, policy.WriteLimit) // dry runs of changes are reads
+	most := max(policy.ReadLimit, policy.WriteLimit) // a dry run of a change is a read
 	if op != nil {
 		if op.Reply.Mark == ops.List {
 			most = max(most, policy.ListLimit)
@@ -42,11 +42,10 @@ func (s *Server) mostOf(op *ops.Operation) time.Duration {
 	return most + policy.SettleLimit + s.MaxWait
 }
 
-// HopHandler returns the server as a handler of the calls that other gateways forward, for
-// [hop.Receiver].
+// HopHandler returns the handler of calls that other gateways forward, for [hop.Receiver].
 func (s *Server) HopHandler() http.Handler { return s.web.Forwarded() }
 
-// gateways returns how many gateways serve the same clients.
+// gateways returns the number of gateways that serve the same clients.
 func (s *Server) gateways() int {
 	n := 1
 	if s.Member == nil {
@@ -60,7 +59,7 @@ func (s *Server) gateways() int {
 	return n
 }
 
-// leads reports whether this gateway makes the changes; one that is in no cluster does.
+// leads reports whether this gateway makes changes. A gateway outside of a cluster always does.
 func (s *Server) leads() bool {
 	if s.Member == nil {
 		return true
@@ -69,7 +68,7 @@ func (s *Server) leads() bool {
 	return leads
 }
 
-// clusterCheck is the readiness check of the gateway's place in its cluster.
+// clusterCheck is the readiness check of the gateway's state within its cluster.
 func (s *Server) clusterCheck() Check {
 	status := s.Member.Status()
 	return Check{
@@ -78,7 +77,7 @@ func (s *Server) clusterCheck() Check {
 	}
 }
 
-// standing returns the state of the cluster as this gateway knows it.
+// standing returns the state of the cluster as this gateway sees it.
 func (s *Server) standing() standing.State {
 	version, _ := s.Kept.Seals()
 	return standing.Of(s.Member.Status(), standing.Self{
@@ -99,7 +98,7 @@ func (s *Server) usableLanes() []string {
 	return lanes
 }
 
-// showCluster answers with the state of the cluster as this gateway knows it.
+// showCluster answers with the state of the cluster as this gateway sees it.
 func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, error) {
 	if s.Member == nil {
 		return call.Answer{}, problem.New(schema.NotSupported,
@@ -109,8 +108,8 @@ func (s *Server) showCluster(_ context.Context, a call.Accepted) (call.Answer, e
 	return a.Answer(state.Sentence(), state), nil
 }
 
-// ClusterHandler answers with the state of the cluster as this gateway knows it, without
-// authentication: it is for the listener of the hop.
+// ClusterHandler returns a handler that answers with the state of the cluster as this gateway sees
+// it. It does not authenticate callers, so it may only serve the hop listener.
 func (s *Server) ClusterHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if s.Member == nil {

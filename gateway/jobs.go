@@ -14,22 +14,22 @@ import (
 )
 
 // Package jobs runs jobs, and package rows below it answers calls about them. This file connects
-// both.
+// the two.
 
 // JobLimits are the limits of jobs. All are required unless their comments say otherwise.
 type JobLimits struct {
 	MaxItems  int
-	MaxBytes  int64         // of a list
-	Running   int           // jobs at a time
-	PerCaller int           // of one caller
-	Share     float64       // of a lane's sessions that items may use
-	Rate      int           // items of a job a second; zero: no limit
+	MaxBytes  int64         // of one list
+	Running   int           // jobs that run at the same time
+	PerCaller int           // jobs of one caller
+	Share     float64       // share of a lane's sessions that items may use
+	Rate      int           // items of a job per second; zero for no limit
 	Keep      time.Duration // how long jobs are kept
-	MaxStored int64         // limit of all jobs in bytes; one caller gets a quarter
+	MaxStored int64         // limit for all jobs in bytes; one caller gets a quarter
 	Secrets   bool          // lists may hold passwords
 }
 
-// check returns which limits are missing.
+// check returns an error that names the missing limits.
 func (l *JobLimits) check() error {
 	faults := positive("option JobLimits.", map[string]int64{
 		"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes, "Running": int64(l.Running),
@@ -42,15 +42,15 @@ func (l *JobLimits) check() error {
 	return faults
 }
 
-// Current is an [authn.Authenticator] that finds callers again.
+// Current is an [authn.Authenticator] that can look up callers again.
 type Current interface {
-	// Now returns a caller with its current rights; nil if the caller no longer exists.
+	// Now returns a caller with its current rights, or nil if the caller no longer exists.
 	Now(id identity.ID) *identity.Principal
 }
 
-// rights returns what a caller may do now: one principal, or one for each role of a person. There
-// is none if the caller no longer exists. It fails if the rights cannot be determined at the
-// moment.
+// rights returns the current rights of a caller: one principal, or one for each role of a person.
+// It returns none if the caller no longer exists. It fails if the rights cannot be determined at
+// the moment.
 func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Principal, error) {
 	if id.Kind == identity.KindPerson {
 		if s.pages == nil {
@@ -68,7 +68,7 @@ func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Princi
 	return nil, nil
 }
 
-// openJobs opens the jobs of the store, and registers the handlers of calls about them.
+// openJobs opens the jobs in the store, and registers the handlers of calls about them.
 func (s *Server) openJobs() error {
 	if s.Kept != nil && s.History != nil {
 		if err := s.openManager(); err != nil {
@@ -89,7 +89,7 @@ func (s *Server) openJobs() error {
 	return nil
 }
 
-// openManager opens the manager of the jobs of the store.
+// openManager opens the manager of the jobs in the store.
 func (s *Server) openManager() (err error) {
 	limits := s.JobLimits
 	o := jobs.Options{
@@ -101,14 +101,14 @@ func (s *Server) openManager() (err error) {
 		o.Forget = s.calls.Keys.ForgetItems
 	}
 	if s.Member != nil {
-		s.jobs = jobs.New(o) // the leader loads them
+		s.jobs = jobs.New(o) // the leader will load them
 	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {
 		return err
 	}
 	return meters.RegisterJobs(s.Metrics, s.jobs)
 }
 
-// Items returns the caller of the items of jobs.
+// Items returns an implementation that makes the calls of jobs' items.
 func (s *Server) Items() rows.Items {
 	return rows.Items{
 		Operations: s.Operations, Make: s.Call, Rights: s.rights, Log: s.Log,
@@ -124,8 +124,8 @@ func (s *Server) jobEnded(job *jobs.Job) {
 		Info("a job ended")
 }
 
-// RunJobs runs jobs until ctx is done. It is called once the changes in flight when the gateway
-// stopped have been settled, so that an item that is called again finds the outcome of its change.
+// RunJobs runs jobs until ctx is done. It is called once the changes in flight at the last stop
+// have been settled, so an item that is called again finds the outcome of its change.
 func (s *Server) RunJobs(ctx context.Context) {
 	if s.jobs != nil {
 		s.jobs.Run(ctx)

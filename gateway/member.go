@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// In a cluster of one writer the gateway that leads makes all changes, as one that is alone does. A
-// script may begin to write only while the gateway leads for certain, and its announcement was
-// stored just now. When the term of the gateway ends, the scripts that run go on to their end. The
-// next leader keeps their objects locked until it learns how they have ended, or they can no longer
-// write.
+// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
+// a cluster. A script may begin to write only while its gateway is certain to lead and has just
+// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
+// next leader keeps their objects locked until it learns how they ended, or until they can no
+// longer write.
 
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
 
 // RunMember runs the background work of a cluster member until ctx ends. In each term of this
-// gateway it also calls the functions for the leader, with a context that ends with the term, and
-// waits until all of them return before the next term.
+// gateway it also calls the functions in leading, with a context that ends with the term, and waits
+// until all of them have returned before the next term.
 func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
 	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
-// load reads the values in the gateway's memory again, because other leaders may have changed them.
+// load reads the values that the gateway holds in memory again, because other leaders may have
+// changed them.
 func (s *Server) load(ctx context.Context) error {
 	s.calls.Keys.Forget()
 	if err := s.calls.Plans.Load(ctx); err != nil {
@@ -34,8 +35,8 @@ func (s *Server) load(ctx context.Context) error {
 // judgedFor is how long jobs wait for the open changes of earlier terms.
 const judgedFor = 5 * time.Second
 
-// runJobsOfTerm runs jobs until the term ends. Most open changes of earlier terms are judged by
-// then, so items that have made one need not be called twice.
+// runJobsOfTerm runs jobs until the term ends. It first waits until most open changes of earlier
+// terms are judged, so items that made one need not be called twice.
 func (s *Server) runJobsOfTerm(ctx context.Context) {
 	limit := time.NewTimer(judgedFor)
 	defer limit.Stop()

@@ -15,9 +15,10 @@ import (
 )
 
 // Options that come from settings have no default here, because the setting has one (see package
-// config). A missing option is refused by its name.
+// config). The error for a missing option names it.
 
-// complete sets the defaults of the other options, and returns why the options cannot be used.
+// complete sets the defaults of the other options, and returns an error if the options cannot be
+// used.
 func (o *Options) complete() error {
 	var missing []error
 	for name, absent := range map[string]bool{"Runner": o.Runner == nil, "Auth": o.Auth == nil, "Log": o.Log == nil} {
@@ -56,7 +57,7 @@ func (o *Options) complete() error {
 	return errors.Join(missing...)
 }
 
-// limits returns which limits are missing.
+// limits returns an error that names the missing limits.
 func (o *Options) limits() error {
 	return positive("option ", map[string]int64{
 		"BodyMemory": o.BodyMemory, "Streams": int64(o.Streams), "MaxWait": int64(o.MaxWait), "KeyLife": int64(o.KeyLife), "NameHold": int64(o.NameHold),
@@ -65,7 +66,8 @@ func (o *Options) limits() error {
 	})
 }
 
-// positive returns an error for each value that is not, named by the key after the prefix.
+// positive returns an error for each value that is not positive. It consists of the prefix and the
+// key.
 func positive(prefix string, values map[string]int64) error {
 	var faults []error
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -76,7 +78,7 @@ func positive(prefix string, values map[string]int64) error {
 	return errors.Join(faults...)
 }
 
-// check returns why the policy cannot be used.
+// check returns an error if the policy cannot be used.
 func (p *Policy) check() error {
 	faults := []error{positive("option Policy.", map[string]int64{
 		"ReadLimit": int64(p.ReadLimit), "ListLimit": int64(p.ListLimit), "WriteLimit": int64(p.WriteLimit),
@@ -103,6 +105,6 @@ func (p *Policy) check() error {
 	return errors.Join(faults...)
 }
 
-// streamAbove is the size up to which a result is held back until the script has
+// streamAbove is the size in bytes up to which a result is held back until the script has
 // succeeded.
 const streamAbove = 8 << 20

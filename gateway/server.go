@@ -1,8 +1,8 @@
-// Package gateway puts the parts of the gateway together: store, writer, history, jobs, calls, and
-// the server that shows them to clients.
+// Package gateway assembles the parts of the gateway: store, writer, history, jobs, calls, and the
+// server that serves them to clients.
 //
-// Package transport knows HTTP: it finds the operation of a request and its caller, and makes a
-// [call.Call] of it. [call.Service.Do] makes every call and returns a [call.Answer], which
+// Package transport handles HTTP: it finds the operation of a request and its caller, and turns the
+// request into a [call.Call]. [call.Service.Do] makes every call and returns a [call.Answer], which
 // transport writes as an envelope. A row without a script is answered by the package that owns the
 // state: history, jobs/rows.
 //
@@ -46,26 +46,26 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a server. Runner, Auth and Log are required, and so is every limit and time
-// whose comment does not say what zero means. The others may be left out.
+// Options configure a server. Runner, Auth and Log are required, and so is every limit and duration
+// whose comment does not explain zero. All others are optional.
 type Options struct {
 	Runner     ps.Runner
-	Scripts    []ps.Script      // declarations, against which the table is checked
-	Operations []*ops.Operation // nil: ops.Table()
+	Scripts    []ps.Script      // declarations of the scripts, which the table is checked against
+	Operations []*ops.Operation // nil means ops.Table()
 	Auth       authn.Authenticator
-	Quotas     *identity.Meters // of all callers; nil: only those with a quota of their own have one
+	Quotas     *identity.Meters // of all callers; if nil, only callers with a quota of their own have one
 	Log        *logrus.Logger
-	Audit      *audit.Log // records changes and refusals; nil: nothing is recorded
+	Audit      *audit.Log // records changes and refusals; nil if nothing is recorded
 	Policy     Policy
 
-	// Guarded returns what gives rights now, besides what the policy names; nil: nothing does.
+	// Guarded returns protected objects in addition to those of the policy. It may be nil.
 	Guarded func() privileged.Set
 
-	Wall    func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
-	MaxWait time.Duration    // for which a run may wait for a session
+	Wall    func() time.Time // wall clock for jobs with a start time; nil means time.Now
+	MaxWait time.Duration    // how long a run may wait for a session
 
-	// Stopping is called when the server stops and waits for running requests, so that
-	// the Runner can refuse new runs. It may be nil.
+	// Stopping is called when the server stops and waits for running requests, so the Runner can
+	// refuse new runs. It may be nil.
 	Stopping func()
 
 	HTTP
@@ -74,125 +74,127 @@ type Options struct {
 	Cluster
 }
 
-// HTTP is what the server shows over HTTP, and how.
+// HTTP configures the server's HTTP side.
 type HTTP struct {
 	HideDocs bool // do not serve /openapi.json and /docs
 
-	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
-	// Nil: there are none.
+	// Pages returns the pages under /ui/ for people. They may make calls at api once New has returned
+	// it. If nil, there are none.
 	Pages func(api *Server) Pages
 
 	Engine  string  // "sandbox" or "powershell" (default)
-	Version Version // for /version
-	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
+	Version Version // shown by /version
+	// Ready checks the server's dependencies, for /readyz. If nil, nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// Metrics is served by /metrics; the server registers its own. Nil: only those.
+	// Metrics is served by /metrics. The server adds its own metrics. If nil, it serves only those.
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
-	BodyLimit  int64 // bytes of a request's body; zero: 1 MiB
-	BodyMemory int64 // bytes of the bodies of all running requests
+	BodyLimit  int64 // bytes of one request body; zero means 1 MiB
+	BodyMemory int64 // bytes of all bodies of running requests
 
 	Connections Connections
-	// EndPoint returns the bindings of connections with the server's certificate, see [negotiate.EndPoint];
-	// nil: tickets are not bound to connections.
+	// EndPoint returns the bindings of connections with the server's certificate, see
+	// [negotiate.EndPoint]. If nil, tickets are not bound to connections.
 	EndPoint func() []byte
 
-	SpoolFolder string // of temporary files for what slow clients have not taken of a list; empty: the system's
-	SpoolMost   int64  // bytes in these files; zero: no files
+	SpoolFolder string // folder of temporary files that buffer lists for slow clients; empty means the system's
+	SpoolMost   int64  // bytes in these files; zero to use no files
 
-	Streams     int           // of events that are sent at the same time, of which one caller gets a quarter
-	StreamAbove int           // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
-	KeepAlive   time.Duration // for which a stream of events may be silent; zero: 15 s
+	Streams     int           // event streams that may be open at the same time; one caller gets a quarter
+	StreamAbove int           // bytes of a list above which it is sent while its script runs; zero means 8 MiB
+	KeepAlive   time.Duration // how long an event stream may be silent; zero means 15 s
 }
 
-// Storage is what the server keeps for its callers.
+// Storage configures the data that the server stores for its callers.
 type Storage struct {
-	Kept    *store.Sealed    // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
-	KeyLife time.Duration    // for which calls are kept
-	History *changes.History // of what was changed; nil: none is kept
-	Bounds  Bounds           // of what is kept for callers
+	Kept    *store.Sealed    // stores plans and calls with an Idempotency-Key; if nil, these are refused
+	KeyLife time.Duration    // how long calls are kept
+	History *changes.History // history of changes; nil if none is kept
+	Bounds  Bounds           // limits for the stored data
 }
 
-// Jobs says how jobs run, which need a store and a history.
+// Jobs configures jobs. They need a store and a history.
 type Jobs struct {
 	JobLimits JobLimits
-	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
-	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
+	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil means always
+	Sessions  map[ps.Lane]int    // sessions of each lane, of which jobs may use a share
 }
 
-// Cluster connects the server with its cluster.
+// Cluster connects the server to its cluster.
 type Cluster struct {
-	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
-	// that leads makes changes and answers reads of what the gateways keep.
+	// Member is this gateway in a cluster with a single writer, or nil outside of a cluster. Only the
+	// leading gateway makes changes and answers reads of the gateways' own data.
 	Member   *cluster.Member
-	NameHold time.Duration // how long a name that was given at one controller is not given at another
-	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
-	// with a Member.
+	NameHold time.Duration // how long a name that was assigned at one controller is not assigned at another
+	// Hop configures how the other gateways send calls to the leader. New sets its Observe. It is
+	// required with a Member.
 	Hop         *hop.Options
 	ClusterName string // shown by GET /api/Cluster
-	// Relay is the store for what every gateway of the cluster may write, whether or not it
-	// leads; nil: Kept.
+	// Relay is the store for data that every gateway of the cluster may write, whether or not it
+	// leads. Nil means Kept.
 	Relay *store.Sealed
 }
 
-// Pages are the pages for people, and know who may use them.
+// Pages are the pages for people. They know who may use them.
 type Pages interface {
 	http.Handler
-	// Rights returns what a person with a SID may do now, signed in or not: one principal for each
-	// role, none if the account may no longer log on. It fails if the directory could not answer.
+	// Rights returns the current rights of the person with a SID, signed in or not: one principal for
+	// each role, or none if the account may no longer log on. It fails if the directory could not
+	// answer.
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
-	// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
+	// accepted.
 	Tickets() authn.Tickets
 }
 
 // Bounds limit the stored data of callers. The sizes are required.
 type Bounds struct {
-	Plans int64        // bytes of all plans, of which one caller gets a quarter
-	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
-	Room  *bounds.Room // what is left on the disk; nil: nothing is refused for that
-	Spool *bounds.Room // what is left on the disk of temporary files; nil: no limit
+	Plans int64        // bytes of all plans; one caller gets a quarter
+	Keys  int64        // bytes of all calls with keys; one caller gets a quarter
+	Room  *bounds.Room // room left on the disk; nil if nothing is refused for lack of it
+	Spool *bounds.Room // room left on the disk of the temporary files; nil for no limit
 }
 
-// Policy is the part of the settings that may change while the server runs, see
-// [Server.Apply]. Limits and times are required.
+// Policy is the part of the settings that may change while the server runs, see [Server.Apply].
+// Limits and durations are required.
 type Policy struct {
 	Dialect             identity.Dialect // for principals without one
 	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
 	Origins             []string         // origins whose pages may call the API
 	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
 
-	RequireGuard []identity.Scope // whose changes must have a guard
-	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
-	// RequireReason are operations, or patterns such as user.*, that must have a reason.
+	RequireGuard []identity.Scope // scopes whose changes must have a guard
+	RequireKey   []identity.Scope // scopes whose changes must have an Idempotency-Key
+	// RequireReason lists operations, or patterns such as user.*, whose calls must have a reason.
 	RequireReason []string
 
 	ReadLimit   time.Duration // for one run of a read
 	ListLimit   time.Duration // for one run of a list
 	WriteLimit  time.Duration // for one run of a change
-	SettleLimit time.Duration // for settling a change that was cut off
+	SettleLimit time.Duration // for settling an interrupted change
 	SettlePause time.Duration // between the two readings that must agree
-	BulkLimit   int           // objects that one bulk removal may remove
-	StaleDays   int           // without a logon after which a computer is stale
+	BulkLimit   int           // most objects that one bulk removal may remove
+	StaleDays   int           // days without a logon after which a computer is stale
 
-	Guarded privileged.Set // what the settings name; without groups those that the gateway's accounts are in
+	Guarded privileged.Set // named in the settings, which may leave out groups; see Options.Guarded
 
-	PlanLife      time.Duration // for which a plan can be applied
-	PlansOfOthers bool          // a credential may apply a plan that another one made
+	PlanLife      time.Duration // how long a plan can be applied
+	PlansOfOthers bool          // a credential may apply plans made by others
 
 	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 
-	Grace time.Duration // for running requests when the server stops
+	Grace time.Duration // how long to wait for running requests when the server stops
 }
 
-// policyInForce is a policy, and the part of it that all calls are made under.
+// policyInForce is a policy, together with the part of it that applies to calls.
 type policyInForce struct {
 	Policy
 	calls call.Policy
 }
 
-// inForce returns the policy as it is used.
+// inForce returns the policy in the form in which it is used.
 func (p Policy) inForce() *policyInForce {
 	return &policyInForce{p, call.Policy{
 		RequireGuard: p.RequireGuard, RequireKey: p.RequireKey, RequireReason: p.RequireReason,
@@ -203,7 +205,7 @@ func (p Policy) inForce() *policyInForce {
 	}}
 }
 
-// What HTTP shows and keeps, as the options name it.
+// Types of the HTTP side that the options refer to.
 type (
 	Version     = transport.Version
 	Check       = transport.Check
@@ -217,23 +219,22 @@ const sandboxEngine = "sandbox"
 type Server struct {
 	Options
 	web            *transport.Server
-	parameterNames []string      // of every operation
+	parameterNames []string      // parameter names of all operations
 	calls          *call.Service // makes all calls
 	meters         *meters.Meters
 	hour           figures.Hour
-	streams        *call.Streams // of events
+	streams        *call.Streams // event streams
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
-	pages          Pages                         // nil: there are none
-	forwarder      *forward.Forwarder            // nil: the gateway is in no cluster
-	jobs           *jobs.Manager                 // nil: there are none
-	current        atomic.Pointer[policyInForce] // immutable; a call uses the same one throughout
+	pages          Pages                         // nil if there are none
+	forwarder      *forward.Forwarder            // nil outside of a cluster
+	jobs           *jobs.Manager                 // nil if there are none
+	current        atomic.Pointer[policyInForce] // immutable; each call uses one policy throughout
 }
 
-// New returns a server. The error joins every fault of the options or of the
-// operation table.
+// New returns a server. The error joins all faults of the options and of the operation table.
 func New(options Options) (*Server, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -309,7 +310,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// openKept opens the stored data of callers, if there is a store.
+// openKept opens the data stored for callers, if there is a store.
 func (s *Server) openKept() (err error) {
 	if s.Kept == nil {
 		return nil
@@ -324,8 +325,7 @@ func (s *Server) openKept() (err error) {
 	return nil
 }
 
-// Apply changes the policy for requests from now on. If it fails, the policy stays
-// as it was.
+// Apply changes the policy for all later requests. If it fails, the policy stays as it was.
 func (s *Server) Apply(policy Policy) error {
 	if err := policy.check(); err != nil {
 		return err
@@ -344,7 +344,7 @@ func (s *Server) Apply(policy Policy) error {
 	return nil
 }
 
-// overHTTP returns how the calls of the server are served over HTTP.
+// overHTTP returns the options for serving the server's calls over HTTP.
 func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
 		Calls: s.calls, Operations: s.Operations, Log: s.Log,
@@ -377,7 +377,7 @@ func (s *Server) overHTTP() transport.Options {
 	return options
 }
 
-// checks checks what the server depends on.
+// checks checks the server's dependencies.
 func (s *Server) checks(ctx context.Context) (checks []Check) {
 	if s.Ready != nil {
 		checks = s.Ready(ctx)
@@ -391,7 +391,7 @@ func (s *Server) checks(ctx context.Context) (checks []Check) {
 	return checks
 }
 
-// features are what this gateway has.
+// features lists the features of this gateway.
 func (s *Server) features() []string {
 	features := []string{"dryRun", "etag", "bin"}
 	if s.Kept != nil {
@@ -421,5 +421,5 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// operationOf returns an operation by its id; nil: there is none.
+// operationOf returns the operation with an id, or nil if there is none.
 func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }
