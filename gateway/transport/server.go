@@ -23,14 +23,13 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Calls is what HTTP needs of the domain. It must be safe for concurrent use.
+// Calls is the interface to the domain that HTTP needs. It must be safe for concurrent use.
 type Calls interface {
-	// Do makes a call. The answer names the change that the call has made, if there is one, even if
-	// there is an error. If there is an error after the sink has taken records, the records are not
-	// complete.
+	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
+	// If it fails after the sink has taken records, the records are incomplete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
-	// none was sent.
+	// Subscribe sends the events of a call until they end or the caller leaves. If it returns an
+	// error, it has sent none.
 	Subscribe(ctx context.Context, c call.Call, to call.Events) error
 	// Refuse records that a call was refused before it could be made, and returns the error.
 	Refuse(c call.Call, err error) error
@@ -42,62 +41,62 @@ type Options struct {
 	Operations []*ops.Operation
 	Callers
 	Log *logrus.Logger
-	Hop *Hop // nil: the gateway is in no cluster
+	Hop *Hop // nil outside of a cluster
 
 	HideDocs bool         // do not serve /openapi.json and /docs
-	Pages    http.Handler // under /ui/, for people; nil: there are none
+	Pages    http.Handler // pages under /ui/ for people; nil if there are none
 
 	Engine   string   // "sandbox" or "powershell"
 	Version  Version  // for /version
-	Features []string // for /version: what an older gateway would not honour
-	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
+	Features []string // for /version: features that an older gateway would not honour
+	// Ready checks the server's dependencies, for /readyz. If nil, nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// Metrics is served by /metrics; the server registers its own.
+	// Metrics is served by /metrics. The server adds its own metrics.
 	Metrics     *prometheus.Registry
 	OpenMetrics bool // clients on this machine may read the metrics without a credential
 
 	Bodies      Bodies
 	Spool       Spool
 	Connections Connections
-	KeepAlive   time.Duration // how long a stream of events may be silent; zero: 15 s
+	KeepAlive   time.Duration // how long an event stream may be silent; zero means 15 s
 
-	// Answered is called after each request for an operation, with the status and the reason of a
-	// failure; nil: it succeeded. It is called from many goroutines.
+	// Answered is called after each request for an operation, with the status, and the error or nil.
+	// It must be safe for concurrent use.
 	Answered func(op *ops.Operation, status int, err error)
 
 	// Stopping is called when the server stops and waits for running requests.
 	Stopping func()
 }
 
-// Callers are who may call. Auth and Quotas are required.
+// Callers configures who may call. Auth and Quotas are required.
 type Callers struct {
 	Auth    authn.Authenticator
 	Quotas  *identity.Meters // of all callers
-	Tickets authn.Tickets    // of people, who are asked for them; nil: none are accepted
-	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; no bindings:
-	// it is not known. It is needed with Tickets.
+	Tickets authn.Tickets    // of people, who are then asked for one; nil if none are accepted
+	// EndPoint returns the bindings of a client's TLS connection, see [negotiate.EndPoint]. It returns
+	// none if they are unknown. It is required with Tickets.
 	EndPoint func(*http.Request) []byte
 }
 
-// Bodies limit the bodies of requests, in bytes.
+// Bodies limits the size of request bodies, in bytes.
 type Bodies struct {
 	Limit  int64 // for one body
-	List   int64 // for one body that an operation takes as a whole
+	List   int64 // for a body that an operation reads as a whole
 	Memory int64 // for the bodies of all running requests together
 }
 
 // Hop describes how calls pass between the gateways of a cluster.
 type Hop struct {
-	Gateway string // the name of this one, for the log
+	Gateway string // name of this gateway, for the log
 
 	// Clean removes the headers that only other gateways may send.
 	Clean func(http.Header)
-	// From returns which gateway has forwarded the call of a context, and the id of the request at
-	// that gateway; false: it came from a client.
+	// From returns the gateway that forwarded the call of a context, and the id of the request at that
+	// gateway. It returns false if the call came from a client.
 	From func(context.Context) (gateway, requestID string, came bool)
-	// Forward returns a handler that forwards calls to the gateway that leads, and passes those that
-	// run here on to next. A call that the leader does not answer is passed on as [Unled] returns it.
+	// Forward returns a handler that forwards calls to the leading gateway, and passes calls that run
+	// here to next. A call that the leader does not answer is passed to next as returned by [Unled].
 	Forward func(next http.Handler) http.Handler
 	// Leads reports whether this gateway leads.
 	Leads func() bool
@@ -109,7 +108,7 @@ type Policy struct {
 	AllowSecretsInQuery bool             // accept secrets in the query, for old clients
 	Origins             []string         // origins whose pages may call the API
 	TrustedProxies      []string         // addresses or networks whose X-Forwarded-For is trusted
-	Grace               time.Duration    // for running requests when the server stops
+	Grace               time.Duration    // how long to wait for running requests when the server stops
 }
 
 // Version is the build shown by /version.
@@ -126,11 +125,11 @@ type Server struct {
 	parameterNames []string
 	meters         *meters
 	bodies         *bodies
-	turns          *turns // of lists
+	turns          *turns // turns for reading lists
 	spooler        *Spooler
-	stopping       context.Context                     // done when the server stops: streams of events end then
-	stop           context.CancelFunc                  // of stopping
-	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
+	stopping       context.Context                     // done when the server stops, which ends event streams
+	stop           context.CancelFunc                  // cancels stopping
+	proven         *lru.Cache[netip.Prefix, time.Time] // times of the last valid credential, by host
 	current        atomic.Pointer[view]
 }
 
@@ -141,7 +140,7 @@ type view struct {
 	handler http.Handler
 }
 
-// New returns a server. [Server.Apply] must be called before it serves.
+// New returns a server. [Server.Apply] must be called before the server is used.
 func New(options Options) (*Server, error) {
 	accesslog.Adopt(options.Log)
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
@@ -153,11 +152,11 @@ func New(options Options) (*Server, error) {
 	s.spooler = NewSpooler(options.Spool, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
-	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
+	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for sizes < 1
 	return s, s.meters.register(s.Metrics)
 }
 
-// Apply changes the policy for requests from now on. If it fails, the policy stays as it was.
+// Apply changes the policy for all later requests. If it fails, the policy stays as it was.
 func (s *Server) Apply(policy Policy) error {
 	next := &view{policy: policy}
 	engine, err := s.engine(&next.policy)
@@ -176,13 +175,13 @@ func (s *Server) Apply(policy Policy) error {
 	return nil
 }
 
-// engine builds the router: middleware, operations, the operational endpoints.
+// engine builds the router: middleware, operations, and the operational endpoints.
 func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
-	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.client finds the client
+	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.Client finds the client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
@@ -192,7 +191,7 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 	for _, op := range s.Operations {
 		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
 	}
-	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
+	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitoring often use HEAD
 	engine.Match(probing, "/healthz", endpoint(s.healthz))
 	engine.Match(probing, "/readyz", endpoint(s.readyz))
 	engine.GET("/metrics", endpoint(s.metrics()))
@@ -206,8 +205,8 @@ func (s *Server) engine(policy *Policy) (*gin.Engine, error) {
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-			// net/http does not say whether there was also a Content-Length, for which a proxy may
-			// see another end of the request (RFC 9112, 6.1).
+			// net/http does not report whether there was also a Content-Length. If so, a proxy may see a
+			// different end of the request (RFC 9112, 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		if s.Hop != nil {
@@ -250,7 +249,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
-		_ = server.Close() // the error says that requests were cut off
+		_ = server.Close() // the error already says that requests were cut off
 		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
 	}
 	<-failed // Serve has returned
