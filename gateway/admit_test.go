@@ -30,7 +30,7 @@ type quotas struct {
 	*gateway.Server
 	t  *testing.T
 	mu sync.Mutex
-	// now is the time of the store.
+	// now is the current time of the store's clock.
 	now  time.Time
 	file authn.File
 }
@@ -49,7 +49,7 @@ func (q *quotas) step(d time.Duration) {
 
 func number(n int) *int { return &n }
 
-// stored returns a store with one caller and the header of that caller.
+// stored returns a store with one caller, and the header that authenticates the caller.
 func (q *quotas) stored(rights authn.Rights) (*authn.Store, string) {
 	q.t.Helper()
 	file := authn.File{Path: filepath.Join(q.t.TempDir(), "credentials.json")}
@@ -70,7 +70,7 @@ func newQuotas(t *testing.T) *quotas {
 	return &quotas{t: t, now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}
 }
 
-// withQuota returns a server with one caller and the header of that caller.
+// withQuota returns a server with one caller, and the header that authenticates the caller.
 func withQuota(t *testing.T, runner ps.Runner, rights authn.Rights) (*quotas, string) {
 	t.Helper()
 	q := newQuotas(t)
@@ -89,7 +89,7 @@ func withQuota(t *testing.T, runner ps.Runner, rights authn.Rights) (*quotas, st
 	return q, header
 }
 
-// refused sends a request, expects a 429, and returns the sentence and Retry-After in
+// refused sends a request, expects status 429, and returns the error's sentence and Retry-After in
 // seconds.
 func (q *quotas) refused(method, target, header string) (string, int) {
 	q.t.Helper()
@@ -209,8 +209,8 @@ func TestBulkRemovalsCountEachObject(t *testing.T) {
 	assert.Equal(t, ps.Int(50), runner.Last(t).Args["BulkLimit"])
 }
 
-// TestRemovedZonesCountWithTheirRecords: the script gets what the caller has left, and a
-// removal counts as the zone and its records.
+// TestRemovedZonesCountWithTheirRecords: the script receives the rest of the caller's limit, and a
+// removal counts as the zone plus its records.
 func TestRemovedZonesCountWithTheirRecords(t *testing.T) {
 	for target, shape := range map[string]*schema.Shape{"/api/DnsLookupZone/lab2.example?Force=true": schema.DNSZone, "/api/DnsReverseLookupZone/10.0.0.0/8": schema.ReverseZone} {
 		records, script := 11, error(nil)

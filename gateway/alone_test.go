@@ -34,19 +34,19 @@ import (
 	"adgateway/test/thorough"
 )
 
-// lonely is a gateway with a store of its own. It dies while it does a deed for a caller with
+// lonely is a gateway with a store of its own. It dies while it performs a deed for a caller with
 // hourly limits.
 type lonely struct {
 	*harness.Gateway
 	*harness.Scene
 	header  []string
 	account string
-	file    string // the audit file
+	file    string // path of the audit file
 	log     *audit.Log
 	quotas  *quotas
 	plan    string
 	item    bool
-	undoing string // identity of the change that the deed undoes; empty: none
+	undoing string // id of the change that the deed undoes; empty if it undoes none
 	during  string
 }
 
@@ -96,21 +96,21 @@ func (a *lonely) restart() {
 	})
 }
 
-// told is what a caller or a job learns about the deed.
+// told is the information that a caller or a job gets about the deed.
 type told struct {
-	made, open, partial, replayed bool // open: the caller has to ask again
+	made, open, partial, replayed bool // open means that the caller has to ask again
 	change                        string
-	said                          string // for the message of a failed test
+	said                          string // for failure messages
 }
 
-// asks asks for the deed, as a caller or as a job does.
+// asks requests the deed, as a caller or as a job.
 func (a *lonely) asks() told {
 	if a.item {
 		return a.asItem()
 	}
 	w := a.sends(nil)
 	var got harness.Reply
-	_ = json.Unmarshal(w.Body.Bytes(), &got) // a gateway that dies may answer anything
+	_ = json.Unmarshal(w.Body.Bytes(), &got) // a dying gateway may answer anything
 	return told{
 		made: w.Code/100 == 2, open: w.Code == http.StatusServiceUnavailable || w.Code == http.StatusConflict,
 		partial:  w.Code == http.StatusMultiStatus || got.Error != nil && got.Error.Outcome == string(ps.OutcomePartial),
@@ -131,7 +131,7 @@ func (a *lonely) values() map[string]any {
 	return values
 }
 
-// sends sends the call that makes the deed.
+// sends sends the call that performs the deed.
 func (a *lonely) sends(also map[string]any) *httptest.ResponseRecorder {
 	values := a.values()
 	maps.Copy(values, also)
@@ -142,7 +142,7 @@ func (a *lonely) sends(also map[string]any) *httptest.ResponseRecorder {
 	return harness.Call(a.Server, method, path, string(harness.JSON(values)), append(a.header, "Content-Type: application/json")...)
 }
 
-// asItem makes the deed as an item of a job.
+// asItem performs the deed as an item of a job.
 func (a *lonely) asItem() told {
 	spec := &jobs.Spec{Operation: a.Op, Parameters: a.values(), Key: "key-of-the-item", RequestID: "test-1"}
 	for i := range a.Row.Params {
@@ -161,9 +161,9 @@ func (a *lonely) asItem() told {
 	}
 }
 
-// TestAGatewayAloneDiesAtEachStep of a call with a key, by a plan or as an item of a job. After a
-// restart everything agrees about the change: if it is settled first, if its key is repeated first,
-// if both happen at once, and if that happens twice.
+// TestAGatewayAloneDiesAtEachStep: a gateway dies at each step of a call that has a key, applies a
+// plan, or is an item of a job. After a restart everything agrees about the change: if it is
+// settled first, if its key is repeated first, if both happen at once, and if that happens twice.
 func TestAGatewayAloneDiesAtEachStep(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -229,8 +229,8 @@ func aloneDies(t *testing.T, what *harness.Deed, how string, order, step int) (d
 	return died
 }
 
-// TestAGatewayAloneDiesWithoutAKey, at each step of a call that cannot be repeated. After a restart
-// the change is settled, and everything agrees about it.
+// TestAGatewayAloneDiesWithoutAKey: a gateway dies at each step of a call that cannot be repeated.
+// After a restart the change is settled, and everything agrees about it.
 func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 	t.Parallel()
 	for _, what := range slices.Concat(harness.Deeds, harness.Undos) {
@@ -265,7 +265,7 @@ func TestAGatewayAloneDiesWithoutAKey(t *testing.T) {
 	}
 }
 
-// recorded returns the identity of the change in the history; empty: there is none.
+// recorded returns the id of the change in the history, or "" if there is none.
 func (a *lonely) recorded() (id string) {
 	a.T.Helper()
 	require.NoError(a.T, a.History.Newest(a.T.Context(), time.Time{}, "", func(c *changes.Record) bool {
@@ -331,7 +331,7 @@ func (a *lonely) saysTheSame(id string) {
 	a.lockedNothing()
 }
 
-// lockedNothing checks that no object of the deed is still locked: it can be made again.
+// lockedNothing checks that no object of the deed is still locked, so the deed can be repeated.
 func (a *lonely) lockedNothing() {
 	a.T.Helper()
 	values := a.values()
@@ -341,8 +341,8 @@ func (a *lonely) lockedNothing() {
 	assert.Equal(a.T, 2, w.Code/100, "%s: %s", a.during, w.Body)
 }
 
-// TestAStartLocksWhatIsOpen: the changes that an earlier process has left open keep their objects
-// locked from the first call on. Only a call with the same key learns their outcome.
+// TestAStartLocksWhatIsOpen: changes that an earlier process left open lock their objects from the
+// first call on. Only a call with the same key learns their outcome.
 func TestAStartLocksWhatIsOpen(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	run := func(at func(string) bool) ps.Runner {
@@ -350,7 +350,7 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 		return &harness.Runner{Do: directory.Run}
 	}
 	g := harness.NewGateway(t, run)
-	g.Life.Begin(7) // while it is being written
+	g.Life.Begin(7) // while the change is being written
 	harness.ToRome(g.Server)
 	died, during := g.Life.Dead()
 	require.True(t, died)
@@ -372,8 +372,8 @@ func TestAStartLocksWhatIsOpen(t *testing.T) {
 	require.False(t, lockedUser(g.Server))
 }
 
-// TestAChangeThatRunsIsLeftAlone: a change that runs in this process was not left by an earlier
-// one.
+// TestAChangeThatRunsIsLeftAlone: a change that runs in this process is not mistaken for one that
+// an earlier process left open.
 func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	g := harness.NewGateway(t, func(func(string) bool) ps.Runner { return &harness.Runner{Do: directory.Run} })
@@ -389,9 +389,8 @@ func TestAChangeThatRunsIsLeftAlone(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestRepetitionsWhileAnEndWaits is about a call whose end the store does not take at first. Any
-// number of simultaneous repetitions get its answer as soon as there is one, and the change is made
-// once.
+// TestRepetitionsWhileAnEndWaits: the store does not accept the end of a call at first. Any number
+// of simultaneous repetitions get its answer as soon as there is one, and the change is made once.
 func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 	t.Parallel()
 	directory := &harness.OneUser{City: "Oslo"}
@@ -427,7 +426,7 @@ func TestRepetitionsWhileAnEndWaits(t *testing.T) {
 }
 
 // TestTheNextChangeComesAfterAnEndThatWaits: the store gets the end of a change before the next
-// change of the object. Otherwise the first would be judged by the values of the second.
+// change of the object begins. Otherwise the first would be judged by the values of the second.
 func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	directory := &harness.OneUser{City: "Oslo"}
 	var g *harness.Gateway
@@ -451,7 +450,8 @@ func TestTheNextChangeComesAfterAnEndThatWaits(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.Code, "%s", w.Body)
 }
 
-// TestAMissingLineIsWrittenOnce, although the history is settled several times at once.
+// TestAMissingLineIsWrittenOnce: a missing audit line is written once, although the history is
+// settled several times at once.
 func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a := newAlone(t, &harness.RomeDeed, "key")
 	id := a.asks().change
@@ -469,7 +469,7 @@ func TestAMissingLineIsWrittenOnce(t *testing.T) {
 	a.saysTheSame(id)
 }
 
-// cutOutcome removes the last outcome line from an audit file, and all lines after it.
+// cutOutcome removes the last outcome line, and all lines after it, from an audit file.
 func cutOutcome(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -33,13 +33,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// town is a directory of users who live in Oslo until the scripts of several gateways send them to
+// town is a directory of users who live in Oslo until the scripts of several gateways move them to
 // Rome.
 type town struct {
 	mu     sync.Mutex
 	made   map[string]bool
 	writes map[string]int
-	at     func(gateway int, point, user string) (dies bool) // what happens in a script; nil: nothing
+	at     func(gateway int, point, user string) (dies bool) // called at points of a script; may be nil
 }
 
 func newTown() *town { return &town{made: map[string]bool{}, writes: map[string]int{}} }
@@ -57,7 +57,7 @@ func (d *town) reach(gateway int, point, user string) (dies bool) {
 	return at != nil && at(gateway, point, user)
 }
 
-// written returns how often the scripts wrote a user.
+// written returns the number of times that the scripts wrote a user.
 func (d *town) written(user string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *town) runner(gateway int) ps.Runner {
 	}}
 }
 
-// toRomeWith sends a user to Rome, under a key for this user.
+// toRomeWith moves a user to Rome, with an idempotency key of that user.
 func toRomeWith(s *gateway.Server, user string, headers ...string) (int, harness.Reply, http.Header) {
 	headers = append([]string{"Content-Type: application/json", "Idempotency-Key: key-of-" + user}, headers...)
 	w := harness.Call(s, http.MethodPut, "/api/ADUser/"+user, `{"City":"Rome"}`, headers...)
@@ -114,14 +114,14 @@ func toRomeWith(s *gateway.Server, user string, headers ...string) (int, harness
 	return w.Code, got, w.Header()
 }
 
-// itemOf returns the call of an item that sends a user to Rome.
+// itemOf returns the call of a job's item that moves a user to Rome.
 func itemOf(user string) jobs.Call {
 	call := harness.ItemToRome("item-of-" + user)
 	call.Spec.Parameters["UserName"] = user
 	return call
 }
 
-// judged advances the time of the leader, which keeps leading, until the open changes of earlier
+// judged advances the leader's clock, while it keeps leading, until the open changes of earlier
 // terms are judged.
 func (r *replicated) judged() {
 	r.of.t.Helper()
@@ -138,14 +138,14 @@ func (r *replicated) judged() {
 	require.Eventually(r.of.t, judged, replicaPatience, time.Millisecond)
 }
 
-// reported waits until a leader has taken the reports of this gateway.
+// reported waits until a leader has accepted the reports of this gateway.
 func (r *replicated) reported() {
 	r.of.t.Helper()
 	none := func() bool { return r.Member.Status().Reports == 0 }
 	require.Eventually(r.of.t, none, replicaPatience, time.Millisecond)
 }
 
-// ends returns how often each change has ended in the history of a gateway.
+// ends returns the number of times that each change ends in the history of a gateway.
 func (r *replicated) ends() map[string]int {
 	ends := map[string]int{}
 	count := func(a store.Appended) bool {
@@ -156,9 +156,9 @@ func (r *replicated) ends() map[string]int {
 	return ends
 }
 
-// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway stands still, another
-// leads. It judges these changes once their scripts can no longer write, and lets them be made
-// again. What the first gateway writes after that is kept next to the verdicts.
+// TestALeaderThatStoodStillMakesWhatWasInFlightAtMost: while one gateway is suspended, another
+// leads. It judges the changes in flight once their scripts can no longer write, and allows them to
+// be repeated. Whatever the first gateway then reports is kept next to the verdicts.
 func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -184,7 +184,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	})
 	var calls sync.WaitGroup
 	var mu sync.Mutex
-	warned := map[string]string{} // change by user
+	warned := map[string]string{} // keyed by user
 	for _, user := range users {
 		calls.Go(func() {
 			if user == "u4" {
@@ -215,10 +215,10 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	status, got, _ = toRomeWith(b.Server, "u1")
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Equal(t, schema.InProgress, got.Error.Code)
-	other := make(chan harness.Reply) // with another key, so it waits for the object
+	other := make(chan harness.Reply) // it has another key, so it waits for the object
 	go func() {
 		status, got := http.StatusServiceUnavailable, harness.Reply{}
-		for status == http.StatusServiceUnavailable { // the clock of the gateway leaps
+		for status == http.StatusServiceUnavailable { // the gateway's clock leaps
 			status, got, _ = toRomeWith(b.Server, "u1", "Idempotency-Key: another-key")
 		}
 		other <- got
@@ -236,7 +236,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	close(wake)
 	calls.Wait()
 	for user, want := range map[string]int{"u1": 3, "u2": 2, "u3": 2, "u4": 2, "u9": 1} {
-		assert.Equal(t, want, d.written(user), user) // once by each call, and once by the leader that stood still
+		assert.Equal(t, want, d.written(user), user) // once by its call, and once by the leader that was suspended
 	}
 	a.reported()
 	rs.level()
@@ -246,7 +246,7 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 		require.NoError(t, err, user)
 		assert.Equal(t, ps.OutcomeDone, c.Raced, user)
 	}
-	lines := map[string]int{} // audit lines by change, from the gateways that answered the callers
+	lines := map[string]int{} // audit lines of the gateways that answered the callers, by change
 	for n := range 3 {
 		require.NoError(t, audit.Read(file(n), nil, audit.Filter{}, func(r *audit.Record) error {
 			if r.Outcome != nil && r.Outcome.Code == "raced" && r.Outcome.SettledBy == a.name {
@@ -265,8 +265,8 @@ func TestALeaderThatStoodStillMakesWhatWasInFlightAtMost(t *testing.T) {
 	assert.Len(t, b.ends(), 4+1+5)
 }
 
-// TestAChangeOfALeaderThatIsKilledIsJudgedOnce, at whichever step it is killed. Any other gateway
-// then answers the call with its key, and does not make it twice.
+// TestAChangeOfALeaderThatIsKilledIsJudgedOnce: a leader is killed at each step of a change. Any
+// other gateway then answers the call with its key, and does not make the change twice.
 func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"read", "stored", "allowed", "written"} {
@@ -285,7 +285,7 @@ func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 					return true
 				case at == "read" && point == "stored":
 					a.client.Fates(func(_ uint64, message []byte, _ int) journaltest.Fate {
-						go kill() // the change is stored, and its answer comes too late
+						go kill() // the change is stored, but its answer comes too late
 						return journaltest.Fate{Silent: true}
 					})
 					a.client.Undeliver(true)
@@ -315,7 +315,7 @@ func TestAChangeOfALeaderThatIsKilledIsJudgedOnce(t *testing.T) {
 	}
 }
 
-// leaderBut waits until a gateway other than former leads, and returns it.
+// leaderBut waits until a gateway other than former leads, and returns that gateway.
 func (rs *replicas) leaderBut(former *replicated) (leads *replicated) {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -373,8 +373,8 @@ func TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore(t *testing.T) {
 	assert.Equal(t, 2, d.written("u1"), "once by each call")
 }
 
-// TestAnEndThatNoLeaderTakesIsUnknown to the caller. Once the gateway can report how the run ended,
-// that is the verdict.
+// TestAnEndThatNoLeaderTakesIsUnknown: the caller is told that the outcome is unknown. Once the
+// gateway can report how the run ended, that is the verdict.
 func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -407,14 +407,14 @@ func TestAnEndThatNoLeaderTakesIsUnknown(t *testing.T) {
 
 var _ authn.Source = current{}
 
-// current finds the caller of a job.
+// current looks up the caller of a job.
 type current struct{ *authn.Static }
 
 func (c current) Now(id identity.ID) *identity.Principal {
 	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: []identity.Scope{identity.All}}
 }
 
-// TestAJobGoesOnAtTheNextLeader, and no item is made twice.
+// TestAJobGoesOnAtTheNextLeader: a job continues at the next leader, and no item is made twice.
 func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 	t.Parallel()
 	const items = 12
@@ -465,7 +465,8 @@ func TestAJobGoesOnAtTheNextLeader(t *testing.T) {
 	}
 }
 
-// TestWhatIsSpentCountsAtTheNextLeader covers the hourly limits of a caller, and plans.
+// TestWhatIsSpentCountsAtTheNextLeader: hourly limits and plans that were used at one leader stay
+// used at the next.
 func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	t.Parallel()
 	d := newTown()
@@ -506,8 +507,9 @@ func TestWhatIsSpentCountsAtTheNextLeader(t *testing.T) {
 	assert.Equal(t, 1, d.written("u3"))
 }
 
-// TestANameStaysWithItsControllerOverATakeover, because the next leader may use a controller that
-// does not have the name yet.
+// TestANameStaysWithItsControllerOverATakeover: a reserved name stays bound to its domain
+// controller after a takeover, because the next leader may use a controller that does not have the
+// name yet.
 func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	t.Parallel()
 	fails := map[string]bool{"failing": true}
@@ -559,7 +561,8 @@ func TestANameStaysWithItsControllerOverATakeover(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, status, code)
 }
 
-// TestAGatewayThatDoesNotLeadBeginsNothing, whatever its handlers are asked.
+// TestAGatewayThatDoesNotLeadBeginsNothing: a gateway that does not lead begins no change,
+// whichever of its handlers gets the call.
 func TestAGatewayThatDoesNotLeadBeginsNothing(t *testing.T) {
 	t.Parallel()
 	d := newTown()

@@ -25,7 +25,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// discarded is a response writer that drops everything.
+// discarded is a response writer that discards everything.
 type discarded struct {
 	header http.Header
 	status int
@@ -35,9 +35,9 @@ func (d *discarded) Header() http.Header         { return d.header }
 func (d *discarded) Write(p []byte) (int, error) { return len(p), nil }
 func (d *discarded) WriteHeader(status int)      { d.status = status }
 
-// BenchmarkOwn is the gateway's own share of a request, with a runner that answers at
-// once and without the HTTP server: routing, parameters, answer, metrics, and the access
-// log in each of its formats. The audit is off.
+// BenchmarkOwn measures the gateway's own share of a request: routing, parameters, answer, metrics,
+// and the access log in each of its formats. The runner answers at once, there is no HTTP server,
+// and the audit is off.
 func BenchmarkOwn(b *testing.B) {
 	record := "[" + harness.Sample(schema.User) + "]"
 	created := ps.Result{Effect: ps.EffectCreated, Server: "dc1.corp.example"}
@@ -77,8 +77,8 @@ func BenchmarkOwn(b *testing.B) {
 	}
 }
 
-// BenchmarkItem is the gateway's own share of an item of a job that changes something, with a
-// runner that answers at once and a store in memory.
+// BenchmarkItem measures the gateway's own share of a job's item that changes something. The runner
+// answers at once, and the store is in memory.
 func BenchmarkItem(b *testing.B) {
 	kept := storetest.Seal(b, store.NewMemory(nil))
 	history := changes.New(kept, time.Hour, 1<<20)
@@ -96,9 +96,9 @@ func BenchmarkItem(b *testing.B) {
 	}
 }
 
-// BenchmarkWire is a read over a connection that is kept: server of HTTP and gateway with the access log
-// as text, with a runner that answers at once. The client makes no objects, so that all that are counted
-// are the gateway's.
+// BenchmarkWire measures a read over a kept-alive connection, with the HTTP server, the gateway and
+// the access log as text. The runner answers at once. The client allocates nothing, so all counted
+// allocations are the gateway's.
 func BenchmarkWire(b *testing.B) {
 	s := harness.New(b, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
 	server := httptest.NewServer(s.Handler())
@@ -133,8 +133,9 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// BenchmarkStreams is a change that ends, until each of the streams of events has it: history in memory,
-// server of HTTP and connections included. What a stream costs is the difference, divided by their number.
+// BenchmarkStreams measures the time from the end of a change until each event stream has delivered
+// it, including the history in memory, the HTTP server and the connections. The cost of a stream is
+// the difference divided by the number of streams.
 func BenchmarkStreams(b *testing.B) {
 	for _, streams := range []int{0, 1, 48} {
 		kept := storetest.Seal(b, store.NewMemory(nil))

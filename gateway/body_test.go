@@ -24,7 +24,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// hostileBodies are bodies of about 1 MiB that once took a multiple of that in memory.
+// hostileBodies are bodies of about 1 MiB that once took several times their size in memory.
 func hostileBodies() map[string]struct{ contentType, body string } {
 	var members strings.Builder
 	for i := range 80_000 {
@@ -49,7 +49,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 	server := httptest.NewServer(harness.New(t, harness.Answering(harness.OK), nil).Handler())
 	defer server.Close()
 	const atOnce = 25
-	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in a service, whatever GC setting the tests run with
+	defer debug.SetGCPercent(debug.SetGCPercent(100)) // as in production, whatever GC setting the tests run with
 	for name, c := range hostileBodies() {
 		runtime.GC()
 		before := heap()
@@ -94,7 +94,7 @@ func TestHostileBodiesCostLittle(t *testing.T) {
 	}
 }
 
-// heap returns the bytes of objects, live or not yet collected.
+// heap returns the size of all objects in bytes, live or not yet collected.
 func heap() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)
@@ -143,7 +143,8 @@ func TestTheAnswerToARefusalIsBounded(t *testing.T) {
 	assert.Greater(t, w.Body.Len(), 64<<10, "what was done is never cut")
 }
 
-// TestANameThatMayBeAValueIsNotRepeated covers what clients send in the wrong place.
+// TestANameThatMayBeAValueIsNotRepeated: values that clients send in place of a name are not
+// repeated in the answer.
 func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	for name, shown := range map[string]string{
@@ -159,7 +160,7 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 			text := w.Body.String()
 			got := harness.Read(t, w)
 			require.Len(t, got.Error.Details, 1, name)
-			if where == "member" && name == "Kennwortzumanmelden" { // it is itself the name of a member
+			if where == "member" && name == "Kennwortzumanmelden" { // it is itself a member's name
 				assert.Equal(t, name, got.Error.Details[0].Field)
 				continue
 			}
@@ -169,8 +170,8 @@ func TestANameThatMayBeAValueIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestBodiesShareTheMemory lets one caller use up its share. Its next body is refused; small ones,
-// and bodies of other callers, are not. Everything is free again afterwards.
+// TestBodiesShareTheMemory: one caller uses up its share of the memory. Its next body is refused,
+// but small bodies and those of other callers are not. Everything is free again afterwards.
 func TestBodiesShareTheMemory(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -203,8 +204,8 @@ func TestBodiesShareTheMemory(t *testing.T) {
 	held.Wait()
 }
 
-// TestTheMemoryOfBodiesIsSpent by many callers, each with less than its share. It is free again
-// when they have their answers.
+// TestTheMemoryOfBodiesIsSpent: many callers use up the memory, each with less than its share. It
+// is free again when they have their answers.
 func TestTheMemoryOfBodiesIsSpent(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	runner := &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {

@@ -26,8 +26,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestACutOffChangeIsJudgedOnce: the outcome that a gateway finds at its next start is what the key
-// says afterwards, even if others write to the object.
+// TestACutOffChangeIsJudgedOnce: the outcome that a gateway determines at its next start stays the
+// outcome of the key, even if others write to the object later.
 func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 	d := harness.NewScene(t, &harness.RomeDeed)
 	g := harness.NewGateway(t, d.Run)
@@ -63,7 +63,7 @@ func TestACutOffChangeIsJudgedOnce(t *testing.T) {
 }
 
 // TestAVerdictIsReadLater: a change that was found to be made is a success for its key, even if
-// somebody has changed the object back before the call is repeated.
+// somebody reverts the object before the call is repeated.
 func TestAVerdictIsReadLater(t *testing.T) {
 	for _, unreadable := range []bool{false, true} {
 		directory := &harness.OneUser{City: "Oslo", At: func(string) {}}
@@ -72,7 +72,7 @@ func TestAVerdictIsReadLater(t *testing.T) {
 			return &harness.Runner{Do: directory.Run}
 		}
 		g := harness.NewGateway(t, run)
-		g.Life.Begin(7) // while it is being written
+		g.Life.Begin(7) // while the change is being written
 		harness.ToRome(g.Server)
 		died, during := g.Life.Dead()
 		require.True(t, died)
@@ -101,8 +101,8 @@ func TestAVerdictIsReadLater(t *testing.T) {
 	}
 }
 
-// TestAFailureAfterTheLastWriteIsASuccess: only the report fails then, so a key never keeps an
-// answer that asks to come again.
+// TestAFailureAfterTheLastWriteIsASuccess: after the last write only the report can fail, so a key
+// never keeps an answer that asks the client to retry.
 func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	for name, fails := range map[string]ps.Error{
 		"server away":   {Kind: ps.KindUnavailable, Outcome: ps.OutcomeDone, Server: "dc9"},
@@ -137,12 +137,12 @@ func TestAFailureAfterTheLastWriteIsASuccess(t *testing.T) {
 	}
 }
 
-// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions kept such answers for their keys.
-// Such a key now answers with the outcome of the change.
+// TestAnAnswerThatAsksToComeAgainIsNotReplayed: earlier versions stored answers that ask the client
+// to retry. A key with such an answer now answers with the outcome of the change.
 func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcome ps.Outcome
-		forgets bool // the change is removed from the history
+		forgets bool // the change is missing in the history
 		status  int
 		code    schema.Code
 	}{
@@ -183,7 +183,7 @@ func TestAnAnswerThatAsksToComeAgainIsNotReplayed(t *testing.T) {
 	}
 }
 
-// rewriteKey changes the stored entry of the only call with a key.
+// rewriteKey modifies the stored entry of the only call with a key.
 func rewriteKey(g *harness.Gateway, members map[string]any) {
 	g.T.Helper()
 	var entries []store.Entry
@@ -201,8 +201,8 @@ func rewriteKey(g *harness.Gateway, members map[string]any) {
 }
 
 // TestAnEndThatCannotBeStored: the caller gets the outcome that the script reported, and the store
-// gets the same as soon as it can. The directory is not read again, because others may have changed
-// it.
+// gets the same outcome as soon as it accepts it. The directory is not read again, because others
+// may have changed it.
 func TestAnEndThatCannotBeStored(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		directory := &harness.OneUser{City: "Oslo"}
@@ -234,7 +234,7 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, running, 1)
 
-		directory.City = "Bonn" // another administrator writes to it
+		directory.City = "Bonn" // another administrator writes to the object
 		g.Full.Fill(false)
 		g.CloseOpen()
 		running, err = g.History.Running(t.Context())
@@ -259,11 +259,12 @@ func TestAnEndThatCannotBeStored(t *testing.T) {
 	}
 }
 
-// TestAChangeInDoubt stays open and keeps its objects locked while nobody can read them. Until then
-// its key asks to come again. If the outcome stays unknown, that is said once and does not change.
+// TestAChangeInDoubt: a change in doubt stays open and keeps its objects locked while nobody can
+// read them. Until then its key asks the client to retry. If the outcome stays unknown, that is the
+// final answer.
 func TestAChangeInDoubt(t *testing.T) {
 	for name, c := range map[string]struct {
-		city   string // the value in the directory when it can be read again
+		city   string // value in the directory once it can be read again
 		status int
 		code   schema.Code
 		runs   int
@@ -316,8 +317,8 @@ func TestAChangeInDoubt(t *testing.T) {
 	}
 }
 
-// lockedUser reports whether the user of a directory is locked. If so, a change whose client does
-// not wait is not made; otherwise it is.
+// lockedUser reports whether the user of a directory is locked. If it is locked, a change whose
+// client does not wait is not made; otherwise it is.
 func lockedUser(s *gateway.Server) bool {
 	left, leave := context.WithCancel(context.Background())
 	leave()
@@ -325,8 +326,8 @@ func lockedUser(s *gateway.Server) bool {
 	return w.Code == http.StatusGatewayTimeout && strings.Contains(w.Body.String(), `"outcome":"none"`)
 }
 
-// TestTheNextChangeEndsADoubt: when the objects of a change in doubt are unlocked, their next
-// change closes it as unknown. It is then not judged by the values that the next change writes.
+// TestTheNextChangeEndsADoubt: once the objects of a change in doubt are unlocked, the next change
+// of them closes it as unknown. It is then not judged by the values that the next change writes.
 func TestTheNextChangeEndsADoubt(t *testing.T) { synctest.Test(t, nextChangeEndsADoubt) }
 
 func nextChangeEndsADoubt(t *testing.T) {
@@ -379,7 +380,7 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 		g := harness.NewGateway(t, d.Run, func(o *gateway.Options) { o.Audit = log })
 		g.Life.Begin(step)
 		g.Life.Audits(filepath.Dir(file))
-		harness.ToRome(g.Server) // with a key, no change is made that is missing in the history
+		harness.ToRome(g.Server) // a change with a key is never missing in the history
 		require.Less(t, step, 30, "the call has no end")
 		died, during := g.Life.Dead()
 		require.NoError(t, log.Close())
@@ -418,10 +419,10 @@ func TestEveryChangeHasItsLine(t *testing.T) {
 	}
 }
 
-// unsureStore stores what it is given, but once reports that it does not know whether it did.
+// unsureStore stores every update, but once reports that it does not know whether it did.
 type unsureStore struct {
 	store.Store
-	at atomic.Int64 // updates before it is unsure; negative: it never is
+	at atomic.Int64 // updates until it is unsure; negative for never
 }
 
 func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error {
@@ -433,7 +434,7 @@ func (s *unsureStore) Update(ctx context.Context, f func(*store.Tx) error) error
 }
 
 // TestADecisionThatIsStoredAllTheSame: whichever update of a change is in doubt, the gateway finds
-// what it stored, and neither stores nor makes it a second time.
+// out what was stored. It neither stores nor makes the change a second time.
 func TestADecisionThatIsStoredAllTheSame(t *testing.T) {
 	for name, c := range map[string]struct{ update, first int }{
 		"the key": {1, http.StatusServiceUnavailable}, "the beginning": {2, http.StatusOK}, "the end": {3, http.StatusOK},

@@ -10,9 +10,9 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// What a gateway says of how it stands to the others of its cluster.
+// This file reports the gateway's state within its cluster.
 
-// newForwarder returns what sends calls to the leader.
+// newForwarder returns a forwarder that sends calls to the leader.
 func (s *Server) newForwarder() *forward.Forwarder {
 	o := forward.Options{
 		Member: s.Member, Hop: *s.Hop, Count: s.meters.Forwarded, Log: s.Log,
@@ -25,11 +25,10 @@ func (s *Server) newForwarder() *forward.Forwarder {
 	return forward.New(o)
 }
 
-// HopHandler returns the server as a handler of the calls that other gateways forward, for
-// [hop.Receiver].
+// HopHandler returns the handler of calls that other gateways forward, for [hop.Receiver].
 func (s *Server) HopHandler() http.Handler { return s.web.Forwarded() }
 
-// clusterCheck is the readiness check of the gateway's place in its cluster.
+// clusterCheck is the readiness check of the gateway's state within its cluster.
 func (s *Server) clusterCheck() Check {
 	status := s.Member.Status()
 	return Check{
@@ -38,7 +37,7 @@ func (s *Server) clusterCheck() Check {
 	}
 }
 
-// ClusterHandler answers with the state of the cluster as this gateway knows it, see
+// ClusterHandler returns a handler that answers with the state of the cluster, see
 // [here.Gateway.ServeHTTP].
 func (s *Server) ClusterHandler() http.Handler { return s.here }
 

@@ -29,8 +29,8 @@ const (
 func TestBinding(t *testing.T) {
 	for name, c := range map[string]struct {
 		query, contentType, body string
-		code                     schema.Code // empty: accepted
-		want                     string      // arguments if accepted, otherwise details
+		code                     schema.Code // empty if accepted
+		want                     string      // arguments if accepted, details otherwise
 	}{
 		"nothing":             {want: ``},
 		"query":               {query: "firstname=a+b%2Bc", want: `FirstName:"a b+c"`},
@@ -139,8 +139,8 @@ func arguments(req ps.Request) string {
 	return strings.Join(shown, " ")
 }
 
-// TestAProblemIsReportedOnce checks that a parameter that could not be read is not
-// reported as missing as well.
+// TestAProblemIsReportedOnce: a parameter that could not be read is not reported as missing as
+// well.
 func TestAProblemIsReportedOnce(t *testing.T) {
 	for name, c := range map[string]struct{ method, target, body, want string }{
 		"unknown":          {"PUT", "/api/ADUser/jdoe", `{"Cty":"a"}`, "Cty is not a parameter of this operation; did you mean City?"},
@@ -166,8 +166,8 @@ func TestAProblemIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestInvalidJSONIsReportedByPosition also checks that the character itself, which may
-// be part of a password, is not shown.
+// TestInvalidJSONIsReportedByPosition: the answer gives the position of the fault but not the
+// character itself, which may be part of a password.
 func TestInvalidJSONIsReportedByPosition(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	got := harness.Read(t, harness.Call(s, "POST", "/api/ADUser/jdoe", `{"Password":"a"#}`, "Content-Type: "+js))
@@ -240,12 +240,12 @@ func FuzzBinding(f *testing.F) {
 	})
 }
 
-// created returns a runner that creates whatever it is asked for.
+// created returns a runner that reports every object as created.
 func created() *harness.Runner {
 	return harness.Answering(ps.Result{Effect: ps.EffectCreated}, "["+harness.Sample(schema.User)+"]")
 }
 
-// FuzzPairs compares with net/url where that accepts the input.
+// FuzzPairs compares the result with net/url for input that net/url accepts.
 func FuzzPairs(f *testing.F) {
 	for _, seed := range []string{"City=a&State=b", "City=%41+b", "City=a;b", "City=%", "=", "City==&&"} {
 		f.Add(seed)

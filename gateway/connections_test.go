@@ -119,7 +119,7 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	said, err := io.ReadAll(plain)
 	require.NoError(t, err)
 	assert.Contains(t, string(said), "HTTP request to an HTTPS server")
-	require.NoError(t, dial(t, address).Close()) // like a port scanner
+	require.NoError(t, dial(t, address).Close()) // as a port scanner does
 
 	request.URL.Path = "/metrics"
 	assert.Eventually(t, func() bool {
@@ -133,7 +133,7 @@ func TestServesTLSAndHTTP2(t *testing.T) {
 	}, patience, 10*time.Millisecond)
 }
 
-// busyListener cannot accept at first, as if the process were out of file handles.
+// busyListener cannot accept connections at first, as if the process were out of file descriptors.
 type busyListener struct {
 	net.Listener
 	busy atomic.Bool
@@ -146,8 +146,8 @@ func (l *busyListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-// TestLogLevelsOfServerMessages: what clients cause is logged for debugging only; the rest is a
-// warning.
+// TestLogLevelsOfServerMessages: messages that clients cause are only logged at debug level, all
+// others as warnings.
 func TestLogLevelsOfServerMessages(t *testing.T) {
 	config, _ := testCertificate(t)
 	lines := make(signal, 100)
@@ -215,7 +215,7 @@ func TestALongHeaderIsAnsweredWith431(t *testing.T) {
 	assert.Equal(t, "HTTP/1.1 200 OK", get(0))
 }
 
-// isServed reports whether a connection is served. That is so once it has been accepted.
+// isServed reports whether a connection is served, which it is once it has been accepted.
 func isServed(connection net.Conn) bool {
 	if _, err := io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
 		return false
@@ -228,8 +228,8 @@ func isServed(connection net.Conn) bool {
 	return err == nil && answer.StatusCode == http.StatusOK
 }
 
-// TestNoRequestIsHiddenInAnother: a proxy that goes by the Content-Length takes some bytes for the
-// rest of a body. The gateway does not take them for another request of the connection.
+// TestNoRequestIsHiddenInAnother: bytes that a proxy counts as the rest of a body, because it goes
+// by Content-Length, are never parsed by the gateway as another request.
 func TestNoRequestIsHiddenInAnother(t *testing.T) {
 	for name, length := range map[string]string{"with both": "Content-Length: 4\r\n", "chunked only": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestConnectionsOfOneAddressAreLimited(t *testing.T) {
 	}
 }
 
-// addressed is a connection that comes from an address of the test's choice.
+// addressed is a connection that seems to come from an address of the test's choice.
 type addressed struct {
 	net.Conn
 	from string
@@ -317,7 +317,7 @@ func (a addressed) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(a.from))
 }
 
-// arrivals is a listener of connections from any address.
+// arrivals is a listener for connections from any address.
 type arrivals struct {
 	queue  chan net.Conn
 	closed chan struct{}
@@ -346,8 +346,8 @@ func (a *arrivals) Close() error {
 	return nil
 }
 
-// TestPlacesAreKeptForKnownCallers lets strangers take all the connections they can get. A client
-// that sent a valid credential lately still gets in, and so does this machine.
+// TestPlacesAreKeptForKnownCallers: even if strangers take all the connections they can get, a
+// client that recently sent a valid credential still gets in, and so does a client on this machine.
 func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "[]"), func(o *gateway.Options) { o.Connections.PerAddress, o.Connections.Total = 10, 50 })
 	in := newArrivals()
@@ -367,10 +367,10 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 		opened = append(opened, ours)
 		return true
 	}
-	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // it lacks the right, but is known
+	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.7:1", "Auth-Token: Bearer "+harness.ReadToken)      // the credential lacks the right, but is known
 	harness.Call(s, "GET", "/api/OU/All", "", harness.PeerLine+": 203.0.113.8:1", "Auth-Token: Bearer "+harness.ReadToken+"no") // unknown
 	for host := range 5 {
-		for i := range 10 { // addresses of one /64
+		for i := range 10 { // all in one /64 network
 			arrive(fmt.Sprintf("[2001:db8:0:%x::%x]:1", host, i+1))
 		}
 		assert.False(t, arrive(fmt.Sprintf("[2001:db8:0:%x::ffff]:1", host)), "the eleventh connection of a host")
@@ -380,7 +380,7 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	assert.False(t, arrive("203.0.113.8:1"), "with a credential that is not valid")
 	assert.True(t, arrive("203.0.113.7:1"), "with a valid credential lately")
 	assert.True(t, arrive("127.0.0.1:2"), "from this machine")
-	for range 3 { // the two connections that got in next to the strangers hold places, too
+	for range 3 { // the two connections that got in besides the strangers hold places, too
 		require.NoError(t, opened[0].Close())
 		opened = opened[1:]
 	}
@@ -438,7 +438,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 }
 
 func TestASlowListIsNotCutOff(t *testing.T) {
-	const send = 2 * time.Second // long enough for a client that waits for a processor
+	const send = 2 * time.Second // long enough for a client that waits for CPU time
 	config, client := testCertificate(t)
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
@@ -446,7 +446,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			scheme := "http://"
 			address := running(t, pages(48, func(i int) {
 				if i == 40 {
-					time.Sleep(send + send/4) // a slow script does not count against the client
+					time.Sleep(send + send/4) // a slow script is not counted against the client
 				}
 			}), func(o *gateway.Options) {
 				o.StreamAbove, o.Connections.SendTimeout = 1<<20, send
@@ -460,7 +460,7 @@ func TestASlowListIsNotCutOff(t *testing.T) {
 			answer, err := client.Do(request)
 			require.NoError(t, err)
 			defer answer.Body.Close()
-			for range 16 { // receiving what was held back takes longer than the limit for one piece
+			for range 16 { // receiving everything that was held back takes longer than the limit for one piece
 				_, err = io.CopyN(io.Discard, answer.Body, 64<<10)
 				require.NoError(t, err)
 				time.Sleep(send / 10) // a slow client, but within the limit
@@ -508,7 +508,7 @@ func TestCrossOriginAnswers(t *testing.T) {
 	}
 }
 
-// certified knows certificates by their subjects besides other credentials.
+// certified accepts certificates by their subjects, in addition to other credentials.
 type certified struct {
 	authn.Authenticator
 	bySubject map[string]*identity.Principal

@@ -24,7 +24,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// goodValues are valid values by name of the parameter, for every row.
+// goodValues are valid values for every row, keyed by parameter name.
 var goodValues = map[string]string{
 	ops.FilterName: `created gt "-P30D"`, // valid for every class
 	"OUGuid":       "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", "OUDestinationPath": "DC=corp,DC=example", "IsProtected": "false", "Force": "true",
@@ -99,7 +99,7 @@ var hostile = map[string]string{
 	"replacement":       "a\ufffdb",
 }
 
-// target returns the path of a row, with value for the placeholder of one parameter.
+// target returns the path of a row, with value in the placeholder of one parameter.
 func target(op *ops.Operation, name, value string) string {
 	path := op.Path
 	for _, p := range op.Params {
@@ -114,7 +114,7 @@ func target(op *ops.Operation, name, value string) string {
 	return path
 }
 
-// place is where a request carries its values.
+// place is the part of a request that carries the values.
 type place string
 
 const (
@@ -123,8 +123,7 @@ const (
 	inJSON  place = "JSON"
 )
 
-// ask sends a request for a row with its values in one place. In JSON, a value may be
-// of any type.
+// ask sends a request for a row with its values in one place. In JSON, a value may have any type.
 func ask(t *testing.T, s *gateway.Server, op *ops.Operation, path string, in place, values map[string]any) harness.Reply {
 	t.Helper()
 	form := url.Values{}
@@ -143,8 +142,8 @@ func ask(t *testing.T, s *gateway.Server, op *ops.Operation, path string, in pla
 	}
 }
 
-// required returns valid values of a row's required parameters outside the path, and
-// two more for a row that requires at least one, so that either may be omitted.
+// required returns valid values of a row's required parameters outside the path, and two more for a
+// row that requires at least one, so either of these may be omitted.
 func required(op *ops.Operation) map[string]any {
 	values := map[string]any{}
 	for _, p := range op.Params {
@@ -155,7 +154,7 @@ func required(op *ops.Operation) map[string]any {
 	for _, name := range atLeastOne[op.ID] {
 		values[name] = goodValue(name)
 	}
-	if strings.HasPrefix(op.ID, "ptr.") && op.Param("IP_Address") != nil { // any two of them are enough
+	if strings.HasPrefix(op.ID, "ptr.") && op.Param("IP_Address") != nil { // any two of these suffice
 		values["DNS_HostName"], values["ZoneName"], values["IP_Address"] = "30.1.0.10.in-addr.arpa", "10.in-addr.arpa", "10.0.1.30"
 	}
 	if strings.HasSuffix(op.ID, ".change") {
@@ -164,7 +163,7 @@ func required(op *ops.Operation) map[string]any {
 	return values
 }
 
-// goodCursor returns a cursor of the list that the row answers with without parameters.
+// goodCursor returns a cursor from the list that the row answers with if it gets no parameters.
 func goodCursor(t *testing.T, op *ops.Operation) string {
 	if op.Local {
 		return cursor.Cursor{Last: cursor.GUID{1}}.String()
@@ -177,12 +176,12 @@ func goodCursor(t *testing.T, op *ops.Operation) string {
 	return page.Next
 }
 
-// atLeastOne holds inputs of the rows that refuse a request without any.
+// atLeastOne holds parameters of the rows that refuse a request with none of them.
 var atLeastOne = map[string][]string{
 	"computer.deleteMany": {"WildCard", "OUPath"},
 }
 
-// ownValue returns the value of a parameter that values has for the row, or value if it has none.
+// ownValue returns the value of a parameter in values, or value if it has none.
 func ownValue(op *ops.Operation, p *ops.Param, values map[string]any, value string) string {
 	if own, has := values[p.Name].(string); has {
 		return own
@@ -193,7 +192,7 @@ func ownValue(op *ops.Operation, p *ops.Param, values map[string]any, value stri
 	return value
 }
 
-// onlyField asserts that a refusal names the field and nothing else.
+// onlyField asserts that a refusal names the field and no other.
 func onlyField(t *testing.T, got harness.Reply, field string, about ...any) {
 	t.Helper()
 	require.NotNil(t, got.Error, about...)
@@ -203,7 +202,7 @@ func onlyField(t *testing.T, got harness.Reply, field string, about ...any) {
 	assert.Equal(t, field, got.Error.Details[0].Field, about...)
 }
 
-// emitted returns the records that the fake emits for a row.
+// emitted returns the records that the fake runner emits for a row.
 func emitted(op *ops.Operation) string {
 	if op.Reply.Mark == ops.List {
 		return "[]"
@@ -211,9 +210,9 @@ func emitted(op *ops.Operation) string {
 	return "[" + harness.Sample(op.Reply.Shape) + "]"
 }
 
-// TestHostileValues sends every value to every parameter of every row, in every place: in a plain run
-// a share of the values, most of them in one place. Each must be refused with a 4xx that names the field
-// or reach the script unchanged, and never cause a 500.
+// TestHostileValues sends every value to every parameter of every row, in every place. In a plain
+// run it sends only a share of the values, most of them in one place. Each value must be refused
+// with a 4xx that names the field, or reach the script unchanged, and never cause a 500.
 func TestHostileValues(t *testing.T) {
 	runner := harness.Answering(harness.OK)
 	s := harness.New(t, runner, func(o *gateway.Options) { o.Policy.AllowSecretsInQuery = true })
@@ -232,7 +231,7 @@ func TestHostileValues(t *testing.T) {
 							continue // most values go to one place each, in turn
 						}
 						if in == inJSON && name != "replacement" && strings.ContainsRune(string([]rune(value)), '\ufffd') {
-							continue // encoding/json would make it valid
+							continue // encoding/json would turn it into valid UTF-8
 						}
 						values, path := required(op), target(op, p.Name, value)
 						if p.Path == "" {
@@ -253,12 +252,11 @@ func TestHostileValues(t *testing.T) {
 	}
 }
 
-// arrived asserts that the script received the value, unchanged or as its kind
-// decodes it.
+// arrived asserts that the script received the value, unchanged or decoded by its kind.
 func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	t.Helper()
 	if p.Unsent && p.Name == ops.ReasonName {
-		return // the parameter is for the audit, and no argument
+		return // the parameter only goes to the audit
 	}
 	name := p.Arg
 	if name == "" {
@@ -266,7 +264,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 	}
 	decoded, problem := p.Kind.Decode(value)
 	require.Nil(t, problem, "%s %q", p.Name, about)
-	if p.Name == ops.ShowFields { // what the entity tag covers is read, too
+	if p.Name == ops.ShowFields { // the fields that the entity tag covers are read, too
 		require.Subset(t, req.Args[name].Items(), decoded.Values[0].Items(), "%s %q", p.Name, about)
 		return
 	}
@@ -290,7 +288,7 @@ func arrived(t *testing.T, req ps.Request, p *ops.Param, value, about string) {
 			require.NotContains(t, fmt.Sprintf("%v %+v %#v", req.Args, req.Args, req.Args), value)
 		}
 	default:
-		if p.Kind.Parts()[0].Type == "string" && p.Kind.Doc().Enum == nil { // else it was compared above
+		if p.Kind.Parts()[0].Type == "string" && p.Kind.Doc().Enum == nil { // otherwise it was compared above
 			require.Equal(t, ps.Text(value), req.Args[name], "%s %q", p.Name, about)
 		}
 	}
@@ -355,7 +353,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 		for _, p := range op.Params {
 			value, values := goodValue(p.Name), required(op)
 			if p.Name == ops.TypeName && op.Lane == ps.Directory {
-				value = "user" // for other rows it is a type of records
+				value = "user" // in other rows it is a record type
 			}
 			if p.Name == ops.AfterName {
 				value, values[ops.LimitName] = goodCursor(t, op), "10"
@@ -376,12 +374,12 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			before := runner.Count()
 			w := harness.Call(s, op.Method, path+"?"+query.Encode()+"&"+lower+"="+good+"&"+upper+"="+good, "")
 			if schema.Repeats(p.Kind) {
-				continue // two of these are two values
+				continue // given twice, it is a list of two values
 			}
 			runs := 1
 			switch p.Name {
 			case "ShowFields":
-			case ops.PlanID: // it names something that must exist
+			case ops.PlanID: // it must name something that exists
 				runs = 0
 				assert.Equal(t, http.StatusBadRequest, w.Code, "%s", w.Body)
 			default:
@@ -419,7 +417,7 @@ func TestDuplicateUnknownAndMistypedParameters(t *testing.T) {
 			got := ask(t, s, op, target(op, "", ""), in, values)
 			shown := "\ufffdonsense'\"<"
 			if len(op.Secrets()) > 0 {
-				shown = "\ufffdo…" // it may be a part of a character
+				shown = "\ufffdo…" // it may cut a character in two
 			}
 			onlyField(t, got, shown, op.ID)
 			assert.Equal(t, before, runner.Count())

@@ -18,11 +18,11 @@ import (
 	"adgateway/test/harness"
 )
 
-// bin is a directory to which removed objects are restored, each by a call. An object that is
-// restored twice was made twice.
+// bin is a directory in which removed objects are restored, one per call. An object that is
+// restored twice was changed twice.
 type bin struct {
 	mu   sync.Mutex
-	back map[string]int // how often, by GUID
+	back map[string]int // number of restores by GUID
 }
 
 func (b *bin) times() map[string]int {
@@ -34,7 +34,7 @@ func (b *bin) times() map[string]int {
 // run runs the scripts; at is as in [scene.on].
 func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 	return &harness.Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
-		text, _ := req.Args["Guid"].MarshalJSON() // a text can always be encoded
+		text, _ := req.Args["Guid"].MarshalJSON() // a string always encodes
 		var guid string
 		if err := json.Unmarshal(text, &guid); err != nil {
 			return nil, err
@@ -60,8 +60,8 @@ func (b *bin) run(at func(point string) (dies bool)) ps.Runner {
 	}}
 }
 
-// TestAnUndoOfSeveralCallsIsCompleted: a gateway dies at each step of it. After a restart, a
-// repetition with the key makes the calls that are missing, and answers with all of them.
+// TestAnUndoOfSeveralCallsIsCompleted: a gateway dies at each step of the undo. After a restart, a
+// repetition with the key makes the missing calls and answers with all of them.
 func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 	const other = "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11"
 	for step := 1; ; step++ {
@@ -73,7 +73,7 @@ func TestAnUndoOfSeveralCallsIsCompleted(t *testing.T) {
 		undo := func() (*httptest.ResponseRecorder, []struct{ ID string }) {
 			w := harness.Call(g.Server, http.MethodPut, "/api/Changes/"+past.ID+"/Undo", "", "Idempotency-Key: key-of-the-undo")
 			var got struct{ Result []struct{ ID string } }
-			_ = json.Unmarshal(w.Body.Bytes(), &got) // a gateway that dies may answer anything
+			_ = json.Unmarshal(w.Body.Bytes(), &got) // a dying gateway may answer anything
 			return w, got.Result
 		}
 		g.Life.Begin(step)

@@ -34,8 +34,8 @@ func TestTheDocumentIsPublic(t *testing.T) {
 	assert.Equal(t, http.StatusMethodNotAllowed, harness.Call(s, http.MethodPost, "/openapi.json", "", noCredential).Code)
 }
 
-// TestThePageIsSelfContained checks that the gateway serves every file that the page refers to, and
-// that its policy allows nothing else.
+// TestThePageIsSelfContained: the gateway serves every file that the page refers to, and its
+// content security policy allows nothing else.
 func TestThePageIsSelfContained(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	w := harness.Call(s, http.MethodGet, "/docs", "", noCredential)
@@ -74,7 +74,7 @@ func TestTheDocumentCanBeHidden(t *testing.T) {
 	}
 }
 
-// TestEveryDocumentIsServed: OpenAPI 3.1 and 3.0, each in both dialects.
+// TestEveryDocumentIsServed: the gateway serves OpenAPI 3.1 and 3.0, each in both dialects.
 func TestEveryDocumentIsServed(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	seen := map[string]string{}

@@ -133,7 +133,7 @@ func halfDone(effect ps.Effect) ps.Result {
 	}
 }
 
-// shown returns an answer with the headers that differ between answers.
+// shown formats an answer with the headers that differ between answers.
 func shown(w *httptest.ResponseRecorder) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d %s\n", w.Code, http.StatusText(w.Code))
@@ -200,7 +200,7 @@ func TestLongListsAreStreamedWithTheResultFirst(t *testing.T) {
 }
 
 func TestAListThatFailsWhileStreamingIsCutOff(t *testing.T) {
-	begun := make(chan struct{}) // closed when the client has the beginning of the answer
+	begun := make(chan struct{}) // closed once the client has the beginning of the answer
 	list := bigList(4, nil)
 	s := harness.New(t, &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		_, err := list.Run(ctx, req)
@@ -242,7 +242,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// TestAPartialAnswerSaysSo: the sentence of a 207 says that only a part was done.
+// TestAPartialAnswerSaysSo: the sentence of a 207 says that only part of the change was made.
 func TestAPartialAnswerSaysSo(t *testing.T) {
 	failure := ps.Failure{DN: "10.0.0.9", Error: ps.Error{Kind: ps.KindScript, Code: "5", Type: "Microsoft.ActiveDirectory.Management.ADException"}}
 	for target, want := range map[string]string{

@@ -26,11 +26,11 @@ import (
 )
 
 // cities is a directory of users, one property of which can be changed. Some of the sessions that
-// change it die before they can answer, and some reads are not answered.
+// change it die before they can answer, and some reads get no answer.
 type cities struct {
 	mu     sync.Mutex
 	of     map[string]string
-	writes map[string][]string // request ids, by user
+	writes map[string][]string // request ids by user
 	random *rand.Rand
 	calls  histories.Recorder
 }
@@ -66,7 +66,7 @@ func (d *cities) run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
 }
 
-// userOf returns the user that a script is about.
+// userOf returns the user that a script call is for.
 func userOf(req ps.Request) (user string) {
 	for _, name := range []string{"UserName", ops.SettleGuid} {
 		if value, has := req.Args[name]; has {
@@ -92,8 +92,8 @@ func faultyServer(t *testing.T, seed uint64, run func(context.Context, ps.Reques
 
 const users = 6
 
-// repeated lets clients change users at servers. They repeat a call under the same key until it
-// succeeds.
+// repeated runs clients that change users at servers. Each repeats its call under the same key
+// until it succeeds.
 func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gateway.Server) {
 	t.Helper()
 	var group sync.WaitGroup
@@ -110,7 +110,7 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gate
 					case http.StatusOK:
 						return
 					case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-						time.Sleep(time.Millisecond) // another client may have the key
+						time.Sleep(time.Millisecond) // another client may be using the key
 					default:
 						assert.Fail(t, "no repetition helps", "%d: %s", w.Code, w.Body)
 						return
@@ -123,8 +123,8 @@ func (d *cities) repeated(ctx context.Context, t *testing.T, server func() *gate
 	group.Wait()
 }
 
-// madeOnce checks that each user was changed once, before any client was told so, and that all
-// clients were told the same.
+// madeOnce checks that each user was changed exactly once, before any client was told so, and that
+// all clients were told the same.
 func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	t.Helper()
 	d.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
@@ -133,9 +133,9 @@ func (d *cities) madeOnce(t *testing.T, seed uint64) {
 	}
 }
 
-// TestAFaultyStoreRunsNoKeyTwice: the store loses, doubles, delays and reorders updates. A change
-// whose clients repeat it under a key until it succeeds is still made once, is in the history, and
-// is in its log at most once.
+// TestAFaultyStoreRunsNoKeyTwice: the store loses, duplicates, delays and reorders updates. Clients
+// repeat a change under a key until it succeeds. It is still made once, is in the history, and is
+// at most once in the log.
 func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -159,8 +159,8 @@ func TestAFaultyStoreRunsNoKeyTwice(t *testing.T) {
 	}
 }
 
-// TestAFaultyStoreAppliesNoPlanTwice: of many clients that apply a plan at once, one changes the
-// directory. If its answer is lost, none may.
+// TestAFaultyStoreAppliesNoPlanTwice: of many clients that apply a plan at once, only one changes
+// the directory. If its answer is lost, none of the others may.
 func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 	for seed := range uint64(5) {
 		var mu sync.Mutex
@@ -181,12 +181,12 @@ func TestAFaultyStoreAppliesNoPlanTwice(t *testing.T) {
 		for user := range 5 {
 			path := fmt.Sprintf("/api/ADUser/user%d/Disable", user)
 			var body []byte
-			for !strings.Contains(string(body), `"id":"pl_`) { // the plan could not be kept
+			for !strings.Contains(string(body), `"id":"pl_`) { // the plan could not be stored
 				body = harness.Call(s, http.MethodPut, path+"?DryRun=true", "").Body.Bytes()
 			}
 			id := planID(t, body)
 			mu.Lock()
-			delete(made, fmt.Sprintf("user%d", user)) // of the dry run
+			delete(made, fmt.Sprintf("user%d", user)) // made by the dry run
 			mu.Unlock()
 			for range 4 {
 				group.Go(func() {

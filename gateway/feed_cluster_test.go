@@ -20,7 +20,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// changesFrom asks a gateway for the changes after a cursor, as a long poll.
+// changesFrom asks a gateway for the changes after a cursor, by a long poll.
 func changesFrom(t *testing.T, s *gateway.Server, cursor string) (ids []string, next string) {
 	t.Helper()
 	w := harness.Call(s, "GET", "/api/Changes?Wait=30&After="+cursor, "", "Auth-Token: Bearer "+harness.AllToken)
@@ -36,8 +36,8 @@ func changesFrom(t *testing.T, s *gateway.Server, cursor string) (ids []string, 
 	return ids, answer.Next
 }
 
-// eventsFrom reads n events of the stream of a gateway after the event last; empty: from now on. It
-// calls begun when the stream is open.
+// eventsFrom reads n events from the stream of a gateway, after the event last or, if that is
+// empty, from now on. It calls begun once the stream is open.
 func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []string, reached string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -55,7 +55,7 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 	lines := bufio.NewScanner(answer.Body)
 	until(t, lines, "retry: ")
 	if last == "" {
-		until(t, lines, "id: ") // where it begins
+		until(t, lines, "id: ") // where the stream begins
 	}
 	begun()
 	for len(ids) < n {
@@ -72,8 +72,8 @@ func eventsFrom(t *testing.T, address, last string, n int, begun func()) (ids []
 	return ids, reached
 }
 
-// TestAClientMayReconnectAnywhere: a cursor is a position of the log, whichever gateway gave it.
-// Streams and polls take the same cursors.
+// TestAClientMayReconnectAnywhere: a cursor is a position in the log, whichever gateway issued it.
+// Streams and polls accept the same cursors.
 func TestAClientMayReconnectAnywhere(t *testing.T) {
 	plain := store.NewMemory(nil)
 	var gateways []*gateway.Server

@@ -33,11 +33,11 @@ import (
 
 const disable = "/api/ADUser/jdoe/Disable"
 
-// served are gateways, with what each of them has run and recorded.
+// served are gateways, together with everything that each of them has run and recorded.
 type served struct {
 	*replicas
 	runners []*harness.Runner
-	audits  []string // their audit files
+	audits  []string // paths of their audit files
 	logs    []*logtest.Hook
 }
 
@@ -67,7 +67,7 @@ func newServed(t *testing.T, n int) *served {
 	return s
 }
 
-// nobodysPages are pages at which nobody can sign in with an account of the domain.
+// nobodysPages are pages where nobody can sign in with a domain account.
 type nobodysPages http.HandlerFunc
 
 func (p nobodysPages) ServeHTTP(w http.ResponseWriter, r *http.Request) { p(w, r) }
@@ -76,10 +76,10 @@ func (nobodysPages) Tickets() authn.Tickets { return nil }
 
 func (nobodysPages) Rights(context.Context, string) ([]*identity.Principal, error) { return nil, nil }
 
-// ran returns how many scripts a gateway has run.
+// ran returns the number of scripts that a gateway has run.
 func (s *served) ran(r *replicated) int { return s.runners[r.n].Count() }
 
-// recorded returns the audit of a gateway.
+// recorded returns the contents of a gateway's audit file.
 func (s *served) recorded(r *replicated) string {
 	text, err := os.ReadFile(s.audits[r.n])
 	require.NoError(s.t, err)
@@ -127,7 +127,7 @@ func lineOf(t *testing.T, log *logtest.Hook, message string) map[string]any {
 	return nil
 }
 
-// fieldsOf returns the fields of a log entry as they are written.
+// fieldsOf returns the fields of a log entry as they are formatted.
 func fieldsOf(t *testing.T, entry *logrus.Entry) map[string]any {
 	t.Helper()
 	text, err := accesslog.JSON().Format(entry)
@@ -161,8 +161,8 @@ func TestPagesAreThoseOfTheLeader(t *testing.T) {
 	}
 }
 
-// TestForgedHeadersOfTheHopCountForNothing: a client that sends them to a public listener is
-// treated as a client, at the leader and at the others.
+// TestForgedHeadersOfTheHopCountForNothing: a client that sends the hop's headers to a public
+// listener is treated as any client, by the leader and by the others.
 func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	t.Parallel()
 	s := newServed(t, 3)
@@ -181,7 +181,7 @@ func TestForgedHeadersOfTheHopCountForNothing(t *testing.T) {
 	assert.Contains(t, s.recorded(leader), "192.0.2.5")
 }
 
-// TestWithoutALeader: changes are refused before they begin. What this gateway's copy has can still
+// TestWithoutALeader: changes are refused before they begin. Data in this gateway's copy can still
 // be read, with a warning.
 func TestWithoutALeader(t *testing.T) {
 	t.Parallel()
@@ -218,7 +218,7 @@ func TestWithoutALeader(t *testing.T) {
 	assert.Contains(t, page.Header().Get("Content-Type"), "text/plain")
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)
 
-	alone.sleep(30 * time.Second) // nothing waits for a leader then
+	alone.sleep(30 * time.Second) // then nothing waits for a leader
 	late := harness.Call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String()
 	assert.Contains(t, late, `"code":"behind"`)
 	assert.InDelta(t, 5, forwarded(t, alone, hop.NotLeader), 0)
@@ -228,7 +228,7 @@ func TestWithoutALeader(t *testing.T) {
 	assert.NotContains(t, harness.Call(alone.Server, http.MethodGet, "/api/Changes", "").Body.String(), "behind")
 }
 
-// calls sends several requests to a gateway at once. Each waits some seconds for a leader.
+// calls sends several requests to a gateway at once. Each waits a few seconds for a leader.
 func (s *served) calls(at *replicated, paths []string) map[string]*httptest.ResponseRecorder {
 	answers := make([]*httptest.ResponseRecorder, len(paths))
 	var group sync.WaitGroup
@@ -257,7 +257,7 @@ func errorOf(t *testing.T, w *httptest.ResponseRecorder) harness.Failure {
 	return body.Error
 }
 
-// forwarded returns how many calls a gateway has sent to the leader, with a given outcome.
+// forwarded returns the number of calls that a gateway has sent to the leader with a given outcome.
 func forwarded(t *testing.T, r *replicated, outcome hop.Outcome) float64 {
 	t.Helper()
 	return harness.Metric(t, r.Server, `adgateway_forwarded_total{outcome="`+string(outcome)+`"}`)

@@ -26,7 +26,7 @@ func TestLastHour(t *testing.T) {
 		s := harness.New(t, runner, nil)
 		ask := func(path string) { harness.Call(s, "GET", path, "") }
 		const list, wrong = "/api/OU/All", "/api/OU/All?No=1"
-		ask(list) // a later minute takes its place
+		ask(list) // a later minute replaces it
 		time.Sleep(2 * time.Minute)
 		ask(list)
 		time.Sleep(59 * time.Minute)

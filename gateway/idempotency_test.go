@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAKilledGatewayRunsAKeyOnce kills a gateway at each point of a change with a key, keeps the
-// file as it was on the disk, and repeats the call on another gateway.
+// TestAKilledGatewayRunsAKeyOnce: a gateway is killed at each point of a change with a key. Another
+// gateway over the file, as it was on disk, gets the same call and does not make the change again.
 func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	folder := t.TempDir()
 	first := filepath.Join(folder, "state.db")
@@ -42,7 +42,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		point    string
 		city     string // in the directory at the end
-		runs     int    // runs of the change on the second gateway
+		runs     int    // number of runs at the second gateway
 		replayed bool
 	}{
 		"before the announcement":            {"claimed", "Oslo", 1, false},
@@ -63,7 +63,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 				assert.Equal(t, c.replayed, header.Get("Idempotency-Replayed") == "true")
 				assert.Equal(t, c.runs, directory.Changes)
 				assert.Equal(t, "dc9", header.Get("X-Directory-Server"))
-				c.replayed = true // the second gateway only replays
+				c.replayed = true // the second gateway only replays the answer
 			}
 		})
 	}
@@ -125,7 +125,7 @@ func TestOutcomesThatAreKept(t *testing.T) {
 	}
 }
 
-// failingStore fails after a number of changes.
+// failingStore fails after a given number of changes.
 type failingStore struct {
 	store.Store
 	left int
@@ -205,7 +205,7 @@ func TestReplaysAreInTheAudit(t *testing.T) {
 	assert.Zero(t, all[2].Intent)
 }
 
-// FuzzKey: a key is taken as it is, or refused.
+// FuzzKey: a key is either accepted unchanged or refused.
 func FuzzKey(f *testing.F) {
 	for _, text := range []string{"12345678", `"12345678"`, `"1234567`, "", "a b c d e f", strings.Repeat("k", 129)} {
 		f.Add(text)

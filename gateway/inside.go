@@ -43,9 +43,9 @@ func (s *Server) answered(op *ops.Operation, status int, err error) {
 	s.meters.Answered(op, err)
 }
 
-// LastHour returns how many calls of operations were answered in each minute of the last hour.
+// LastHour returns the number of answered calls of operations in each minute of the last hour.
 func (s *Server) LastHour() []figures.Minute { return s.hour.Last(time.Now()) }
 
-// ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
-// it is the TCP peer, and without that the zero Addr.
+// ClientOf returns the address of a request's client according to the rules for trusted proxies.
+// For a request that has not passed them it is the TCP peer, or the zero Addr if that is unknown.
 func ClientOf(r *http.Request) netip.Addr { return transport.ClientOf(r) }

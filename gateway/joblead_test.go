@@ -19,7 +19,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// narrowed finds the caller of a job with its present rights.
+// narrowed looks up the caller of a job with its current rights.
 type narrowed struct {
 	*authn.Static
 	only *atomic.Pointer[[]identity.Scope]
@@ -29,8 +29,8 @@ func (n narrowed) Now(id identity.ID) *identity.Principal {
 	return &identity.Principal{Name: id.ID, Kind: id.Kind, Scopes: *n.only.Load()}
 }
 
-// TestAJobHasTheRightsOfTheNextLeader: its caller's present rights count, and not those that the
-// former leader knew. The job goes on once the caller has the right again.
+// TestAJobHasTheRightsOfTheNextLeader: the caller's current rights count, not those that the former
+// leader knew. The job continues once the caller has the right again.
 func TestAJobHasTheRightsOfTheNextLeader(t *testing.T) {
 	t.Parallel()
 	const items = 6

@@ -21,7 +21,7 @@ func (s *Server) rights(ctx context.Context, id identity.ID) ([]*identity.Princi
 	return authn.RightsOf(ctx, s.Auth, people, id)
 }
 
-// openJobs opens the jobs of the store, and registers the handlers of calls about them.
+// openJobs opens the jobs in the store, and registers the handlers of calls about them.
 func (s *Server) openJobs() error {
 	if s.Kept != nil && s.History != nil {
 		if err := s.openManager(); err != nil {
@@ -40,7 +40,7 @@ func (s *Server) openJobs() error {
 	return nil
 }
 
-// openManager opens the manager of the jobs of the store.
+// openManager opens the manager of the jobs in the store.
 func (s *Server) openManager() (err error) {
 	o := jobs.Options{
 		Store: s.Kept, Call: s.Items().Call, Entry: rows.Entry, Ended: s.jobEnded, Log: s.Log, Wall: s.Wall,
@@ -50,14 +50,14 @@ func (s *Server) openManager() (err error) {
 		o.Forget = s.calls.Keys.ForgetItems
 	}
 	if s.Member != nil {
-		s.jobs = jobs.New(o) // the leader loads them
+		s.jobs = jobs.New(o) // the leader will load them
 	} else if s.jobs, err = jobs.Open(context.Background(), o); err != nil {
 		return err
 	}
 	return meters.RegisterJobs(s.Metrics, s.jobs)
 }
 
-// Items returns the caller of the items of jobs.
+// Items returns an implementation that makes the calls of jobs' items.
 func (s *Server) Items() rows.Items {
 	return rows.Items{
 		Operations: s.Operations, Make: s.Call, Rights: s.rights, Log: s.Log,
@@ -73,8 +73,8 @@ func (s *Server) jobEnded(job *jobs.Job) {
 		Info("a job ended")
 }
 
-// RunJobs runs jobs until ctx is done. It is called once the changes in flight when the gateway
-// stopped have been settled, so that an item that is called again finds the outcome of its change.
+// RunJobs runs jobs until ctx is done. It is called once the changes in flight at the last stop
+// have been settled, so an item that is called again finds the outcome of its change.
 func (s *Server) RunJobs(ctx context.Context) {
 	if s.jobs != nil {
 		s.jobs.Run(ctx)

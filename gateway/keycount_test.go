@@ -19,7 +19,7 @@ import (
 	"adgateway/test/harness"
 )
 
-// rangedStore counts how often all values of a kind are read.
+// rangedStore counts how often all values of a kind are listed.
 type rangedStore struct {
 	store.Store
 	ranges atomic.Int64
@@ -32,8 +32,8 @@ func (s *rangedStore) Range(ctx context.Context, kind store.Kind, prefix string,
 	return s.Store.Range(ctx, kind, prefix, visit)
 }
 
-// TestTheNumberOfKeysIsLimited: beyond the limit calls are refused without reading the keys. The
-// gateway counts them again once a second.
+// TestTheNumberOfKeysIsLimited: beyond the limit, calls are refused without reading the keys. The
+// gateway counts the keys again once a second.
 func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	const most, life = 10_000, 24 * time.Hour
 	start := time.Now()
@@ -55,7 +55,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	for i := range most - 1 {
 		require.Equal(t, http.StatusOK, with(fmt.Sprint("one-of-many-", i)).StatusCode)
 	}
-	s = serve() // a new gateway has counted nothing yet
+	s = serve() // a new gateway has not counted yet
 	db.ranges.Store(0)
 	for i := range 20 {
 		answer := with(fmt.Sprint("one-too-many-", i))

@@ -41,8 +41,8 @@ func (b *budgets) Apply(ctx context.Context, changes ...store.Change) (store.Rev
 	return b.Store.Apply(ctx, changes...)
 }
 
-// TestWhatWasSpentIsKnownAfterARestart: a change that counts costs one write of the store; other
-// changes cost none. The next gateway counts what was done, or may have been.
+// TestWhatWasSpentIsKnownAfterARestart: a change that counts costs one write of the store, other
+// changes cost none. The next gateway counts everything that was done or may have been done.
 func TestWhatWasSpentIsKnownAfterARestart(t *testing.T) {
 	q := newQuotas(t)
 	rights := authn.Rights{Scopes: []string{"user:delete", "user:write"}, Quota: &identity.Quota{DeletionsPerHour: number(3)}}
@@ -117,8 +117,8 @@ func TestWhatCannotBeCountedIsNotChanged(t *testing.T) {
 	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodDelete, "/api/ADUser/a", "", header).Code, "nothing was spent")
 }
 
-// TestACallThatIsResumedGivesBackItsReservation: a repetition finds the removal done, and does not
-// remove again.
+// TestACallThatIsResumedGivesBackItsReservation: a repetition finds that the removal was made, and
+// does not remove again.
 func TestACallThatIsResumedGivesBackItsReservation(t *testing.T) {
 	q := newQuotas(t)
 	accounts, header := q.stored(authn.Rights{Scopes: []string{"user:write"}, Quota: &identity.Quota{ChangesPerHour: number(2)}})

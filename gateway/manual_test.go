@@ -41,7 +41,8 @@ func TestABrowserIsShownWhatIsHere(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, w.Code, "a program")
 }
 
-// Every error names the section of the manual that explains it, and the manual has that section.
+// TestEveryErrorLinksToItsExplanation: every error names the section of the manual that explains
+// it, and the manual has that section.
 func TestEveryErrorLinksToItsExplanation(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	page := harness.Call(s, http.MethodGet, "/manual/reference/errors", "", noCredential).Body.String()
@@ -58,7 +59,8 @@ func TestEveryErrorLinksToItsExplanation(t *testing.T) {
 	assert.Empty(t, harness.Call(s, http.MethodGet, "/version", "").Header().Get("Link"), "a success")
 }
 
-// Every request below /manual gets an answer in words, and never a file that is not a page.
+// TestBadInputToTheManualIsAnsweredInWords: every request below /manual gets an answer in words,
+// and never a file that is not a page.
 func TestBadInputToTheManualIsAnsweredInWords(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	const unknown = "The manual has no page with this address."

@@ -5,23 +5,24 @@ import (
 	"fmt"
 )
 
-// In a cluster of one writer the gateway that leads makes all changes, as one that is alone does. A
-// script may begin to write only while the gateway leads for certain, and its announcement was
-// stored just now. When the term of the gateway ends, the scripts that run go on to their end. The
-// next leader keeps their objects locked until it learns how they have ended, or they can no longer
-// write.
+// In a cluster with a single writer, the leading gateway makes all changes, like a gateway without
+// a cluster. A script may begin to write only while its gateway is certain to lead and has just
+// stored the announcement. When the gateway's term ends, running scripts continue to their end. The
+// next leader keeps their objects locked until it learns how they ended, or until they can no
+// longer write.
 
 // clustered reports whether this gateway is in a cluster.
 func (s *Server) clustered() bool { return s.Member != nil }
 
 // RunMember runs the background work of a cluster member until ctx ends. In each term of this
-// gateway it also calls the functions for the leader, with a context that ends with the term, and
-// waits until all of them return before the next term.
+// gateway it also calls the functions in leading, with a context that ends with the term, and waits
+// until all of them have returned before the next term.
 func (s *Server) RunMember(ctx context.Context, leading ...func(ctx context.Context)) {
 	s.calls.Writer.RunMember(ctx, append([]func(context.Context){s.runJobsOfTerm}, leading...)...)
 }
 
-// load reads the values in the gateway's memory again, because other leaders may have changed them.
+// load reads the values that the gateway holds in memory again, because other leaders may have
+// changed them.
 func (s *Server) load(ctx context.Context) error {
 	s.calls.Keys.Forget()
 	if err := s.calls.Plans.Load(ctx); err != nil {

@@ -31,7 +31,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// joins returns the deed that adds a member to some groups.
+// joins returns the deed of adding a member to some groups.
 func joins(op, member string, groups ...string) harness.Deed {
 	d := harness.Deed{Op: op, Effect: ps.EffectCreated}
 	for n, group := range groups {
@@ -49,7 +49,7 @@ func restored(guid string) ps.Intended {
 	return again
 }
 
-// rivalries list which changes exclude each other, in either order.
+// rivalries are pairs of changes, and whether they exclude each other, in either order.
 var rivalries = map[string]struct {
 	a, b    harness.Deed
 	exclude bool
@@ -84,7 +84,7 @@ var rivalries = map[string]struct {
 		harness.Deed{Op: "group.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{harness.Removed("g-2", schema.Group)}}, true},
 }
 
-// eachRivalry runs a check of each pair of changes, in either order.
+// eachRivalry runs a check for each pair of changes, in either order.
 func eachRivalry(t *testing.T, check func(t *testing.T, first, second harness.Deed, exclude bool)) {
 	for name, c := range rivalries {
 		t.Run(name, func(t *testing.T) { check(t, c.a, c.b, c.exclude) })
@@ -93,7 +93,7 @@ func eachRivalry(t *testing.T, check func(t *testing.T, first, second harness.De
 }
 
 // TestWhichChangesExcludeEachOther: a change waits while the other one runs, and starts over if the
-// other one ran since it read the object.
+// other one ran after it read the object.
 func TestWhichChangesExcludeEachOther(t *testing.T) {
 	eachRivalry(t, func(t *testing.T, first, second harness.Deed, exclude bool) {
 		assert.Equal(t, exclude, twoChanges(t, first, second, false), "while it runs")
@@ -111,9 +111,9 @@ func awaited[T any](t *testing.T, from <-chan T) (value T) {
 	return value
 }
 
-// twoChanges makes two changes at a gateway. The second one comes while the first is running, or,
-// if early, has read before the first begins and ends. It reports whether the first try of the
-// second was refused.
+// twoChanges makes two changes at a gateway. The second arrives while the first is running or, if
+// early is set, reads before the first begins and ends. twoChanges reports whether the first try of
+// the second change was refused.
 func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused bool) {
 	var read, allowed, free, done, tried = make(chan bool, 1), make(chan bool, 1), make(chan bool), make(chan bool), make(chan bool, 1)
 	scenes, requestIDs := []*harness.Scene{harness.NewScene(t, &first), harness.NewScene(t, &second)}, []string{"first", "second"}
@@ -142,7 +142,7 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 		result, err := trying.Run(ctx, req)
 		select {
 		case tried <- err != nil:
-		default: // a later try
+		default: // a later attempt
 		}
 		return result, err
 	}})
@@ -173,11 +173,11 @@ func twoChanges(t *testing.T, first, second harness.Deed, early bool) (refused b
 }
 
 // grid is a directory with memberships. The group and the member each have a list of them. A change
-// of a membership writes both lists; a change of a group or of a member writes its whole list.
+// of a membership writes to both lists. A change of a group or of a member rewrites its whole list.
 type grid struct {
-	cells  map[string]*cell // by the owner of the list, group and member
+	cells  map[string]*cell // keyed by the owner of the list, group or member
 	calls  histories.Recorder
-	inside func(group string) // each change of a membership calls it, halfway
+	inside func(group string) // called halfway through each change of a membership
 }
 
 type cell struct{ value, made, within atomic.Int64 }
@@ -243,7 +243,7 @@ func (d *grid) run(t *testing.T, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc1"}, req.Records(json.RawMessage("[" + harness.Sample(shape) + "]"))
 }
 
-// nameIn returns the text of an argument of a request; empty if there is none.
+// nameIn returns the text of an argument of a request, or "" if there is none.
 func nameIn(req ps.Request, name string) (text string) {
 	if value, has := req.Args[name]; has {
 		raw, _ := value.MarshalJSON()
@@ -254,7 +254,7 @@ func nameIn(req ps.Request, name string) (text string) {
 
 // TestNoMembershipIsLost: a change of all memberships of a group or a member includes each
 // membership that exists when it begins, and no later one is lost, whatever the store loses,
-// doubles or delays.
+// duplicates or delays.
 func TestNoMembershipIsLost(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) {
@@ -300,8 +300,8 @@ func changeMemberships(t *testing.T, seed uint64, faults float64) {
 	t.Logf("seed %d: %d of 48 were made", seed, done.Load())
 }
 
-// TestAChangeOfAGroupHasItsTurn, although another gateway keeps changing its members, and begins
-// each change before the last one has ended.
+// TestAChangeOfAGroupHasItsTurn: a change of a group is made although another gateway keeps
+// changing its members, and begins each change before the previous one has ended.
 func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	const most = 300
 	var s *gateway.Server
@@ -338,7 +338,7 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 			err := announced(i)
 			select {
 			case tried[n] <- err == nil:
-			default: // a later time
+			default: // called again
 			}
 			return err
 		}
@@ -357,8 +357,8 @@ func TestAChangeOfAGroupHasItsTurn(t *testing.T) {
 	assert.Less(t, changedAt.Load(), int64(most), "members that came before it")
 }
 
-// TestAJobOnOneGroup: its items wait for each other neither in the list nor at the gateway. Here
-// none ends before all have begun.
+// TestAJobOnOneGroup: the items wait for each other neither in the list nor at the gateway. In this
+// test none ends before all have begun.
 func TestAJobOnOneGroup(t *testing.T) {
 	const members = 40
 	d := newGrid(1, members)

@@ -15,7 +15,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestRequestsAreCounted also checks that nothing a client sends becomes a label.
+// TestRequestsAreCounted: requests appear in the metrics, and nothing that a client sends becomes a
+// label.
 func TestRequestsAreCounted(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK, "["+harness.Sample(schema.User)+"]"), nil)
 	for _, c := range []struct{ method, path, header string }{

@@ -72,18 +72,19 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 	assert.EqualValues(t, 1, made.Load())
 }
 
-// TestABudgetIsSpentOnce: of 500 tries, exactly as many succeed as the limit allows.
+// TestABudgetIsSpentOnce: of 500 attempts, exactly as many succeed as the limit allows.
 func TestABudgetIsSpentOnce(t *testing.T) {
 	spendAll(t, 0)
 }
 
-// TestABudgetIsNotOverspent: whatever the store loses, doubles or delays, no more objects are
+// TestABudgetIsNotOverspent: whatever the store loses, duplicates or delays, no more objects are
 // removed than the limit allows.
 func TestABudgetIsNotOverspent(t *testing.T) {
 	spendAll(t, 0.2)
 }
 
-// spendAll lets clients try to remove ten times the limit, over a store that fails now and then.
+// spendAll runs clients that together try to remove ten times the limit, over a store that
+// sometimes fails.
 func spendAll(t *testing.T, faults float64) {
 	q := newQuotas(t)
 	q.now = time.Now()
@@ -122,7 +123,7 @@ func spendAll(t *testing.T, faults float64) {
 					done.Add(1)
 				case w.Code == http.StatusTooManyRequests:
 					if faults > 0 {
-						spend.Forget() // the reservation of a change that was not made may not be free yet
+						spend.Forget() // the reservation for a change that was not made may still be held
 					} else {
 						spend.End(histories.Answer{Refused: true})
 					}
@@ -153,8 +154,8 @@ func spendAll(t *testing.T, faults float64) {
 	assert.EqualValues(t, 450, refused.Load())
 }
 
-// TestChangesOfAnObjectExcludeEachOther: a change reads what the last one has written, whatever the
-// store loses, doubles or delays.
+// TestChangesOfAnObjectExcludeEachOther: a change reads the value that the previous one wrote,
+// whatever the store loses, duplicates or delays.
 func TestChangesOfAnObjectExcludeEachOther(t *testing.T) {
 	for name, faults := range map[string]float64{"a good store": 0, "a faulty store": 0.2} {
 		t.Run(name, func(t *testing.T) { excludeEachOther(t, faults) })
@@ -204,8 +205,8 @@ func excludeEachOther(t *testing.T, faults float64) {
 	t.Logf("%d of 30 were made", done.Load())
 }
 
-// TestWhatANewerGatewayHasWritten: a key in a format that this gateway does not know is not guessed
-// at, and its call does not run.
+// TestWhatANewerGatewayHasWritten: if a key is stored in a format that this gateway does not know,
+// the gateway does not guess its contents, and the call does not run.
 func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	d := &harness.OneUser{City: "Oslo", At: func(string) {}}
 	s := gatewayOver(t, store.NewMemory(nil), &harness.Runner{Do: d.Run})
@@ -225,7 +226,8 @@ func TestWhatANewerGatewayHasWritten(t *testing.T) {
 	assert.Equal(t, 1, d.Changes)
 }
 
-// TestAChangeTakesThreeWrites, with a key, a plan, a budget and the history.
+// TestAChangeTakesThreeWrites: a change with a key, a plan, a budget and the history takes three
+// writes of the store.
 func TestAChangeTakesThreeWrites(t *testing.T) {
 	q := newQuotas(t)
 	q.now = time.Now()

@@ -38,16 +38,16 @@ func (l aList) Read(context.Context) (call.Given, error) {
 	return call.Given{Values: map[string]any(l.values), Document: []byte(l.list), Media: "text/csv"}, nil
 }
 
-// desk is a gateway at which people may sign in, and a directory that says what they may do.
+// desk is a gateway where people may sign in, with a directory that determines their roles.
 type desk struct {
 	server *gateway.Server
 	t      *testing.T
 
 	mu    sync.Mutex
-	now   []*identity.Principal // roles of the person
+	now   []*identity.Principal // current roles of the person
 	err   error
-	item  int            // the item that is being called
-	turns map[int]func() // what happens while an item is being called
+	item  int            // number of the item being called
+	turns map[int]func() // called while an item is being called, by its number
 }
 
 const anna = "S-1-5-21-7"
@@ -56,7 +56,7 @@ func role(limits identity.Limits, scopes ...identity.Scope) *identity.Principal 
 	return &identity.Principal{ID: anna, Name: "anna", Kind: identity.KindPerson, Scopes: scopes, Limits: limits}
 }
 
-// newDesk returns a desk where each script changes something, or fails as refuse says.
+// newDesk returns a desk where each script changes something, or fails with the error of refuse.
 func newDesk(
 	t *testing.T, quota identity.Quota, refuse func(req ps.Request) error, now ...*identity.Principal,
 ) *desk {
@@ -105,7 +105,7 @@ func (d *desk) Rights(_ context.Context, sid string) ([]*identity.Principal, err
 
 func (d *desk) ServeHTTP(w http.ResponseWriter, r *http.Request) { http.NotFound(w, r) }
 
-// become changes what the directory says of the person.
+// become changes the directory's answer about the person.
 func (d *desk) become(err error, now ...*identity.Principal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -117,7 +117,7 @@ type shownJob struct {
 	Done, Failed, Waiting, Running               int
 }
 
-// submit submits a list whose items each depend on the one before.
+// submit submits a list whose items each depend on the preceding one.
 func (d *desk) submit(as *identity.Principal, operation string, items int) (shownJob, schema.Code) {
 	d.t.Helper()
 	var list strings.Builder
@@ -136,7 +136,7 @@ func (d *desk) submit(as *identity.Principal, operation string, items int) (show
 	return submitted, ""
 }
 
-// until waits until a job is in a state, and no item is being called.
+// until waits until a job is in a state and no item is being called.
 func (d *desk) until(id string, state jobstate.Job, why jobstate.Reason) shownJob {
 	d.t.Helper()
 	all := &identity.Principal{
@@ -159,13 +159,13 @@ var clerkScopes = []identity.Scope{
 	identity.JobSubmit, identity.JobRead, identity.UserWrite, identity.UserPassword,
 }
 
-// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who submitted it need not be signed in. The
-// directory's answer before each item counts.
+// TestAJobOfAPersonHasTheRightsOfTheMoment: the person who submitted the job need not be signed in.
+// The directory's answer before each item counts.
 func TestAJobOfAPersonHasTheRightsOfTheMoment(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	reader := role(identity.Limits{}, identity.UserRead)
 	for name, c := range map[string]struct {
-		turn  func(d *desk) // while the second item is being called
+		turn  func(d *desk) // called while the second item is being called
 		state jobstate.Job
 		why   jobstate.Reason
 		done  int
@@ -199,8 +199,8 @@ func TestAJobOfAPersonHasTheRightsOfTheMoment(t *testing.T) {
 	}
 }
 
-// TestWhoMaySubmitAJobAsAPerson: a person whom the directory knows, and who has a role for the
-// whole list.
+// TestWhoMaySubmitAJobAsAPerson: a person may submit a job if the directory knows the person and
+// one of the person's roles allows the whole list.
 func TestWhoMaySubmitAJobAsAPerson(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
 	stranger := *clerk
@@ -224,7 +224,7 @@ func TestWhoMaySubmitAJobAsAPerson(t *testing.T) {
 	assert.Equal(t, schema.Unavailable, refused)
 }
 
-// TestAnHourlyLimitOfAPersonHoldsTheJob: its items count together with the person's changes on the
+// TestAnHourlyLimitOfAPersonHoldsTheJob: items count together with the person's changes on the
 // pages.
 func TestAnHourlyLimitOfAPersonHoldsTheJob(t *testing.T) {
 	clerk := role(identity.Limits{}, clerkScopes...)
@@ -239,8 +239,8 @@ func TestAnHourlyLimitOfAPersonHoldsTheJob(t *testing.T) {
 	assert.Zero(t, now.Failed)
 }
 
-// TestWhatIsForbiddenForAnItemFailsTheItem: a guarded object does not hold the other items. In a
-// role that allows it the item is done.
+// TestWhatIsForbiddenForAnItemFailsTheItem: a guarded object does not stop the other items. In a
+// role that allows it, its item is made.
 func TestWhatIsForbiddenForAnItemFailsTheItem(t *testing.T) {
 	guarded := func(req ps.Request) error {
 		if harness.TextArg(req, "UserName") != "u1" || string(harness.JSON(req.Args["Privileged"])) == "true" {

@@ -58,7 +58,8 @@ func TestPlansOfOthersAreNotKnown(t *testing.T) {
 	}
 }
 
-// A plan whose application fails without a change can be applied again.
+// TestAPlanSurvivesWhatChangedNothing: a plan whose application fails without a change can be
+// applied again.
 func TestAPlanSurvivesWhatChangedNothing(t *testing.T) {
 	runner := harness.Answering(ps.Result{Effect: ps.EffectChanged}, "["+harness.Sample(schema.User)+"]")
 	good, protected := runner.Do, harness.Failing(ps.Error{Kind: ps.KindScript, Gateway: "protected", Message: "No.", Outcome: ps.OutcomeNone}).Do

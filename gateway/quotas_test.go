@@ -21,8 +21,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestEveryCredentialHasTheDefaultQuota sends three removals as a caller that may remove two
-// objects an hour, unless its quota says otherwise. It covers every kind of credential.
+// TestEveryCredentialHasTheDefaultQuota: a caller that may remove two objects an hour, unless its
+// own quota says otherwise, tries three removals. The test covers every kind of credential.
 func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	q := newQuotas(t)
 	scopes := []identity.Scope{identity.UserDelete}
@@ -59,7 +59,7 @@ func TestEveryCredentialHasTheDefaultQuota(t *testing.T) {
 	chain := [][]*x509.Certificate{{{Subject: pkix.Name{CommonName: "portal"}}}}
 	for name, c := range map[string]struct {
 		remove func() int
-		want   int // the status of the third removal
+		want   int // status of the third removal
 	}{
 		"a token of a store":             {with(header[len("Auth-Token: "):]), http.StatusTooManyRequests},
 		"a token of the settings":        {with("Bearer of-the-sandbox"), http.StatusTooManyRequests},
@@ -103,8 +103,9 @@ var everyCaller = map[string]func(own *identity.Quota) *identity.Principal{
 	},
 }
 
-// TestEveryCallerReachesTheSameLimits makes the same calls as each kind of caller, with the default
-// limit and with the caller's. What one caller spends does not count for a namesake.
+// TestEveryCallerReachesTheSameLimits: the same calls reach the same limits for each kind of
+// caller, with the default limit and with the caller's own. A caller's spending does not count for
+// another one with the same name.
 func TestEveryCallerReachesTheSameLimits(t *testing.T) {
 	q := newQuotas(t)
 	changed := ps.Result{Effect: ps.EffectChanged, Changes: []ps.Change{{}}}
@@ -149,8 +150,8 @@ func TestEveryCallerReachesTheSameLimits(t *testing.T) {
 	}
 }
 
-// TestRolesHaveOneCount: changes of a person in one role count in all roles, and each role has
-// limits of its own.
+// TestRolesHaveOneCount: changes that a person makes in one role count in all roles, and each role
+// has its own limits.
 func TestRolesHaveOneCount(t *testing.T) {
 	q := newQuotas(t)
 	meters := identity.NewMeters(identity.Quota{}, q.clock)

@@ -23,8 +23,8 @@ import (
 
 const auditSecret = "Corr3ct-Horse-9"
 
-// TestTheServerOfAChangeIsRecorded before the change is made, with the epoch of the gateways'
-// choice of that server.
+// TestTheServerOfAChangeIsRecorded: the server is recorded before the change is made, with the
+// epoch in which the gateways chose it.
 func TestTheServerOfAChangeIsRecorded(t *testing.T) {
 	run := func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Server: "dc2.corp.example", PinEpoch: 7, Objects: []ps.Intended{
@@ -121,8 +121,8 @@ func TestOutcomesOfTheAudit(t *testing.T) {
 	}
 }
 
-// TestTheOutcomeIsRecordedBeforeTheAnswer reads the audit when the first byte of an answer is
-// written, for small and large answers and for refused changes.
+// TestTheOutcomeIsRecordedBeforeTheAnswer: the audit has the outcome when the first byte of the
+// answer is written, for small and large answers and for refused changes.
 func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
 	records := "[" + harness.Sample(schema.Computer) + strings.Repeat(","+harness.Sample(schema.Computer), 499) + "]"
 	for name, c := range map[string]struct {
@@ -155,7 +155,7 @@ func TestTheOutcomeIsRecordedBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// watchedWriter calls first before the first byte.
+// watchedWriter calls first before it writes the first byte.
 type watchedWriter struct {
 	*httptest.ResponseRecorder
 	first func()
@@ -172,9 +172,10 @@ func (w *watchedWriter) begin() {
 func (w *watchedWriter) WriteHeader(status int)      { w.begin(); w.ResponseRecorder.WriteHeader(status) }
 func (w *watchedWriter) Write(b []byte) (int, error) { w.begin(); return w.ResponseRecorder.Write(b) }
 
-// TestRefusedCallsAreRecorded covers every changing row and several reasons.
+// TestRefusedCallsAreRecorded: refusals are recorded for every changing row and for several
+// reasons.
 func TestRefusedCallsAreRecorded(t *testing.T) {
-	const perServer = 6 // further refusals of one address are only counted
+	const perServer = 6 // further refusals of an address are only counted
 	var s *gateway.Server
 	var lines func() []*audit.Line
 	seen := 0
@@ -236,11 +237,11 @@ func TestReadsAreRecordedIfConfigured(t *testing.T) {
 	assert.Equal(t, "none", all[2].Outcome)
 }
 
-// TestNothingIsChangedWithoutARecord checks that, while the audit cannot be written,
-// changes are refused, reads are served, and /readyz fails.
+// TestNothingIsChangedWithoutARecord: while the audit cannot be written, changes are refused, reads
+// are served, and /readyz fails.
 func TestNothingIsChangedWithoutARecord(t *testing.T) {
 	folder := ""
-	lose := func() { // puts a file in place of the folder, so nothing can be opened in it
+	lose := func() { // replaces the folder by a file, so nothing in it can be opened
 		require.NoError(t, os.RemoveAll(folder))
 		require.NoError(t, os.WriteFile(folder, nil, 0o600))
 	}
@@ -289,8 +290,8 @@ func TestNothingIsChangedWithoutARecord(t *testing.T) {
 	assert.Len(t, outcomes, 2, "the overdue outcome and the new one")
 }
 
-// TestNothingIsRevealedWithoutARecord: the audit has the intent when the script begins. Without an
-// audit log, or with one that cannot be written, nothing runs.
+// TestNothingIsRevealedWithoutARecord: the audit has the intent before the script begins. Without
+// an audit log, or with one that cannot be written, nothing runs.
 func TestNothingIsRevealedWithoutARecord(t *testing.T) {
 	const path, body = "/api/Computers/PC01/LocalAdmin/Reveal", "Reason=INC-4711+no+network"
 	reveal := func(s *gateway.Server) int {
@@ -328,7 +329,7 @@ func TestNothingIsRevealedWithoutARecord(t *testing.T) {
 	require.NoError(t, os.WriteFile(folder, nil, 0o600))
 	lines = func() []*audit.Line { return nil }
 	ran := runner.Count()
-	reveal(s) // this call or the next one notices that the log cannot be written
+	reveal(s) // either this call or the next one notices that the log cannot be written
 	assert.Equal(t, http.StatusServiceUnavailable, reveal(s))
 	assert.LessOrEqual(t, runner.Count(), ran+1)
 }

@@ -38,10 +38,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// replicaPatience is how long a test waits for an event that must come; it is no promise.
+// replicaPatience is how long a test waits for an event that must occur. It is not a promise about
+// speed.
 const replicaPatience = time.Minute
 
-// replicas are the gateways of a cluster in this process, over a log in memory. Calls are
+// replicas are the gateways of a cluster within this process, over a log in memory. Calls are
 // forwarded over TLS on loopback.
 type replicas struct {
 	t     *testing.T
@@ -50,29 +51,29 @@ type replicas struct {
 	ca    *testAuthority
 	all   []*replicated
 
-	working sync.WaitGroup // the background work of the gateways
+	working sync.WaitGroup // background work of the gateways
 }
 
-// replicated is a gateway of replicas. It can be started again after it was killed.
+// replicated is one gateway of replicas. It can be started again after it was killed.
 type replicated struct {
-	*gateway.Server // the present process
+	*gateway.Server // the current process
 	replica         *replica.Replica
 	history         *changes.History
 
 	name    string
 	of      *replicas
 	n       int
-	path    string // path of its file
+	path    string // path of its store file
 	starts  int
-	ahead   atomic.Int64 // how far its clocks are ahead
+	ahead   atomic.Int64 // nanoseconds that its clocks are ahead
 	client  *journaltest.Client
 	hop     *hopListener
 	options func() (ps.Runner, func(*gateway.Options))
-	kill    func() // ends its process, as a loss of power does
+	kill    func() // ends its process like a power failure
 }
 
-// newReplicas starts gateways named gw1, gw2 and so on with copies of an empty store. Gateway n
-// runs its scripts with runner(n). It returns when one of them leads.
+// newReplicas starts gateways named gw1, gw2 and so on, with copies of an empty store. Gateway n
+// runs its scripts with runner(n). It returns once one of them leads.
 func newReplicas(t *testing.T, n int, runner func(n int) ps.Runner, change func(n int, o *gateway.Options)) *replicas {
 	t.Helper()
 	rs := &replicas{t: t, nodes: journaltest.NewMemory(), ca: newTestAuthority(t)}
@@ -113,8 +114,8 @@ func (rs *replicas) names() (names []string) {
 	return names
 }
 
-// leader returns the gateway that leads, once it does for certain and all gateways that run and are
-// connected know it.
+// leader returns the leading gateway, once it is certain to lead and all running, connected
+// gateways know it.
 func (rs *replicas) leader() (leads *replicated) {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -129,7 +130,7 @@ func (rs *replicas) leader() (leads *replicated) {
 	return leads
 }
 
-// know reports whether all gateways that run and are connected know the leader.
+// know reports whether all running, connected gateways know the leader.
 func (rs *replicas) know(leader *replicated) bool {
 	for _, r := range rs.all {
 		if !r.runs() || rs.mail.isCut(r.name) {
@@ -152,7 +153,7 @@ func (rs *replicas) others(than *replicated) (others []*replicated) {
 	return others
 }
 
-// level waits until all gateways that run and are connected hold the same values.
+// level waits until all running, connected gateways hold the same values.
 func (rs *replicas) level() {
 	rs.t.Helper()
 	require.Eventually(rs.t, func() bool {
@@ -170,7 +171,7 @@ func (rs *replicas) level() {
 
 func (r *replicated) runs() bool { return r.replica != nil }
 
-// leads reports whether the gateway leads for certain.
+// leads reports whether the gateway is certain to lead.
 func (r *replicated) leads() bool {
 	_, leads := r.Member.Leads()
 	return leads
@@ -178,7 +179,7 @@ func (r *replicated) leads() bool {
 
 func (r *replicated) now() time.Time { return time.Now().Add(time.Duration(r.ahead.Load())) }
 
-// cut separates the gateway from the log, the messages and the calls of the others.
+// cut separates the gateway from the log and from the other gateways' messages and calls.
 func (r *replicated) cut() {
 	r.of.mail.setCut(r.name, true)
 	r.client.Cut()
@@ -192,7 +193,7 @@ func (r *replicated) mend() {
 	r.of.mail.setCut(r.name, false)
 }
 
-// sleep moves the clocks of the gateway forward, as if its host had been suspended.
+// sleep moves the gateway's clocks forward, as if its host had been suspended.
 func (r *replicated) sleep(d time.Duration) { r.ahead.Add(int64(d)) }
 
 // start starts the gateway as a new process.
@@ -256,7 +257,7 @@ type unseenFormats struct{}
 func (unseenFormats) Seen() map[string]cluster.Seen                   { return nil }
 func (unseenFormats) See(context.Context, string, cluster.Seen) error { return nil }
 
-// mail carries the messages between all gateways that are not cut off.
+// mail carries messages between all gateways that are not cut off.
 type mail struct {
 	mu    sync.Mutex
 	inbox map[string]chan cluster.Message
@@ -306,7 +307,7 @@ func (l letters) Receive(ctx context.Context) (cluster.Message, bool) {
 	}
 }
 
-// hopListener closes its connections, and each new one, while it refuses.
+// hopListener closes its connections, and each new one, while refuse is set.
 type hopListener struct {
 	net.Listener
 	mu      sync.Mutex
@@ -386,7 +387,7 @@ func (a *testAuthority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) 
 	return certificate
 }
 
-// settings are the hop settings of a gateway, for both directions.
+// settings returns the hop's TLS settings of a gateway, for both directions.
 func (a *testAuthority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)

@@ -12,9 +12,10 @@ import (
 )
 
 // Options that come from settings have no default here, because the setting has one (see package
-// config). A missing option is refused by its name.
+// config). The error for a missing option names it.
 
-// complete sets the defaults of the other options, and returns why the options cannot be used.
+// complete sets the defaults of the other options, and returns an error if the options cannot be
+// used.
 func (o *Options) complete() error {
 	missing := []error{
 		required.Given(map[string]bool{"Runner": o.Runner == nil, "Auth": o.Auth == nil, "Log": o.Log == nil}),
@@ -41,7 +42,7 @@ func (o *Options) complete() error {
 	return errors.Join(missing...)
 }
 
-// limits returns which limits are missing.
+// limits returns an error that names the missing limits.
 func (o *Options) limits() error {
 	return required.Positive("", map[string]int64{
 		"Streams": int64(o.Streams), "MaxWait": int64(o.MaxWait), "KeyLife": int64(o.KeyLife), "NameHold": int64(o.NameHold),
@@ -50,7 +51,7 @@ func (o *Options) limits() error {
 	})
 }
 
-// check returns why the policy cannot be used.
+// check returns an error if the policy cannot be used.
 func (p *Policy) check() error {
 	faults := []error{p.Policy.Check()}
 	for name, scopes := range map[string][]identity.Scope{"http.requireGuard": p.RequireGuard, "http.requireKey": p.RequireKey} {
@@ -63,6 +64,6 @@ func (p *Policy) check() error {
 	return errors.Join(faults...)
 }
 
-// streamAbove is the size up to which a result is held back until the script has
+// streamAbove is the size in bytes up to which a result is held back until the script has
 // succeeded.
 const streamAbove = 8 << 20

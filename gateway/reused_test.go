@@ -31,7 +31,7 @@ type reused struct {
 	history *changes.History
 }
 
-// made stores a change of a caller.
+// made stores a change by a caller.
 func (r reused) made(p *identity.Principal) {
 	r.t.Helper()
 	c := &changes.Record{
@@ -43,7 +43,7 @@ func (r reused) made(p *identity.Principal) {
 	require.NoError(r.t, r.history.Complete(r.t.Context(), c, ps.OutcomeDone))
 }
 
-// as makes a call as p. It returns the answer and the code of the refusal; empty: the call was
+// as makes a call as p. It returns the answer, and the code of the refusal or "" if the call was
 // made.
 func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.Answer, schema.Code) {
 	r.t.Helper()
@@ -56,7 +56,7 @@ func (r reused) as(p *identity.Principal, operation string, c call.Call) (call.A
 	return answer, ""
 }
 
-// everybodysPages are pages at which every person may do everything.
+// everybodysPages are pages where every person may do everything.
 type everybodysPages struct{ http.Handler }
 
 func (everybodysPages) Tickets() authn.Tickets { return nil }
@@ -71,8 +71,8 @@ const aSubdomain = "8e5700ea-a4bf-41c7-8a77-e990661dcc6a"
 var (
 	aUser = call.Values{"Username": "jdoe"}
 
-	// namesakes are pairs of callers with the same name. The second comes after the first is gone,
-	// or is of another kind or domain.
+	// namesakes are pairs of callers with the same name. The second is created after the first is
+	// gone, or is of another kind or domain.
 	namesakes = map[string][2]identity.Principal{
 		"a token that is made again":      {{ID: "1", Kind: identity.KindToken}, {ID: "2", Kind: identity.KindToken}},
 		"an API user that is added again": {{ID: "1", Kind: identity.KindUser}, {ID: "2", Kind: identity.KindUser}},
@@ -84,9 +84,9 @@ var (
 		"a token and one of the sandbox":  {{ID: "1", Kind: identity.KindToken}, {Kind: identity.KindToken}},
 	}
 
-	// keptThings are the things that the gateway keeps for a caller. Each function leaves one
-	// behind as the first caller, and returns a function that reports what another caller finds of
-	// it; "" is nothing.
+	// keptThings are the things that the gateway stores for a caller. Each function stores one as the
+	// first caller, and returns a function that reports what another caller finds of it, or "" for
+	// nothing.
 	keptThings = map[string]func(r reused, first *identity.Principal) (found func(p *identity.Principal) string){
 		"plan": func(r reused, first *identity.Principal) func(*identity.Principal) string {
 			planned, refused := r.as(first, "user.disable", call.Call{Input: call.Values{"Username": "jdoe", "DryRun": true}})
@@ -188,8 +188,8 @@ var (
 	}
 )
 
-// TestANameThatIsUsedAgainInheritsNothing: only the caller for whom a thing is kept finds it, and
-// no other caller with the same name.
+// TestANameThatIsUsedAgainInheritsNothing: only the caller for whom something is stored finds it,
+// and no other caller with the same name does.
 func TestANameThatIsUsedAgainInheritsNothing(t *testing.T) {
 	for thing, leave := range keptThings {
 		for which, pair := range namesakes {

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// namedAll returns an authenticator with one account for each token. All are named "all", like the
-// first of harness.Auth.
+// namedAll returns an authenticator with an account for each token. All accounts are named "all",
+// like the first one of harness.Auth.
 func namedAll(t *testing.T, tokens ...string) *authn.Static {
 	static := authn.NewStatic(authn.Header{})
 	for _, token := range tokens {
@@ -38,8 +38,8 @@ func disabling(t *testing.T, auth *authn.Static, kept *store.Sealed) *gateway.Se
 
 const disableOne = "/api/ADUser/jdoe/Disable"
 
-// TestWhatIsKeptByTheNameIsFound: a version that knew callers only by name has written a key and a
-// plan into the file.
+// TestWhatIsKeptByTheNameIsFound: a key and a plan that were stored by a version that knew callers
+// only by name are found.
 func TestWhatIsKeptByTheNameIsFound(t *testing.T) {
 	text, err := os.ReadFile("testdata/kept_by_name.json")
 	require.NoError(t, err)
@@ -68,8 +68,8 @@ func TestWhatIsKeptByTheNameIsFound(t *testing.T) {
 	assert.Equal(t, http.StatusOK, w.Code, w.Body)
 }
 
-// TestAnAccountOfTheSameNameIsAnother, such as a token that was made after another one with its
-// name was removed.
+// TestAnAccountOfTheSameNameIsAnother: a token that was made after another token of the same name
+// was removed is a different account.
 func TestAnAccountOfTheSameNameIsAnother(t *testing.T) {
 	kept := storetest.Seal(t, store.NewMemory(nil))
 	s := disabling(t, namedAll(t, harness.AllToken, harness.WriteToken), kept)

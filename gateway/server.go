@@ -1,8 +1,8 @@
-// Package gateway puts the parts of the gateway together: store, writer, history, jobs, calls, and
-// the server that shows them to clients.
+// Package gateway assembles the parts of the gateway: store, writer, history, jobs, calls, and the
+// server that serves them to clients.
 //
-// Package transport knows HTTP: it finds the operation of a request and its caller, and makes a
-// [call.Call] of it. [call.Service.Do] makes every call and returns a [call.Answer], which
+// Package transport handles HTTP: it finds the operation of a request and its caller, and turns the
+// request into a [call.Call]. [call.Service.Do] makes every call and returns a [call.Answer], which
 // transport writes as an envelope. A row without a script is answered by the package that owns the
 // state: history, jobs/rows.
 //
@@ -47,26 +47,26 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a server. Runner, Auth and Log are required, and so is every limit and time
-// whose comment does not say what zero means. The others may be left out.
+// Options configure a server. Runner, Auth and Log are required, and so is every limit and duration
+// whose comment does not explain zero. All others are optional.
 type Options struct {
 	Runner     ps.Runner
-	Scripts    []ps.Script      // declarations, against which the table is checked
-	Operations []*ops.Operation // nil: ops.Table()
+	Scripts    []ps.Script      // declarations of the scripts, which the table is checked against
+	Operations []*ops.Operation // nil means ops.Table()
 	Auth       authn.Authenticator
-	Quotas     *identity.Meters // of all callers; nil: only those with a quota of their own have one
+	Quotas     *identity.Meters // of all callers; if nil, only callers with a quota of their own have one
 	Log        *logrus.Logger
-	Audit      *audit.Log // records changes and refusals; nil: nothing is recorded
+	Audit      *audit.Log // records changes and refusals; nil if nothing is recorded
 	Policy     Policy
 
-	// Guarded returns what gives rights now, besides what the policy names; nil: nothing does.
+	// Guarded returns protected objects in addition to those of the policy. It may be nil.
 	Guarded func() privileged.Set
 
-	Wall    func() time.Time // the wall clock, by which jobs begin at a time; nil: time.Now
-	MaxWait time.Duration    // for which a run may wait for a session
+	Wall    func() time.Time // wall clock for jobs with a start time; nil means time.Now
+	MaxWait time.Duration    // how long a run may wait for a session
 
-	// Stopping is called when the server stops and waits for running requests, so that
-	// the Runner can refuse new runs. It may be nil.
+	// Stopping is called when the server stops and waits for running requests, so the Runner can
+	// refuse new runs. It may be nil.
 	Stopping func()
 
 	HTTP
@@ -75,71 +75,72 @@ type Options struct {
 	Cluster
 }
 
-// HTTP is what the server shows over HTTP, and how.
+// HTTP configures the server's HTTP side.
 type HTTP struct {
 	Web
 
-	// Pages returns the pages under /ui/ for people, which make their calls at the server once it is made.
-	// Nil: there are none.
+	// Pages returns the pages under /ui/ for people. They may make calls at api once New has returned
+	// it. If nil, there are none.
 	Pages func(api *Server) Pages
 
-	// Ready checks what the server depends on, for /readyz. Nil: nothing is checked.
+	// Ready checks the server's dependencies, for /readyz. If nil, nothing is checked.
 	Ready func(ctx context.Context) []Check
 
-	// EndPoint returns the bindings of connections with the server's certificate, see [negotiate.EndPoint];
-	// nil: tickets are not bound to connections.
+	// EndPoint returns the bindings of connections with the server's certificate, see
+	// [negotiate.EndPoint]. If nil, tickets are not bound to connections.
 	EndPoint func() []byte
 
-	Streams     int // of events that are sent at the same time, of which one caller gets a quarter
-	StreamAbove int // bytes of a list, beyond which it is sent while its script runs; zero: 8 MiB
+	Streams     int // event streams that may be open at the same time; one caller gets a quarter
+	StreamAbove int // bytes of a list above which it is sent while its script runs; zero means 8 MiB
 }
 
-// Storage is what the server keeps for its callers.
+// Storage configures the data that the server stores for its callers.
 type Storage struct {
-	Kept    *store.Sealed    // keeps plans, and the calls with an Idempotency-Key; nil: these are refused
-	KeyLife time.Duration    // for which calls are kept
-	History *changes.History // of what was changed; nil: none is kept
-	Bounds  Bounds           // of what is kept for callers
+	Kept    *store.Sealed    // stores plans and calls with an Idempotency-Key; if nil, these are refused
+	KeyLife time.Duration    // how long calls are kept
+	History *changes.History // history of changes; nil if none is kept
+	Bounds  Bounds           // limits for the stored data
 }
 
-// Work says how jobs run, which need a store and a history.
+// Work configures jobs. They need a store and a history.
 type Work struct {
 	Lists     rows.Limits
 	Jobs      jobs.Limits
-	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil: always
-	Sessions  map[ps.Lane]int    // of each lane, of which jobs may use a share
+	LaneReady func(ps.Lane) bool // whether a lane has a session that jobs can use; nil means always
+	Sessions  map[ps.Lane]int    // sessions of each lane, of which jobs may use a share
 }
 
-// Cluster connects the server with its cluster.
+// Cluster connects the server to its cluster.
 type Cluster struct {
-	// Member is this gateway in a cluster of one writer; nil: it is in none. Only the gateway
-	// that leads makes changes and answers reads of what the gateways keep.
+	// Member is this gateway in a cluster with a single writer, or nil outside of a cluster. Only the
+	// leading gateway makes changes and answers reads of the gateways' own data.
 	Member   *cluster.Member
-	NameHold time.Duration // how long a name that was given at one controller is not given at another
-	// Hop says how the others send calls to the one that leads; New sets Observe. It is needed
-	// with a Member.
+	NameHold time.Duration // how long a name that was assigned at one controller is not assigned at another
+	// Hop configures how the other gateways send calls to the leader. New sets its Observe. It is
+	// required with a Member.
 	Hop         *hop.Options
 	ClusterName string // shown by GET /api/Cluster
-	// Relay is the store for what every gateway of the cluster may write, whether or not it
-	// leads; nil: Kept.
+	// Relay is the store for data that every gateway of the cluster may write, whether or not it
+	// leads. Nil means Kept.
 	Relay *store.Sealed
 }
 
-// Pages are the pages for people, and know who may use them.
+// Pages are the pages for people. They know who may use them.
 type Pages interface {
 	http.Handler
 	// Rights is an [authn.People].
 	Rights(ctx context.Context, sid string) ([]*identity.Principal, error)
-	// Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
+	// Tickets returns an authenticator of people by Kerberos tickets, or nil if tickets are not
+	// accepted.
 	Tickets() authn.Tickets
 }
 
 // Bounds limit the stored data of callers. The sizes are required.
 type Bounds struct {
-	Plans int64        // bytes of all plans, of which one caller gets a quarter
-	Keys  int64        // bytes of all calls with keys, of which one caller gets a quarter
-	Room  *bounds.Room // what is left on the disk; nil: nothing is refused for that
-	Spool *bounds.Room // what is left on the disk of temporary files; nil: no limit
+	Plans int64        // bytes of all plans; one caller gets a quarter
+	Keys  int64        // bytes of all calls with keys; one caller gets a quarter
+	Room  *bounds.Room // room left on the disk; nil if nothing is refused for lack of it
+	Spool *bounds.Room // room left on the disk of the temporary files; nil for no limit
 }
 
 // Policy is the part of the settings that may change while the server runs, see [Server.Apply].
@@ -166,24 +167,23 @@ const sandboxEngine = "sandbox"
 type Server struct {
 	Options
 	web            *transport.Server
-	parameterNames []string      // of every operation
+	parameterNames []string      // parameter names of all operations
 	calls          *call.Service // makes all calls
 	meters         *meters.Meters
 	here           here.Gateway
 	hour           figures.Hour
-	streams        *call.Streams // of events
+	streams        *call.Streams // event streams
 	cursors        call.Cursors
 	stopping       context.Context // done when the server stops
 	stop           context.CancelFunc
 	history        *history.Service
-	pages          Pages                       // nil: there are none
-	forwarder      *forward.Forwarder          // nil: the gateway is in no cluster
-	jobs           *jobs.Manager               // nil: there are none
-	current        atomic.Pointer[call.Policy] // immutable; a call uses the same one throughout
+	pages          Pages                       // nil if there are none
+	forwarder      *forward.Forwarder          // nil outside of a cluster
+	jobs           *jobs.Manager               // nil if there are none
+	current        atomic.Pointer[call.Policy] // immutable; each call uses one policy throughout
 }
 
-// New returns a server. The error joins every fault of the options or of the
-// operation table.
+// New returns a server. The error joins all faults of the options and of the operation table.
 func New(options Options) (*Server, error) {
 	if err := options.complete(); err != nil {
 		return nil, err
@@ -265,7 +265,7 @@ func New(options Options) (*Server, error) {
 	return s, nil
 }
 
-// openKept opens the stored data of callers, if there is a store.
+// openKept opens the data stored for callers, if there is a store.
 func (s *Server) openKept() (err error) {
 	if s.Kept == nil {
 		return nil
@@ -280,8 +280,7 @@ func (s *Server) openKept() (err error) {
 	return nil
 }
 
-// Apply changes the policy for requests from now on. If it fails, the policy stays
-// as it was.
+// Apply changes the policy for all later requests. If it fails, the policy stays as it was.
 func (s *Server) Apply(policy Policy) error {
 	if err := policy.check(); err != nil {
 		return err
@@ -296,7 +295,7 @@ func (s *Server) Apply(policy Policy) error {
 	return nil
 }
 
-// overHTTP returns how the calls of the server are served over HTTP.
+// overHTTP returns the options for serving the server's calls over HTTP.
 func (s *Server) overHTTP() transport.Options {
 	options := transport.Options{
 		Calls: s.calls, Operations: s.Operations, Log: s.Log,
@@ -324,7 +323,7 @@ func (s *Server) overHTTP() transport.Options {
 	return options
 }
 
-// checks checks what the server depends on.
+// checks checks the server's dependencies.
 func (s *Server) checks(ctx context.Context) (checks []Check) {
 	if s.Ready != nil {
 		checks = s.Ready(ctx)
@@ -338,7 +337,7 @@ func (s *Server) checks(ctx context.Context) (checks []Check) {
 	return checks
 }
 
-// features are what this gateway has.
+// features lists the features of this gateway.
 func (s *Server) features() []string {
 	features := []string{"dryRun", "etag", "bin"}
 	if s.Kept != nil {
@@ -368,5 +367,5 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// operationOf returns an operation by its id; nil: there is none.
+// operationOf returns the operation with an id, or nil if there is none.
 func (s *Server) operationOf(id string) *ops.Operation { return ops.Find(s.Operations, id) }

@@ -51,7 +51,7 @@ func TestNewReportsEveryFault(t *testing.T) {
 	assert.ErrorContains(t, err, "trusted proxies")
 }
 
-// TestThePolicyIsUsedAsGiven: the server does not change the settings.
+// TestThePolicyIsUsedAsGiven: the server does not modify the settings that it gets.
 func TestThePolicyIsUsedAsGiven(t *testing.T) {
 	s := harness.New(t, harness.Answering(harness.OK), nil)
 	policy := harness.Policy()
@@ -106,7 +106,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// logged runs a request on a server that logs JSON and returns its only line.
+// logged runs a request on a server that logs JSON, and returns the only line.
 func logged(t *testing.T, runner ps.Runner, change func(*gateway.Options), method, target, body string, headers ...string) (map[string]any, string) {
 	t.Helper()
 	var lines bytes.Buffer
@@ -289,9 +289,8 @@ func TestAReadEndsWhenTheClientLeaves(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// TestRunLetsRequestsFinish checks that, when the server is stopped or its listener
-// fails, running requests are answered, new ones are refused, and no connection is
-// left.
+// TestRunLetsRequestsFinish: when the server is stopped or its listener fails, running requests are
+// answered, new ones are refused, and no connection stays open.
 func TestRunLetsRequestsFinish(t *testing.T) {
 	for name, fails := range map[string]bool{"told to stop": false, "the listener fails": true} {
 		t.Run(name, func(t *testing.T) { runLetsRequestsFinish(t, fails) })

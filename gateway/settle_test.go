@@ -16,9 +16,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// settling returns a runner whose writes are cut off after announcing a new
-// password, and whose settling script reports these values of pwdLastSet, one per
-// reading.
+// settling returns a runner whose writes are cut off after they announce a new password. Its
+// settling script reports the given values of pwdLastSet, one per reading.
 func settling(seen ...string) *harness.Runner {
 	readings := 0
 	return &harness.Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {

@@ -23,8 +23,8 @@ import (
 
 const spoolRecords = 80 // of 32 KiB
 
-// sessions returns a runner of lists with a number of sessions, and a channel that receives when a
-// session is free again.
+// sessions returns a runner of lists with a number of sessions, and a channel that receives a value
+// whenever a session becomes free again.
 func sessions(many int) (*harness.Runner, chan struct{}) {
 	list := pages(spoolRecords, func(int) {})
 	free, ended := make(chan struct{}, many), make(chan struct{}, 100)
@@ -44,7 +44,7 @@ func sessions(many int) (*harness.Runner, chan struct{}) {
 	return list, ended
 }
 
-// slowReader asks for a list and does not read it.
+// slowReader requests a list and does not read the answer.
 func slowReader(t *testing.T, address string) net.Conn {
 	t.Helper()
 	connection := dial(t, address)
@@ -54,7 +54,7 @@ func slowReader(t *testing.T, address string) net.Conn {
 	return connection
 }
 
-// getList returns the status of a list, and its size.
+// getList returns the status and the size of a list.
 func getList(t *testing.T, address string) (status int, size int64) {
 	t.Helper()
 	request, err := http.NewRequest("GET", "http://"+address+"/api/OU/All", nil)
@@ -69,8 +69,9 @@ func getList(t *testing.T, address string) (status int, size int64) {
 	return answer.StatusCode, size
 }
 
-// TestSlowReadersDoNotHoldSessions: four clients ask for a list and do not read it. Their sessions
-// are free at once, other callers get their lists, and the slow clients later read complete lists.
+// TestSlowReadersDoNotHoldSessions: four clients request a list and do not read it. Their sessions
+// become free at once, other callers get their lists, and the slow clients later read complete
+// lists.
 func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	runner, ended := sessions(4)
 	folder := t.TempDir()
@@ -107,8 +108,8 @@ func TestSlowReadersDoNotHoldSessions(t *testing.T) {
 	}
 }
 
-// TestWithoutRoomASlowReaderHoldsItsSession covers a bound that is used up, no files at all, and a
-// folder that does not exist.
+// TestWithoutRoomASlowReaderHoldsItsSession: a slow reader keeps its session if the limit is used
+// up, if there are no files at all, or if the folder does not exist.
 func TestWithoutRoomASlowReaderHoldsItsSession(t *testing.T) {
 	for name, change := range map[string]func(*gateway.Options){
 		"no files":  func(o *gateway.Options) { o.Spool.Most = 0 },

@@ -45,7 +45,7 @@ func changeCity(t *testing.T, h *changes.History, to string) string {
 	return c.ID
 }
 
-// openStream sends a request for the stream of changes and returns the lines of the answer.
+// openStream requests the stream of changes and returns the lines of the answer.
 func openStream(t *testing.T, address, token string) (net.Conn, *bufio.Scanner) {
 	t.Helper()
 	connection := dial(t, address)
@@ -58,7 +58,7 @@ func openStream(t *testing.T, address, token string) (net.Conn, *bufio.Scanner) 
 	return connection, lines
 }
 
-// until reads up to a line that contains a text.
+// until reads up to a line that contains text.
 func until(t *testing.T, lines *bufio.Scanner, text string) {
 	t.Helper()
 	for lines.Scan() {
@@ -95,7 +95,7 @@ func TestAQuietStreamStaysOpen(t *testing.T) {
 	until(t, lines, `data: {"id":"`+id)
 }
 
-// blindToken belongs to a caller that may read the history, but no change of a user.
+// blindToken belongs to a caller that may read the history, but no changes of users.
 const blindToken = "token-that-reads-only-dns"
 
 func withBlind(t *testing.T) *authn.Static {
@@ -107,8 +107,8 @@ func withBlind(t *testing.T) *authn.Static {
 	return static
 }
 
-// TestHeartbeatsTellNothingOfWhatIsHidden: each has an id, and no two are the same, whether or not
-// a hidden change has ended. A client may continue from any of them.
+// TestHeartbeatsTellNothingOfWhatIsHidden: each heartbeat has a different id, whether or not a
+// hidden change has ended. A client may continue from any of them.
 func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
 	h := openHistory(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -142,7 +142,7 @@ func TestHeartbeatsTellNothingOfWhatIsHidden(t *testing.T) {
 	}
 }
 
-// TestAWaitIsNotEndedByWhatIsHidden, however many hidden changes end.
+// TestAWaitIsNotEndedByWhatIsHidden: hidden changes do not end a wait, however many there are.
 func TestAWaitIsNotEndedByWhatIsHidden(t *testing.T) {
 	h := openHistory(t)
 	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -208,7 +208,7 @@ func lineUntilLastChunk(lines *bufio.Scanner) (all []string) {
 
 func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	h := openHistory(t)
-	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // a poll that waits for its 30 s would be cut off
+	s := harness.New(t, harness.Answering(harness.OK), func(o *gateway.Options) { o.History, o.Policy.Grace = h, 20*time.Second }) // otherwise a 30 s poll would be cut off
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ended := make(chan error, 1)
@@ -218,7 +218,7 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	poll := dial(t, listener.Addr().String())
 	_, err = fmt.Fprintf(poll, "GET /api/Changes?Wait=30 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuth-Token: Bearer %s\r\n\r\n", harness.AllToken)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // the request for the metrics counts
+	require.Eventually(t, func() bool { return harness.Metric(t, s, "adgateway_http_requests_in_flight") == 3 }, patience, time.Millisecond) // the metrics request itself counts
 	stop()
 	until(t, lines, ": "+"the gateway stops")
 	answer := rest(t, bufio.NewScanner(poll))
@@ -232,7 +232,8 @@ func TestStreamsAndPollsEndWhenTheServerStops(t *testing.T) {
 	}
 }
 
-// TestAStreamThatIsNotReadIsCutOff, and other streams keep getting their events.
+// TestAStreamThatIsNotReadIsCutOff: a stream that is not read is cut off, and other streams keep
+// getting their events.
 func TestAStreamThatIsNotReadIsCutOff(t *testing.T) {
 	h, log := openHistory(t), make(signal, 100)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
@@ -265,7 +266,7 @@ func TestAStreamOverHTTP2(t *testing.T) {
 	h := openHistory(t)
 	config, client := testCertificate(t)
 	address := running(t, harness.Answering(harness.OK), func(o *gateway.Options) {
-		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit is for sending, not for silence
+		o.History, o.KeepAlive, o.Connections.TLS, o.Connections.SendTimeout = h, 150*time.Millisecond, config, 50*time.Millisecond // the limit applies to sending, not to silence
 	})
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+"/api/Changes/stream", nil)
 	require.NoError(t, err)
@@ -283,7 +284,7 @@ func TestAStreamOverHTTP2(t *testing.T) {
 }
 
 // TestAStreamLeavesRoomForCalls: a credential that may run one request at a time can follow changes
-// and also make some.
+// and make calls as well.
 func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	h := openHistory(t)
 	q := newQuotas(t)
@@ -292,7 +293,7 @@ func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	_, token, _ := strings.Cut(header, "Bearer ")
 	_, lines := openStream(t, address, token)
 	until(t, lines, "id: ")
-	for range 3 { // and each gives back what it took
+	for range 3 { // and each one returns its place
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/api/OU/All", nil)
 		require.NoError(t, err)
 		request.Header.Set("Auth-Token", "Bearer "+token)
@@ -303,8 +304,7 @@ func TestAStreamLeavesRoomForCalls(t *testing.T) {
 	}
 }
 
-// FuzzLastEventID checks that a client gets a stream or is told that it cannot continue, whatever
-// id it sends.
+// FuzzLastEventID: whatever id a client sends, it gets a stream or is told that it cannot continue.
 func FuzzLastEventID(f *testing.F) {
 	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)

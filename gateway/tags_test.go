@@ -18,8 +18,8 @@ import (
 	"adgateway/test/harness"
 )
 
-// TestWaitingForAnotherChangeCountsTowardsTheLimit: the call ends with 504, or with its client, and
-// has changed nothing.
+// TestWaitingForAnotherChangeCountsTowardsTheLimit: the call ends with 504, or when its client
+// leaves, and has changed nothing.
 func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	announced, goOn := make(chan struct{}), make(chan struct{})
 	var first sync.Once
@@ -51,7 +51,7 @@ func TestWaitingForAnotherChangeCountsTowardsTheLimit(t *testing.T) {
 	assert.Equal(t, http.StatusOK, harness.Call(s, http.MethodPut, "/api/ADUser/jdoe/Enable", "").Code)
 }
 
-// TestAStateThatCannotBeReadAllowsNothing: a guard whose state is unknown fails.
+// TestAStateThatCannotBeReadAllowsNothing: a guard fails if the state is unknown.
 func TestAStateThatCannotBeReadAllowsNothing(t *testing.T) {
 	for name, state := range map[string]string{"none": "", "no record": "[]", "another record": `{"guid":"x"}`, "null": "null"} {
 		t.Run(name, func(t *testing.T) {

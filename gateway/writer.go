@@ -10,7 +10,7 @@ import (
 	"adgateway/gateway/write"
 )
 
-// ownKinds returns the kinds that end with a change of this gateway.
+// ownKinds returns the kinds of stored values that end with a change of this gateway.
 func (s *Server) ownKinds() (all []write.Kind) {
 	if c := s.calls; s.Kept != nil {
 		all = append(all, c.Plans, c.Ledger, c.Keys)
@@ -33,7 +33,7 @@ func (s *Server) openWriter() (err error) {
 	return err
 }
 
-// store returns the server's store; nil if there is none.
+// store returns the server's store, or nil if there is none.
 func (s *Server) store() *store.Sealed {
 	if s.Kept == nil && s.History != nil {
 		return s.History.Store()
@@ -41,15 +41,16 @@ func (s *Server) store() *store.Sealed {
 	return s.Kept
 }
 
-// SettleHistory finds the outcome of the changes that were running when the gateway ended. Changes
-// that cannot be read yet are left for the next call.
+// SettleHistory determines the outcome of changes that were running when the gateway last ended. It
+// leaves changes that cannot be read yet to the next call, and returns their number.
 func (s *Server) SettleHistory(ctx context.Context) (left int, err error) {
 	return s.calls.Writer.SettleHistory(ctx)
 }
 
 // RunClosing closes the changes that could not be closed when their calls were answered, because
-// the store did not take them or their outcome could not be found out. It returns when ctx is done.
+// the store did not accept them or their outcome could not be determined. It returns when ctx is
+// done.
 func (s *Server) RunClosing(ctx context.Context) { s.calls.Writer.RunClosing(ctx) }
 
-// Attempts returns the open changes of the store, which the member of a cluster judges.
+// Attempts returns the store's open changes, which the cluster member judges.
 func (s *Server) Attempts() cluster.Attempts { return s.calls.Writer.Attempts() }

@@ -17,37 +17,35 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Account is a token or a user as stored in the file: its secret and its rights.
-// Texts are as an administrator wrote them; [Account.Check] finds every mistake in
-// them.
+// Account is a token or a user as stored in the file: its secret and its rights. Its texts are as
+// an administrator wrote them. [Account.Check] finds all mistakes in them.
 type Account struct {
 	ID      string    `json:"id"` // never reused
 	Name    string    `json:"name"`
 	Created time.Time `json:"created"`
 
-	Secrets  []Secret `json:"secrets,omitempty"`            // of a token; the current one is last
-	Subject  string   `json:"certificateSubject,omitempty"` // of the client certificate that stands for a token; see certificateKey
-	Issuer   string   `json:"certificateIssuer,omitempty"`  // that the certificate must have: a subject or sha256:; empty: any
-	Password string   `json:"password,omitempty"`           // of a user; argon2id in PHC format
+	Secrets  []Secret `json:"secrets,omitempty"`            // of a token; the current one is the last
+	Subject  string   `json:"certificateSubject,omitempty"` // of a client certificate; see certificateKey
+	Issuer   string   `json:"certificateIssuer,omitempty"`  // its issuer: a subject or sha256:; empty for any
+	Password string   `json:"password,omitempty"`           // hash of a user's password; argon2id in PHC format
 
 	Rights
 }
 
-// Rights are what an account may do. The zero value of every field but Scopes means
-// no limit.
+// Rights are the rights of an account. The zero value of every field but Scopes means no limit.
 type Rights struct {
 	Scopes   []string         `json:"scopes"`
 	Expires  *time.Time       `json:"expires,omitempty"`
-	Networks []string         `json:"networks,omitempty"` // from which it may be used
+	Networks []string         `json:"networks,omitempty"` // addresses from which it may be used
 	Dialect  identity.Dialect `json:"dialect,omitempty"`
-	InQuery  bool             `json:"secretsInQuery,omitempty"` // passwords may stand in the query
+	InQuery  bool             `json:"secretsInQuery,omitempty"` // passwords may be sent in the query
 	Guarded  []string         `json:"requireGuard,omitempty"`   // scopes whose changes must have a guard
 	Limits   *identity.Limits `json:"limits,omitempty"`
 	Quota    *identity.Quota  `json:"quota,omitempty"`
 }
 
-// Secret is one token of an account. After a rotation the previous one remains
-// valid until its end.
+// Secret is one token of an account. After a rotation the previous token remains valid until its
+// end.
 type Secret struct {
 	SHA256  string     `json:"sha256"`
 	Created time.Time  `json:"created"`
@@ -103,9 +101,9 @@ func (a *Account) Check() error {
 type compiled struct {
 	*Account
 	principal *identity.Principal
-	key       string // the name in the form of nameKey
+	key       string // name in the form of nameKey
 	subject   string // certificateKey of the certificate
-	issuer    string // certificateKey of its issuer; empty: any
+	issuer    string // certificateKey of its issuer; empty for any
 	secrets   []compiledSecret
 	hash      *passwordHash
 	networks  []netip.Prefix
@@ -114,7 +112,7 @@ type compiled struct {
 
 type compiledSecret struct {
 	digest digest
-	until  time.Time // zero for as long as the account is valid
+	until  time.Time // zero if valid for as long as the account
 }
 
 func (a *Account) compile() (*compiled, []error) {
@@ -168,8 +166,7 @@ func (a *Account) compile() (*compiled, []error) {
 	return c, faults
 }
 
-// compileProof compiles the account's secret, of which there must be exactly one
-// kind.
+// compileProof compiles the account's secret. There must be exactly one kind of secret.
 func (c *compiled) compileProof() error {
 	var faults []error
 	kinds := 0

@@ -13,8 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// The forms in which a credential names a client certificate, besides the text of its
-// subject. Each is one key of the certificates that it stands for.
+// The forms in which a credential names a client certificate, in addition to the text of its
+// subject. Each form is a key of the certificates that it stands for.
 const (
 	formDER    = "der:"    // hexadecimal DER of the subject
 	formSHA256 = "sha256:" // digest of the whole certificate
@@ -22,14 +22,14 @@ const (
 	formURI    = "uri:"
 	formEmail  = "email:"
 
-	formDN = "dn:" // of keys only: the subject as text
+	formDN = "dn:" // only in keys: the subject as text
 )
 
 const certificateForms = "write its subject as CN=portal,O=Example (the last part of the certificate's own order first, in its own case), " +
 	"or dns:NAME, uri:URI, email:ADDRESS, sha256:DIGEST of the certificate, or der:HEX of its subject"
 
-// certificateKey checks how a credential names client certificates, and returns the
-// key of those certificates. Every text stands for exactly one subject or name.
+// certificateKey checks the name that a credential gives to client certificates, and returns the
+// key of these certificates. Every text stands for exactly one subject or name.
 func certificateKey(text string) (string, error) {
 	form, rest, _ := strings.Cut(text, ":")
 	switch form += ":"; {
@@ -59,13 +59,13 @@ func certificateKey(text string) (string, error) {
 	return key, nil
 }
 
-// foldEmail converts the domain to lower case, which alone is case-insensitive.
+// foldEmail converts the domain, the only case-insensitive part, to lower case.
 func foldEmail(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	return address[:at] + strings.ToLower(address[at:])
 }
 
-// certificateKeys returns the keys under which a verified certificate can be known.
+// certificateKeys returns the keys of a verified certificate.
 func certificateKeys(certificate *x509.Certificate) []string {
 	keys := []string{formSHA256 + digestHex(certificate), formDER + hex.EncodeToString(certificate.RawSubject)}
 	if key, ok := rawKey(certificate.RawSubject); ok {
@@ -90,8 +90,8 @@ func digestHex(certificate *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// issuedBy reports whether one of the verified chains has the issuer of a key: its
-// direct issuer by name, or any authority by digest.
+// issuedBy reports whether an issuer's key is found in one of the verified chains, as the direct
+// issuer by name, or as any authority by digest.
 func issuedBy(issuer string, chains [][]*x509.Certificate) bool {
 	return slices.ContainsFunc(chains, func(chain []*x509.Certificate) bool {
 		if name, ok := rawKey(chain[0].RawIssuer); ok && name == issuer || formDER+hex.EncodeToString(chain[0].RawIssuer) == issuer {
@@ -101,7 +101,7 @@ func issuedBy(issuer string, chains [][]*x509.Certificate) bool {
 	})
 }
 
-// attributeTypes are the names of the types in a subject (RFC 4514, RFC 4519).
+// attributeTypes are the names of attribute types in a subject (RFC 4514, RFC 4519).
 var attributeTypes = map[string]string{
 	"cn": "2.5.4.3", "sn": "2.5.4.4", "serialnumber": "2.5.4.5", "c": "2.5.4.6", "l": "2.5.4.7", "st": "2.5.4.8", "s": "2.5.4.8",
 	"street": "2.5.4.9", "o": "2.5.4.10", "ou": "2.5.4.11", "title": "2.5.4.12", "t": "2.5.4.12", "postalcode": "2.5.4.17",
@@ -109,8 +109,8 @@ var attributeTypes = map[string]string{
 	"e": "1.2.840.113549.1.9.1", "emailaddress": "1.2.840.113549.1.9.1",
 }
 
-// distinguishedKey parses a subject as text (RFC 4514). A name with several values in
-// one part is refused, because programs write several parts in the same way.
+// distinguishedKey parses a subject as text (RFC 4514). A name with several values in one part is
+// refused, because programs write several parts in the same form.
 func distinguishedKey(text string) (string, error) {
 	var key strings.Builder
 	key.WriteString(formDN)
@@ -142,14 +142,14 @@ func writePart(key *strings.Builder, oid, value string) {
 	fmt.Fprintf(key, "%s=%d:%s,", oid, len(value), value)
 }
 
-// partValue parses a value up to a comma, which stays in rest.
+// partValue parses a value up to a comma. The comma stays in rest.
 func partValue(text string) (value, rest string, err error) {
 	var b strings.Builder
 	text = strings.TrimLeft(text, " ")
 	if strings.HasPrefix(text, "#") {
 		return "", "", errors.New("a value in hexadecimal must be written as der:HEX")
 	}
-	length := 0 // length up to the last character that is not a blank without an escape
+	length := 0 // length up to the last character that is escaped or not a space
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; c {
 		case ',':
@@ -190,8 +190,8 @@ func finishValue(value, rest string) (string, string, error) {
 	return value, rest, nil
 }
 
-// rawKey returns the key of a subject in DER, and false if no text can stand for it: it
-// has a part with several values, or a value that is not one of the usual texts.
+// rawKey returns the key of a subject in DER. It returns false if no text can stand for the
+// subject, because one part has several values or a value is not of a usual string type.
 func rawKey(der []byte) (string, bool) {
 	type attribute struct {
 		Type  asn1.ObjectIdentifier

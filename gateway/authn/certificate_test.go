@@ -22,8 +22,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// subject returns a subject in DER. Parts are in the order of the certificate; a "+"
-// joins the values of one part.
+// subject returns a subject in DER. Its parts are in certificate order. A "+" joins the values of
+// one part.
 func subject(t testing.TB, parts ...string) []byte {
 	t.Helper()
 	types := map[string]asn1.ObjectIdentifier{"CN": {2, 5, 4, 3}, "O": {2, 5, 4, 10}, "OU": {2, 5, 4, 11}, "C": {2, 5, 4, 6}}
@@ -41,8 +41,7 @@ func subject(t testing.TB, parts ...string) []byte {
 	return der
 }
 
-// chainOf returns the verified chain of a certificate with a subject, issued by an
-// authority of a name.
+// chainOf returns the verified chain of a certificate with a subject, issued by a named authority.
 func chainOf(t testing.TB, der []byte, issuer string, change func(*x509.Certificate)) [][]*x509.Certificate {
 	t.Helper()
 	create := func(template, parent *x509.Certificate, key, signer *ecdsa.PrivateKey) *x509.Certificate {
@@ -75,8 +74,8 @@ func withCertificates(t testing.TB, names map[string][2]string) *stored {
 	})
 }
 
-// TestASubjectStandsForExactlyOneCertificateName tries what a lossy text of a subject
-// takes for the same.
+// TestASubjectStandsForExactlyOneCertificateName: subjects that a lossy text form would confuse are
+// told apart.
 func TestASubjectStandsForExactlyOneCertificateName(t *testing.T) {
 	s := withCertificates(t, map[string][2]string{"portal": {"CN=portal, O=Example", ""}})
 	own := NewStatic(Header{})

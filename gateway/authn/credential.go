@@ -1,5 +1,5 @@
-// Package authn identifies callers by tokens, users and certificates. These are stored in a file or
-// in the store of a cluster, or come from the settings. It slows guessing down. The rights of a
+// Package authn identifies callers by tokens, users and certificates, which are stored in a file or
+// in the store of a cluster, or come from the settings. It slows down guessing. The rights of a
 // caller are a value of package identity.
 package authn
 
@@ -17,81 +17,81 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Authenticator identifies the caller of a request by its credential. The error is a
-// [*Refusal]. An Authenticator is safe for concurrent use, and takes equally long for every
-// wrong credential of a kind.
+// Authenticator identifies the caller of a request by its credential. The error is a [*Refusal]. An
+// Authenticator is safe for concurrent use, and takes equally long for all wrong credentials of a
+// kind.
 type Authenticator interface {
 	Authenticate(ctx context.Context, c Credential) (*identity.Principal, error)
 }
 
-// Credential is what a request carries to say who sends it. The zero value carries nothing.
+// Credential holds the parts of a request that identify its sender. The zero value holds none.
 type Credential struct {
 	AuthToken     []string // values of the header Auth-Token
 	Authorization []string // values of the header Authorization
 	Query         []string // values of Auth-Token in the query
-	Other         string   // header in which other APIs take credentials; empty: there is none
+	Other         string   // name of a header in which other APIs expect credentials; empty if none was sent
 
-	Chains [][]*x509.Certificate // of the client's certificate, verified
-	Client netip.Addr            // address of the client, not of a proxy before the gateway
+	Chains [][]*x509.Certificate // verified chains of the client's certificate
+	Client netip.Addr            // address of the client itself, not of a proxy
 }
 
-// Given reports whether anything is meant as a credential, besides the certificate.
+// Given reports whether the request contains a credential other than the certificate.
 func (c Credential) Given() bool {
 	return len(c.AuthToken)+len(c.Authorization)+len(c.Query) > 0
 }
 
-// certified reports whether the certificate identifies the caller. A credential takes precedence,
-// wherever it is and whether or not it is valid: an invalid one is rejected, and a valid one does
-// not gain the rights of the certificate.
+// certified reports whether the certificate identifies the caller. Any other credential takes
+// precedence, wherever it is and whether or not it is valid. An invalid one is rejected, and a
+// valid one does not gain the rights of the certificate.
 func (c Credential) certified() bool { return len(c.Chains) > 0 && !c.Given() }
 
-// Refusal is the error of a caller that is not authenticated.
+// Refusal is the error for a caller that is not authenticated.
 type Refusal struct {
-	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many are checked
-	// at once, or Unavailable if credentials cannot be checked at all.
+	// Code is InvalidRequest, Unauthenticated, RateLimited, Overloaded if too many credentials are
+	// checked at once, or Unavailable if they cannot be checked at all.
 	Code       schema.Code
-	Message    string // for the caller; the same for every well-formed credential that is not valid
+	Message    string // for the caller; the same for all invalid credentials that are well-formed
 	RetryAfter time.Duration
-	Reason     string // for the log only, not for the caller
+	Reason     string // for the log only
 }
 
 func (r *Refusal) Error() string { return r.Message }
 
-// Challenge is the value of WWW-Authenticate with a 401. It omits Basic so that
-// browsers neither ask for a password nor store one.
+// Challenge is the value of WWW-Authenticate with a 401. It omits Basic, so browsers neither ask
+// for a password nor store one.
 const Challenge = `Bearer realm="adgateway"`
 
 // needed is the message for every well-formed credential that is unknown, expired, revoked or used
-// from elsewhere. It does not say which, because that would help guessing.
+// from the wrong address. It does not say which of these it is, because that would help guessing.
 const needed = "The credential is not valid here: it is wrong, expired, revoked, or not accepted " +
 	"from this address. " +
 	"The gateway's log says why, under the request id."
 
-// send says how to send a credential.
+// send explains how to send a credential.
 const send = "Send the header 'Auth-Token: Bearer <token>' or 'Auth-Token: Basic <base64 user:password>'."
 
-// unauthenticated returns a refusal with the reason for the log, which must not contain
-// anything of the credential.
+// unauthenticated returns a refusal with a reason for the log. The reason must not contain any part
+// of the credential.
 func unauthenticated(reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: needed, Reason: reason}
 }
 
 // malformed returns the refusal of a text that cannot be a credential, with a message for the
-// caller about its form alone.
+// caller that is only about its form.
 func malformed(message, reason string) *Refusal {
 	return &Refusal{Code: schema.Unauthenticated, Message: message, Reason: reason}
 }
 
 const wrongPassword = "the user is unknown or the password is wrong"
 
-// unknownCertificate says how an administrator can name a certificate that no token has.
+// unknownCertificate explains how an administrator can name a certificate that belongs to no token.
 func unknownCertificate(certificate *x509.Certificate) string {
 	return fmt.Sprintf("no token stands for the certificate of %q by %q (sha256:%s, der:%x): "+
 		"a token must name it exactly",
 		certificate.Subject, certificate.Issuer, digestHex(certificate), certificate.RawSubject)
 }
 
-// Header says where a credential may be.
+// Header determines where a credential may be sent.
 type Header struct {
 	AllowQuery bool // accept Auth-Token in the query, for old clients
 }
@@ -103,9 +103,8 @@ type proof struct {
 	basic          bool
 }
 
-// read returns the proof that a credential carries. Auth-Token and Authorization may carry
-// the same value; different values, a repeated header, and a token in the query
-// unless allowed are invalid.
+// read returns the proof in a credential. Auth-Token and Authorization may carry the same value.
+// Different values, a repeated header, and a token in the query unless allowed are invalid.
 func (h Header) read(c Credential) (proof, error) {
 	found, count := "", 0
 	same := func(value string) bool {
@@ -186,7 +185,8 @@ func parse(value string) (proof, error) {
 	return proof{user: user, password: password, basic: true}, nil
 }
 
-// schemes are schemes of other servers. Answers repeat no other word, because it may be the token.
+// schemes are authentication schemes of other servers. Answers do not repeat any other word,
+// because it may be the token.
 var schemes = []string{"Token", "Digest", "Negotiate", "NTLM",
 	"ApiKey", "Api-Key", "JWT", "OAuth", "Key", "Bearer:", "Basic:"}
 

@@ -32,36 +32,36 @@ type Document struct {
 	Users   []*Account `json:"users,omitempty"`
 }
 
-// Guardian protects files from other accounts of the computer. Its implementation
-// depends on the system.
+// Guardian protects files from other accounts on the computer. Its implementation depends on the
+// operating system.
 type Guardian interface {
 	// Restrict restricts access to a file to its owner and the service.
 	Restrict(path string) error
-	// Exposed returns who else may read the file, or "". If others may write it,
-	// that is an error.
+	// Exposed returns the accounts that can also read the file, or "". It fails if other accounts can
+	// write to the file.
 	Exposed(path string) (readers string, err error)
 }
 
-// File is the credential file. Several processes may use it at once: changes are
-// made under a lock and replace the file atomically, so that reading needs no lock.
+// File is the credential file. Several processes may use it at once. Changes are made under a lock
+// and replace the file atomically, so reading needs no lock.
 type File struct {
 	Path     string
-	Guardian Guardian // nil means that new files are accessible to their owner only
+	Guardian Guardian // if nil, new files are accessible to their owner only
 }
 
 // Place returns the path of the file.
 func (f File) Place() string { return f.Path }
 
-// lockWait is how long a change waits for the change of another process.
+// lockWait is how long a change waits for another process's change.
 const lockWait = 10 * time.Second
 
-// Read reads the file. The error names every mistake with its line. The warning, if
-// any, says who else can read the file.
+// Read reads the file. The error names every mistake with its line. The warning names other
+// accounts that can read the file; it may be "".
 func (f File) Read() (document *Document, warning string, err error) {
 	if f.Guardian != nil {
 		readers, err := f.Guardian.Exposed(f.Path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // reported below
+		case errors.Is(err, fs.ErrNotExist): // handled below
 		case err != nil:
 			return nil, "", f.explain(fmt.Errorf("the credentials in %s are not trusted: %w", f.Path, err))
 		case readers != "":
@@ -79,12 +79,12 @@ func (f File) Read() (document *Document, warning string, err error) {
 	return document, warning, err
 }
 
-// explain adds which setting names the file, and the file's fault.
+// explain adds to an error the setting that names the file, and the file's fault.
 func (f File) explain(err error) error { return filefault.Explain("auth.store (--store)", err) }
 
-// Edit passes the content of the file, or an empty document if it does not exist,
-// to a function that changes it, then checks and saves the result. If the function
-// returns an error, Edit returns it unchanged and saves nothing.
+// Edit passes the content of the file, or an empty document if it does not exist, to change. It
+// then checks and saves the result. If change returns an error, Edit returns it unchanged and saves
+// nothing.
 func (f File) Edit(ctx context.Context, change func(*Document) error) error {
 	if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
 		return f.explain(err)
@@ -139,7 +139,7 @@ func (f File) replace(text []byte) error {
 	return nil
 }
 
-// Check returns every mistake in the accounts, and every conflict between them, joined.
+// Check returns all mistakes in the accounts and all conflicts between them, joined.
 func (d *Document) Check() error {
 	_, faults := d.compile()
 	texts := make([]error, len(faults))
@@ -158,8 +158,7 @@ type fault struct {
 // accounts returns tokens and users in one list.
 func (d *Document) accounts() []*Account { return slices.Concat(d.Tokens, d.Users) }
 
-// compile compiles all accounts, and returns every mistake in them and every
-// conflict between them.
+// compile compiles all accounts, and returns all mistakes in them and all conflicts between them.
 func (d *Document) compile() ([]*compiled, []fault) {
 	var all []*compiled
 	var faults []fault
@@ -232,7 +231,7 @@ func (p *documentParser) fault(line int, format string, args ...any) {
 	p.faults = append(p.faults, fmt.Errorf("%s:%d: %s", p.path, line, fmt.Sprintf(format, args...)))
 }
 
-// line returns the line of an offset, skipping blanks and commas before a value.
+// line returns the line of an offset. It skips whitespace and commas before a value.
 func (p *documentParser) line(offset int64) int {
 	at := int(min(max(offset, 0), int64(len(p.text))))
 	for at < len(p.text) && strings.IndexByte(" \t\r\n,:", p.text[at]) >= 0 {
@@ -241,8 +240,7 @@ func (p *documentParser) line(offset int64) int {
 	return 1 + bytes.Count(p.text[:at], []byte("\n"))
 }
 
-// read parses the text. It returns an error if it cannot continue; other mistakes
-// are collected.
+// read parses the text. It returns an error if it cannot continue, and collects all other mistakes.
 func (p *documentParser) read() error {
 	decoder := json.NewDecoder(bytes.NewReader(p.text))
 	broken := func(err error) error {
@@ -301,7 +299,7 @@ func (p *documentParser) read() error {
 	return nil
 }
 
-// accounts parses a list of accounts, each strictly.
+// accounts parses a list of accounts, each of them strictly.
 func (p *documentParser) accounts(decoder *json.Decoder, into *[]*Account) error {
 	if start, err := decoder.Token(); err != nil || start != json.Delim('[') {
 		if err == nil {

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// All mistakes in a file are reported at once, each with its line.
+// TestFileFaults: all mistakes in a file are reported at once, each with its line.
 func TestFileFaults(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "faults.json"))
 	require.NoError(t, err)

@@ -33,8 +33,8 @@ func FuzzDigestOf(f *testing.F) {
 	})
 }
 
-// An accepted document survives being written and read again, and every fault names
-// a line of the file.
+// FuzzParseDocument: an accepted document is the same after it is written and read again, and every
+// fault names a line of the file.
 func FuzzParseDocument(f *testing.F) {
 	now := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	d := &Document{Version: formatVersion}

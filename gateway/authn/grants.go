@@ -2,13 +2,13 @@ package authn
 
 import "slices"
 
-// Granting is an [Authenticator] that knows the groups in the limits of its credentials.
+// Granting is an [Authenticator] that knows the groups that its credentials are limited to.
 type Granting interface {
-	// LimitedGroups returns the groups that the limits name now, without duplicates.
+	// LimitedGroups returns the groups that are currently named in limits, without duplicates.
 	LimitedGroups() []string
 }
 
-// uniqueGroups returns a sorted list without duplicates.
+// uniqueGroups sorts a list in place and returns it without duplicates.
 func uniqueGroups(groups []string) []string {
 	slices.Sort(groups)
 	return slices.Compact(groups)

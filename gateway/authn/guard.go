@@ -14,20 +14,19 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// guard slows down guessing. It counts failures in three ways, so that nobody can
-// lock out someone else:
+// guard slows down guessing. It counts failures in three ways, so nobody can lock out someone else:
 //
-//   - by name and address: after some failures the pair is locked, longer each time;
+//   - by name and address: after a number of failures the pair is locked, longer each time;
 //   - by address: the number of wrong passwords is limited, whatever the names, and
 //     separately the number of wrong tokens;
 //   - by name: attempts from anywhere are admitted ever more slowly.
 //
-// A name whose password was right recently at an address is tried there in spite of
-// all three, as long as the pair has spare attempts: others behind the same address
-// may be the ones who fail.
+// If the password for a name was correct recently at an address, further attempts there are
+// admitted in spite of all three, as long as the pair has spare attempts, because the failures may
+// be those of others behind the same address.
 //
-// It behaves the same for users that exist and for those that do not. Its memory is
-// bounded: entries are evicted least recently used first.
+// It behaves the same for users that exist and for those that do not. Its memory is bounded:
+// entries are evicted least recently used first.
 type guard struct {
 	now      func() time.Time
 	failures int // failures before a lock
@@ -35,12 +34,12 @@ type guard struct {
 
 	mu        sync.Mutex
 	pairs     *simplelru.LRU[pairKey, *pair]
-	passwords addresses // failures
-	tokens    addresses // failures
+	passwords addresses // wrong passwords
+	tokens    addresses // wrong tokens
 	names     *simplelru.LRU[uint64, *rate.Limiter]
 }
 
-// addresses are limiters by address.
+// addresses holds a rate limiter per address.
 type addresses struct {
 	*simplelru.LRU[netip.Prefix, *rate.Limiter]
 }
@@ -50,27 +49,27 @@ type pairKey struct {
 	address netip.Prefix
 }
 
-// pair is the history of a name and an address.
+// pair is the history of a name at an address.
 type pair struct {
 	failures int
-	last     time.Time     // the last failure
-	locked   time.Time     // the end of the lock
-	right    time.Time     // when the password was last right
-	spare    *rate.Limiter // attempts in spite of a lock, after the password was right; nil before
+	last     time.Time     // last failure
+	locked   time.Time     // end of the lock
+	right    time.Time     // when the password was last correct
+	spare    *rate.Limiter // attempts in spite of a lock; nil before the password was first correct
 }
 
 const (
-	guarded = 20000 // names, addresses and pairs that are remembered, each
+	guarded = 20000 // limit for each of remembered names, addresses and pairs
 
 	standardFailures = 5
 	firstLock        = 30 * time.Second
 	longestLock      = 15 * time.Minute
-	forgetFailures   = time.Hour      // after the last one
-	trustPair        = 24 * time.Hour // after the password was last right
+	forgetFailures   = time.Hour      // after the last failure
+	trustPair        = 24 * time.Hour // after the password was last correct
 
-	addressBurst = 60 // failures of an address
-	nameBurst    = 30 // failures of a name, from everywhere
-	spareBurst   = 20 // spare attempts of a pair
+	addressBurst = 60 // failures per address
+	nameBurst    = 30 // failures per name, from any address
+	spareBurst   = 20 // spare attempts per pair
 )
 
 var (
@@ -89,8 +88,8 @@ func newGuard(now func() time.Time, failures int) *guard {
 	return g
 }
 
-// Host returns what counts as one address: for IPv6 the /64 network of a host, which
-// can use all of its addresses.
+// Host returns the network that counts as one address: for IPv6 the /64, because a host can use all
+// of its addresses.
 func Host(client netip.Addr) netip.Prefix {
 	bits := client.BitLen()
 	if client.Is6() {
@@ -100,9 +99,9 @@ func Host(client netip.Addr) netip.Prefix {
 	return prefix
 }
 
-// attempt admits an attempt at a name's password from an address, or returns when
-// to try again. The attempt counts as a failure until succeeded is called, so that
-// concurrent attempts cannot get around the lock.
+// attempt admits an attempt at a name's password from an address, or refuses it with the time to
+// try again. The attempt counts as a failure until succeeded is called, so concurrent attempts
+// cannot get around the lock.
 func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	now := g.now()
 	key := g.key(name, client)
@@ -128,13 +127,14 @@ func (g *guard) attempt(name string, client netip.Addr) (*attempt, *Refusal) {
 	return a, nil
 }
 
-// trusted reports whether the password was right recently.
+// trusted reports whether the password was correct recently.
 func (p *pair) trusted(now time.Time) bool {
 	return p.spare != nil && now.Sub(p.right) < trustPair
 }
 
-// refuses reports whether a name is locked from an address. It is called before the cache of right
-// passwords is read: a guess must not learn that it is right while the name is locked.
+// refuses returns a refusal if a name is locked for an address, or nil. It is called before the
+// cache of correct passwords is read, because while the name is locked, a guess must not show
+// whether it is correct.
 func (g *guard) refuses(name string, client netip.Addr) *Refusal {
 	key, now := g.key(name, client), g.now()
 	g.mu.Lock()
@@ -162,7 +162,7 @@ type attempt struct {
 	at     time.Time         // of the reservation
 }
 
-// release gives back a spare attempt.
+// release returns a spare attempt.
 func (a *attempt) release() {
 	if a.spare != nil {
 		a.spare.CancelAt(a.at)
@@ -202,8 +202,8 @@ func (a *attempt) withdrawn() {
 	}
 }
 
-// failure counts a credential that is wrong by itself, and returns a refusal if the address has
-// sent too many. It is never called for valid ones.
+// failure counts a credential that is wrong in itself, and returns a refusal if the address has
+// sent too many. It is never called for valid credentials.
 func (g *guard) failure(of addresses, client netip.Addr) *Refusal {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -221,7 +221,7 @@ func (a addresses) of(host netip.Prefix) *rate.Limiter {
 	return entry(a.LRU, host, func() *rate.Limiter { return rate.NewLimiter(addressRate, addressBurst) })
 }
 
-// entry returns the entry of a key in the LRU. It adds one if there is none.
+// entry returns the LRU's entry for a key. It creates one if there is none.
 func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, create func() V) V {
 	if found, ok := lru.Get(key); ok {
 		return found
@@ -231,7 +231,7 @@ func entry[K comparable, V any](lru *simplelru.LRU[K, V], key K, create func() V
 	return value
 }
 
-// untilToken returns how long until the limiter has a token; zero if it has one.
+// untilToken returns the time until the limiter has a token, or zero if it has one.
 func untilToken(limiter *rate.Limiter, now time.Time) time.Duration {
 	missing := 1 - limiter.TokensAt(now)
 	if missing <= 0 {

@@ -27,7 +27,7 @@ func withUsers(t testing.TB, names ...string) *stored {
 	})
 }
 
-// login returns the code of a login that is refused, or "" if it is accepted.
+// login returns the code of a refused login, or "" if the login is accepted.
 func (s *stored) login(user, password string, from netip.Addr) schema.Code {
 	_, refused := s.basic(user, password, from)
 	if refused == nil {
@@ -97,9 +97,9 @@ func TestLockIsPerNameAndAddress(t *testing.T) {
 	}
 }
 
-// TestANeighbourDoesNotLockOutAKnownCaller lets others behind the same address fail in every way. A
-// caller that was right there lately is still let in, with and without the cache of right
-// passwords. Guesses at its name stay limited.
+// TestANeighbourDoesNotLockOutAKnownCaller: while others behind the same address fail in every way,
+// a caller that recently signed in from there is still let in, with and without the cache of
+// correct passwords. Guesses at its name stay limited.
 func TestANeighbourDoesNotLockOutAKnownCaller(t *testing.T) {
 	for name, fail := range map[string]func(s *stored){
 		"a client with an expired token": func(s *stored) {
@@ -232,8 +232,8 @@ func TestGuardMemoryIsBounded(t *testing.T) {
 	assert.Equal(t, guarded, s.guard.names.Len())
 }
 
-// Concurrent attempts cannot get around the lock, and a client that opens many
-// connections with the right password does not lock itself out.
+// TestConcurrentAttempts: concurrent attempts cannot get around the lock, and a client that opens
+// many connections with the correct password does not lock itself out.
 func TestConcurrentAttempts(t *testing.T) {
 	s := withUsers(t, "anna")
 	count := func(many int, password func(int) string) map[schema.Code]int {

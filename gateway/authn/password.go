@@ -30,12 +30,11 @@ type Cost struct {
 	Threads uint8
 }
 
-// StandardCost is the recommendation of OWASP with one thread: two concurrent
-// verifications take at most two cores and 38 MiB.
+// StandardCost is the OWASP recommendation for a single thread. Two concurrent verifications take
+// at most two cores and 38 MiB.
 var StandardCost = Cost{Memory: 19 << 10, Time: 2, Threads: 1}
 
-// Bounds of the parameters in stored hashes, so that an edited one cannot exhaust
-// the memory.
+// Bounds of the parameters in stored hashes, so an edited hash cannot exhaust memory.
 const (
 	maxMemory  = 1 << 20 // KiB
 	maxTime    = 64
@@ -43,13 +42,13 @@ const (
 	hashLength = 32
 )
 
-// Bounds of the length of passwords; a longer one would not fit into a header.
+// Bounds of the length of passwords. A longer one would not fit into a header.
 const (
 	minPassword = 12
 	maxPassword = 1024
 )
 
-// CheckPassword returns the fault of a new password.
+// CheckPassword returns an error if a new password is not acceptable.
 func CheckPassword(password string) error {
 	length := utf8.RuneCountInString(password)
 	switch {
@@ -77,8 +76,8 @@ func HashPassword(password string, cost Cost) string {
 		text.EncodeToString(h.salt), text.EncodeToString(h.sum))
 }
 
-// noPassword returns a hash that fits no password. Checking it takes as long as checking others of
-// the cost. Making it costs nothing.
+// noPassword returns a hash that matches no password. Checking it takes as long as checking any
+// hash of the same cost. Creating it costs nothing.
 func noPassword(cost Cost) *passwordHash {
 	h := &passwordHash{cost: cost, salt: make([]byte, saltLength), sum: make([]byte, hashLength)}
 	_, _ = rand.Read(h.salt) // never fails
@@ -94,7 +93,7 @@ func (h *passwordHash) matches(password string) bool {
 	return subtle.ConstantTimeCompare(h.of(password, len(h.sum)), h.sum) == 1
 }
 
-// below reports whether the hash has a lower cost than cost.
+// below reports whether the hash is cheaper than cost.
 func (h *passwordHash) below(cost Cost) bool {
 	return h.cost.Memory < cost.Memory || h.cost.Time < cost.Time
 }
@@ -122,11 +121,11 @@ func parseHash(phc string) (*passwordHash, error) {
 	return &h, nil
 }
 
-// verifier checks passwords. It limits concurrent checks, because each takes memory
-// and a core that other callers need, and caches right passwords for a while.
+// verifier checks passwords. It limits concurrent checks, because each one takes memory and a core
+// that other callers need, and it caches correct passwords for a while.
 type verifier struct {
 	now   func() time.Time
-	dummy *passwordHash // checked for unknown users, which takes as long as for known ones
+	dummy *passwordHash // checked for unknown users, to take as long as for known ones
 	gate  *semaphore.Weighted
 	queue *semaphore.Weighted
 	group singleflight.Group
@@ -136,18 +135,18 @@ type verifier struct {
 	known *simplelru.LRU[digest, verified]
 }
 
-// verified is a right credential in the cache.
+// verified is a correct credential in the cache.
 type verified struct {
-	hash  string // the user's at that time
+	hash  string // the user's hash at that time
 	until time.Time
 }
 
 const (
-	atOnce      = 2               // concurrent verifications
-	waiting     = 32              // running or waiting verifications
-	maxWait     = 2 * time.Second // of a waiting verification
+	atOnce      = 2               // number of concurrent verifications
+	waiting     = 32              // number of running or waiting verifications
+	maxWait     = 2 * time.Second // longest wait for a verification
 	remember    = 5 * time.Minute
-	rememberMax = 1024 // credentials
+	rememberMax = 1024 // number of credentials
 )
 
 func newVerifier(now func() time.Time, cost Cost) *verifier {
@@ -158,9 +157,8 @@ func newVerifier(now func() time.Time, cost Cost) *verifier {
 	return v
 }
 
-// keyOf returns a cache key that does not reveal the credential. It includes the
-// address, so that guessing from elsewhere is slowed down whether or not the user
-// is active.
+// keyOf returns a cache key that does not reveal the credential. The key includes the address, so
+// guessing from elsewhere is slowed down whether or not the user is active.
 func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) {
 	mac := hmac.New(sha256.New, v.key[:])
 	mac.Write([]byte(user + "\x00" + Host(client).String() + "\x00" + password)) // only a password can contain NUL
@@ -168,8 +166,7 @@ func (v *verifier) keyOf(user, password string, client netip.Addr) (key digest) 
 	return key
 }
 
-// remembered reports whether the credential was right recently and the user's hash
-// is still the same.
+// remembered reports whether the credential was correct recently and the user's hash is unchanged.
 func (v *verifier) remembered(key digest, hash string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -188,8 +185,8 @@ var errBusy = &Refusal{
 	Code: schema.Overloaded, Message: "Too many passwords are being checked. Try again later, or use a token.", RetryAfter: 2 * time.Second,
 }
 
-// verify checks a password against a user's hash; nil stands for an unknown user.
-// It waits for its turn for a bounded time.
+// verify checks a password against a user's hash, which is nil for an unknown user. It waits for
+// its turn for a limited time.
 func (v *verifier) verify(ctx context.Context, hash *passwordHash, password string) (bool, error) {
 	if !v.queue.TryAcquire(1) {
 		return false, errBusy

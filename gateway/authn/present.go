@@ -6,13 +6,14 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// People returns what a person with a SID may do now, signed in or not: one principal for each
-// role, none if the account may no longer log on. It fails if the directory could not answer.
+// People returns the current rights of the person with a SID, signed in or not: one principal for
+// each role, or none if the account may no longer log on. It fails if the directory could not
+// answer.
 type People func(ctx context.Context, sid string) ([]*identity.Principal, error)
 
-// RightsOf returns what a caller may do now: one principal, or one for each role of a person. There
-// is none if the caller no longer exists, or cannot be found again because auth is no [Source] or
-// people is nil. It fails if the rights cannot be determined at the moment.
+// RightsOf returns the current rights of a caller: one principal, or one for each role of a person.
+// It returns none if the caller no longer exists, or cannot be looked up because auth is no [Source]
+// or people is nil. It fails if the rights cannot be determined at the moment.
 func RightsOf(
 	ctx context.Context, auth Authenticator, people People, id identity.ID,
 ) ([]*identity.Principal, error) {

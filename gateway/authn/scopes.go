@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// ParseScopes parses names of scopes. The error names every unknown one with the
-// nearest known one, and all known scopes.
+// ParseScopes parses scope names. The error names all unknown ones, each with the nearest known
+// one, and lists all known scopes.
 func ParseScopes(names []string) ([]identity.Scope, error) {
 	var scopes []identity.Scope
 	var unknown []string

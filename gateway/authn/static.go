@@ -13,16 +13,16 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Static is a fixed set of tokens and users in memory, as digests with a random
-// key. It must be filled before use, and is then safe for concurrent use.
+// Static is a fixed set of tokens and users in memory, as digests with a random key. It must be
+// filled before use. After that it is safe for concurrent use.
 type Static struct {
 	Header Header
 
 	key    [32]byte
 	tokens map[[32]byte]*identity.Principal
-	users  map[string]staticUser // by name in lower case
+	users  map[string]staticUser // keyed by name in lower case
 
-	certificates map[string]*identity.Principal // by certificateKey
+	certificates map[string]*identity.Principal // keyed by certificateKey
 }
 
 type staticUser struct {
@@ -76,8 +76,8 @@ func (s *Static) Authenticate(_ context.Context, c Credential) (*identity.Princi
 		return nil, err
 	}
 	if !given.basic {
-		// The keys of the map are keyed digests, so that the duration of the
-		// look-up reveals nothing about the tokens.
+		// The map is keyed by keyed digests, so the duration of the look-up reveals nothing about the
+		// tokens.
 		if p, ok := s.tokens[s.digest(given.token)]; ok {
 			return p, nil
 		}
@@ -91,8 +91,7 @@ func (s *Static) Authenticate(_ context.Context, c Credential) (*identity.Princi
 	return user.principal, nil
 }
 
-// AddCertificate adds a client certificate, named like the certificate of an [Account]. Duplicates
-// are an error.
+// AddCertificate adds a client certificate, named as in an [Account]. Duplicates are an error.
 func (s *Static) AddCertificate(name string, p *identity.Principal) error {
 	key, err := certificateKey(name)
 	if err != nil {
@@ -152,8 +151,8 @@ func (s *Static) all() iter.Seq[*identity.Principal] {
 	}
 }
 
-// digest returns a keyed digest. Digests stay in the process. A digest that is sent could be
-// extended by its receiver.
+// digest returns a keyed digest. Digests must stay in the process, because the receiver of a digest
+// could extend it.
 func (s *Static) digest(secret string) [32]byte {
 	var room [256]byte
 	return sha256.Sum256(append(append(room[:0], s.key[:]...), secret...))

@@ -19,43 +19,43 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// StoreOptions configure a [Store]. Only File is required; the zero value of every
-// other field is a sensible default.
+// StoreOptions configure a [Store]. Only File is required. The zero value of every other field is a
+// sensible default.
 type StoreOptions struct {
 	File     File
-	Shared   Shared // contains the accounts instead of the file; only their last uses are next to it
+	Shared   Shared // holds the accounts instead of the file; only their last uses are stored next to it
 	Header   Header
-	Failures int  // failed logins of a name from an address before it is locked; zero means 5
-	Cost     Cost // of password hashes; zero means StandardCost
+	Failures int  // failed logins before a name is locked for an address; zero means 5
+	Cost     Cost // cost of password hashes; zero means StandardCost
 	Now      func() time.Time
 	Poll     time.Duration // interval at which the file is checked for changes; zero means 250 ms
-	// Log receives log entries about the file, without secrets. Nil discards them.
+	// Log receives log entries about the file, without secrets. If nil, they are discarded.
 	Log func(problem bool, message string, fields map[string]any)
 }
 
 // Shared are accounts that several gateways share.
 type Shared interface {
 	Holder
-	// Follow calls changed when the accounts have changed, until ctx is done.
+	// Follow calls changed whenever the accounts change, until ctx is done.
 	Follow(ctx context.Context, changed func())
-	// State returns an error if nobody can be authenticated. It is called at each request.
+	// State returns an error if nobody can be authenticated. It is called for each request.
 	State() error
 }
 
-// Holder stores accounts: a [File], or the store that several gateways share. It is safe for
-// concurrent use.
+// Holder stores accounts: a [File], or the shared store of a cluster. It is safe for concurrent
+// use.
 type Holder interface {
-	// Read returns the accounts, which must not be changed, and a warning, or "".
+	// Read returns the accounts and a warning, which may be "". The caller must not modify the
+	// accounts.
 	Read() (document *Document, warning string, err error)
-	// Edit passes the accounts to a function that changes them, then checks and saves the
-	// result. If the function returns an error, Edit returns it and saves nothing.
+	// Edit passes the accounts to change, then checks and saves the result. If change returns an
+	// error, Edit returns it and saves nothing.
 	Edit(ctx context.Context, change func(*Document) error) error
 }
 
-// Store authenticates against a file of tokens and users, which it reloads when it
-// changes. While the file cannot be used, the previous accounts remain valid for
-// [grace]; after that everyone is rejected until it can be used again. It is safe
-// for concurrent use.
+// Store authenticates against a file of tokens and users, and reloads the file when it changes.
+// While the file cannot be used, the previous accounts remain valid for [grace]. After that
+// everyone is rejected until the file can be used again. A Store is safe for concurrent use.
 type Store struct {
 	options  StoreOptions
 	guard    *guard
@@ -63,40 +63,40 @@ type Store struct {
 	accounts atomic.Pointer[accounts]
 
 	mu    sync.Mutex               // held while loading; guards the following fields
-	used  map[string]*atomic.Int64 // Unix seconds of the last use by account ID; zero for never
-	names map[string]string        // kind and name by ID; nil: not read yet
-	seen  os.FileInfo              // the file as last loaded
+	used  map[string]*atomic.Int64 // time of the last use in Unix seconds, by account ID; zero for never
+	names map[string]string        // kind and name by ID; nil until first read
+	seen  os.FileInfo              // the file as it was last loaded
 	state atomic.Pointer[storeState]
-	clock atomic.Pointer[func() time.Time] // see ExpireBy; nil: StoreOptions.Now
+	clock atomic.Pointer[func() time.Time] // see ExpireBy; nil for StoreOptions.Now
 	uses  uses
 }
 
-// grace is how long the file may be unusable before everyone is rejected. An editor
-// that saves in several steps must not cause an outage, but the removal of an
-// account must take effect soon, whatever state the file is left in.
+// grace is how long the file may be unusable before everyone is rejected. An editor that saves in
+// several steps must not cause an outage, but the removal of an account must take effect soon, in
+// whatever state the file is.
 const grace = 2 * time.Second
 
 // storeState says whether the file can be used.
 type storeState struct {
 	err   error     // why it cannot be used; nil if it can
-	since time.Time // when the first of consecutive errors occurred
-	shut  bool      // whether it has been logged that everyone is rejected
+	since time.Time // when the first of several consecutive errors occurred
+	shut  bool      // whether the rejection of everyone has been logged
 }
 
 // accounts are the accounts of one version of the file.
 type accounts struct {
 	tokens   map[[tokenKey]byte]*tokenAccount
-	users    map[string]*compiled   // by nameKey
-	subjects map[string][]*compiled // by certificateKey
-	limited  []*compiled            // those that expire
+	users    map[string]*compiled   // keyed by nameKey
+	subjects map[string][]*compiled // keyed by certificateKey
+	limited  []*compiled            // accounts that expire
 	byID     map[string]*compiled
 	count    int
 
-	limitedGroups []string // groups that limits name
+	limitedGroups []string // groups named in limits
 }
 
-// tokenKey is the part of a digest that the look-up uses, whose duration may
-// depend on it; the rest is compared in constant time.
+// tokenKey is the length of the part of a digest that is used for the look-up, whose duration may
+// depend on it. The rest is compared in constant time.
 const tokenKey = 16
 
 type tokenAccount struct {
@@ -104,8 +104,8 @@ type tokenAccount struct {
 	secret compiledSecret
 }
 
-// OpenStore loads the file. The error names every mistake in it with its line. The
-// caller calls [Store.Run].
+// OpenStore loads the file. The error names every mistake in the file with its line. The caller
+// must call [Store.Run].
 func OpenStore(o StoreOptions) (*Store, error) {
 	o.Poll = cmp.Or(o.Poll, 250*time.Millisecond)
 	if o.Cost == (Cost{}) {
@@ -133,8 +133,7 @@ func OpenStore(o StoreOptions) (*Store, error) {
 	return s, nil
 }
 
-// Run reloads the file when it changes, and saves when accounts were last used,
-// until ctx is done.
+// Run reloads the file when it changes, and saves the times of last use, until ctx is done.
 func (s *Store) Run(ctx context.Context) {
 	poll := time.NewTicker(s.options.Poll)
 	defer poll.Stop()
@@ -162,8 +161,8 @@ func (s *Store) Run(ctx context.Context) {
 	}
 }
 
-// State returns why the current file cannot be used, or nil if it can. shut reports
-// whether that has lasted so long that everyone is rejected.
+// State returns an error if the current file cannot be used. shut reports whether it has been
+// unusable for so long that everyone is rejected.
 func (s *Store) State() (shut bool, err error) {
 	if s.options.Shared != nil {
 		err = s.options.Shared.State()
@@ -173,10 +172,10 @@ func (s *Store) State() (shut bool, err error) {
 	return state.shut || state.err != nil && s.options.Now().Sub(state.since) >= grace, state.err
 }
 
-// ExpireBy implements [Expiring]. The clock is StoreOptions.Now before.
+// ExpireBy implements [Expiring]. Before the first call the clock is StoreOptions.Now.
 func (s *Store) ExpireBy(now func() time.Time) { s.clock.Store(&now) }
 
-// time returns the time by which accounts and secrets expire.
+// time returns the current time of the clock by which accounts and secrets expire.
 func (s *Store) time() time.Time {
 	if now := s.clock.Load(); now != nil {
 		return (*now)()
@@ -187,8 +186,8 @@ func (s *Store) time() time.Time {
 // Empty reports whether there are no accounts.
 func (s *Store) Empty() bool { return s.accounts.Load().count == 0 }
 
-// Expiring returns the accounts, with their ends, that expire within a time, or did so less than
-// that time ago.
+// Expiring returns the accounts, with their ends, that expire within a time, or that expired less
+// than that time ago.
 func (s *Store) Expiring(within time.Duration) []string {
 	var found []string
 	now := s.time()
@@ -201,7 +200,7 @@ func (s *Store) Expiring(within time.Duration) []string {
 }
 
 // follow reloads the file if it has changed or could not be used. A file can become readable
-// without a change of its metadata.
+// without any change of its metadata.
 func (s *Store) follow() {
 	before := s.state.Load()
 	if before.err == nil && s.options.Shared == nil && !s.changed() {
@@ -243,7 +242,7 @@ func (s *Store) changed() bool {
 func (s *Store) read() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	info, err := os.Stat(s.options.File.Path) // before reading, so that a change in between is noticed the next time
+	info, err := os.Stat(s.options.File.Path) // before reading, so a change in between is noticed next time
 	if err != nil {
 		info = nil
 	}
@@ -282,7 +281,7 @@ func (s *Store) holder() Holder {
 	return s.options.File
 }
 
-// report logs which tokens and users were created and removed since the last time.
+// report logs the tokens and users that were created or removed since the last call.
 func (s *Store) report(all []*compiled) {
 	before, now := s.names, map[string]string{}
 	s.names = now
@@ -374,8 +373,8 @@ func (s *Store) wrong(kind addresses, client netip.Addr, reason string) *Refusal
 	return unauthenticated(reason)
 }
 
-// admit accepts an authenticated account unless it has expired or may not be used
-// from the client's address.
+// admit accepts an authenticated account, unless it has expired or may not be used from the
+// client's address.
 func (s *Store) admit(c *compiled, client netip.Addr) (*identity.Principal, error) {
 	now := s.options.Now()
 	switch {
@@ -401,7 +400,7 @@ func (s *Store) Now(id identity.ID) *identity.Principal {
 }
 
 // byCertificate returns the principal of the account for a client certificate, given its verified
-// chains. A certificate that fits several accounts is refused. The error is a [*Refusal].
+// chains. A certificate that matches several accounts is refused. The error is a [*Refusal].
 func (s *Store) byCertificate(chains [][]*x509.Certificate, client netip.Addr) (*identity.Principal, error) {
 	if shut, err := s.State(); shut {
 		return nil, unreadable(err)
@@ -436,8 +435,8 @@ func (s *Store) user(ctx context.Context, given proof, client netip.Addr) (*iden
 	c := s.accounts.Load().users[name]
 	key := s.verifier.keyOf(name, given.password, client)
 	if c == nil || !s.verifier.remembered(key, c.Password) {
-		// Equal concurrent credentials are one attempt: a client that opens many
-		// connections with the right password does not lock itself out.
+		// Equal concurrent credentials are a single attempt, so a client that opens many connections with
+		// the correct password does not lock itself out.
 		_, err, _ := s.verifier.group.Do(string(key[:]), func() (any, error) {
 			return nil, s.verify(ctx, c, name, given.password, key, client)
 		})
@@ -458,7 +457,7 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 	if c != nil {
 		hash = c.hash
 	}
-	// Other requests may share the result, so it is not cancelled with this one.
+	// Other requests may share the result, so it must not be cancelled with this request.
 	right, err := s.verifier.verify(context.WithoutCancel(ctx), hash, password)
 	switch {
 	case err != nil:
@@ -476,8 +475,8 @@ func (s *Store) verify(ctx context.Context, c *compiled, name, password string, 
 	return nil
 }
 
-// rehash replaces a hash of an earlier cost with one of the current cost. If it
-// cannot be saved, the user is accepted nevertheless.
+// rehash replaces a hash of an outdated cost by one of the current cost. If that cannot be saved,
+// the user is accepted nevertheless.
 func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -494,8 +493,8 @@ func (s *Store) rehash(ctx context.Context, c *compiled, password string) {
 	}
 }
 
-// unreadable rejects everyone while the file cannot be used. The reason names the
-// file and is therefore only for the log.
+// unreadable rejects everyone while the file cannot be used. The reason names the file, so it is
+// only for the log.
 func unreadable(why error) *Refusal {
 	return &Refusal{
 		Code: schema.Unavailable, RetryAfter: 5 * time.Second,
@@ -504,24 +503,23 @@ func unreadable(why error) *Refusal {
 	}
 }
 
-// Source is an [Authenticator] that can find callers again.
+// Source is an [Authenticator] that can look up callers again.
 type Source interface {
 	Authenticator
-	// Now returns a caller as it is now; nil if it was revoked or has expired. Jobs ask before
-	// each item.
+	// Now returns a caller with its current rights, or nil if it was revoked or has expired. Jobs call
+	// it before each item.
 	Now(id identity.ID) *identity.Principal
 }
 
 // Expiring is an [Authenticator] whose accounts may expire.
 type Expiring interface {
-	// ExpireBy sets the clock by which accounts and secrets expire from now on, such as one
-	// that does not jump when the wall clock is set.
+	// ExpireBy sets the clock by which accounts and secrets expire from now on. It may be a clock that
+	// does not jump when the wall clock is set.
 	ExpireBy(now func() time.Time)
 }
 
-// Chain asks its sources in order. The first one that accepts or rejects the caller
-// decides; only [schema.Unauthenticated] passes the request on to
-// the next.
+// Chain asks its sources in order. The first one that accepts or rejects the caller decides. Only
+// [schema.Unauthenticated] passes the request on to the next source.
 type Chain []Source
 
 // Authenticate implements [Authenticator].

@@ -27,7 +27,7 @@ import (
 
 const patience = 3 * time.Minute
 
-// cheap is a cost for tests: hashing itself is the library's.
+// cheap is a low cost for tests. The hashing itself is the library's business.
 var cheap = Cost{Memory: 8, Time: 1, Threads: 1}
 
 // clock is a clock that tests advance.
@@ -52,7 +52,7 @@ func (c *clock) step(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// stored is a store over a file of its own, with its clock.
+// stored is a store over its own file, with its clock.
 type stored struct {
 	*Store
 	t     testing.TB
@@ -65,7 +65,7 @@ const password = "Corr3ct:Horse-ä"
 
 var here = netip.MustParseAddr("192.0.2.7")
 
-// store returns a store whose file write fills.
+// store returns a store over a file that write fills.
 func store(t testing.TB, write func(*Document, time.Time)) *stored {
 	t.Helper()
 	s := &stored{t: t, file: File{Path: filepath.Join(t.TempDir(), "credentials.json")}, clock: newClock()}
@@ -280,8 +280,8 @@ func (s *stored) broken() map[string]func() {
 	}
 }
 
-// While the file cannot be used, the previous accounts remain valid for a moment, in
-// which an editor may finish saving; then everyone is rejected.
+// TestBrokenFileShutsTheStore: while the file cannot be used, the previous accounts remain valid
+// for a moment, in which an editor may finish saving. After that everyone is rejected.
 func TestBrokenFileShutsTheStore(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys((&stored{}).broken())) {
 		t.Run(name, func(t *testing.T) {
@@ -360,8 +360,8 @@ func TestBrokenFileShutsTheStore(t *testing.T) {
 	}
 }
 
-// A file that becomes readable again counts as repaired, although its metadata has
-// not changed.
+// TestFileThatBecomesReadableIsLoaded: a file that becomes readable again counts as repaired,
+// although its metadata has not changed.
 func TestFileThatBecomesReadableIsLoaded(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
@@ -377,7 +377,8 @@ func TestFileThatBecomesReadableIsLoaded(t *testing.T) {
 	assert.Nil(t, refused)
 }
 
-// Every new mistake is logged, but does not extend the grace period.
+// TestConsecutiveFaultsShareOneGracePeriod: every new mistake is logged, but does not extend the
+// grace period.
 func TestConsecutiveFaultsShareOneGracePeriod(t *testing.T) {
 	var token string
 	s := store(t, func(d *Document, now time.Time) { token = addToken(d, now, "portal", rights()) })
@@ -396,8 +397,8 @@ func TestConsecutiveFaultsShareOneGracePeriod(t *testing.T) {
 	assert.NotNil(t, refused)
 }
 
-// Removing an account from the file by hand revokes it, including its cached
-// password.
+// TestRemovalByHandRevokes: removing an account from the file by hand revokes it, including its
+// cached password.
 func TestRemovalByHandRevokes(t *testing.T) {
 	var kept, revoked string
 	s := store(t, func(d *Document, now time.Time) {
@@ -426,8 +427,8 @@ func TestRemovalByHandRevokes(t *testing.T) {
 	assert.LessOrEqual(t, standard.options.Poll, time.Second/2, "the file is checked often enough")
 }
 
-// Locks, quotas and the password cache use the monotonic clock; only expiries in the
-// file are wall-clock times.
+// TestStoreUsesTheMonotonicClock: locks, quotas and the password cache use the monotonic clock.
+// Only expiries in the file are wall-clock times.
 func TestStoreUsesTheMonotonicClock(t *testing.T) {
 	s := withUsers(t, "anna")
 	standard, err := OpenStore(StoreOptions{File: s.file})

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A token is TokenPrefix, 256 random bits and their checksum in base 62: secret
-// scanners recognise it, and a mistyped one is rejected without a look-up.
+// A token is TokenPrefix, 256 random bits and their checksum in base 62. Secret scanners recognise
+// it, and a mistyped token is rejected without a look-up.
 const (
 	TokenPrefix = "adgw_"
 
@@ -27,7 +27,7 @@ var isBase62 = func() (is [256]bool) {
 	return is
 }()
 
-// digest is what is stored of a token. With 256 random bits it needs no slow hash.
+// digest is the stored form of a token. With 256 random bits it needs no slow hash.
 type digest [sha256.Size]byte
 
 // NewToken returns a new random token.
@@ -54,7 +54,7 @@ func digestOf(token string) (digest, bool) {
 	if want := checksum(random); sum != string(want[:]) {
 		return digest{}, false
 	}
-	var text [tokenLength]byte // on the stack: a conversion would allocate
+	var text [tokenLength]byte // on the stack, because a conversion would allocate
 	copy(text[:], token)
 	return sha256.Sum256(text[:]), true
 }
@@ -85,8 +85,8 @@ func inBase62(n *big.Int, length int) string {
 	return string(digits)
 }
 
-// newID returns a random account ID, so that an account is never mistaken for an
-// earlier one with the same name.
+// newID returns a random account ID, so an account is never mistaken for an earlier one with the
+// same name.
 func newID() string {
 	var bits [8]byte
 	_, _ = rand.Read(bits[:]) // never fails

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// The times of last use are in a file of their own next to the credential file,
-// because a server must not rewrite the latter for statistics. If it is lost, only
-// these times are lost.
+// The times of last use are in a separate file next to the credential file, because a server must
+// not rewrite the latter for statistics. If the file is lost, only these times are lost.
 const (
 	usesSuffix = ".used"
 	flushEvery = 30 * time.Second
 )
 
-// uses is the content of that file.
+// uses is the content of the file of last uses.
 type uses struct {
 	path    string
 	written map[string]int64 // Unix seconds by account ID
@@ -29,7 +28,7 @@ func (u *uses) load() map[string]int64 {
 	return u.written
 }
 
-// flush saves when accounts were last used, if that has changed.
+// flush saves the times of last use if they have changed.
 func (s *Store) flush() {
 	s.mu.Lock()
 	used := map[string]int64{}
@@ -42,7 +41,7 @@ func (s *Store) flush() {
 	if maps.Equal(used, s.uses.written) {
 		return
 	}
-	text, _ := json.Marshal(used) // cannot fail for text and numbers
+	text, _ := json.Marshal(used) // strings and numbers always encode
 	if err := (File{Path: s.uses.path, Guardian: s.options.File.Guardian}).replace(text); err != nil {
 		s.options.Log(true, "the last use of credentials cannot be saved", map[string]any{"cause": err.Error()})
 		return
@@ -50,8 +49,8 @@ func (s *Store) flush() {
 	s.uses.written = used
 }
 
-// LastUses returns when accounts were last used, by account ID. A running server
-// saves these times twice a minute.
+// LastUses returns the time of each account's last use, by account ID. A running server saves these
+// times twice a minute.
 func (f File) LastUses() map[string]time.Time {
 	last := map[string]time.Time{}
 	for id, at := range (&uses{path: f.Path + usesSuffix}).load() {

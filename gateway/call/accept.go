@@ -13,15 +13,15 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Accept reads the parameters of a call, and refuses what its caller may not do. With an error it
-// returns what was known of the call until then, for the audit.
+// Accept reads the parameters of a call and refuses what its caller may not do. If it fails, it
+// returns everything that is known of the call so far, for the audit.
 func (s *Service) Accept(ctx context.Context, c Call, p *Policy) (a Accepted, err error) {
 	a = Accepted{Call: c, Limits: Limits{Read: p.ReadLimit, Settle: p.SettleLimit}}
 	if a.Given, err = read(ctx, &c); err != nil {
 		return a, err
 	}
 	if a.Bound, err = bind(c.Op, a.Given); err != nil {
-		if c.Undoes.Change != "" { // the values come from the record
+		if c.Undoes.Change != "" { // the record supplied the values
 			problem.Of(err).Code = schema.NotUndoable
 		}
 		return a, err
@@ -117,7 +117,7 @@ func (g Given) say(op *ops.Operation, p *schema.FieldError) {
 	}
 }
 
-// shownValue returns a value as an answer repeats it; empty: it has no such form.
+// shownValue returns a value in the form in which answers repeat it, or "" if it has no such form.
 func shownValue(value any) string {
 	const most = 100
 	switch value := value.(type) {
@@ -134,8 +134,8 @@ func (s *Service) Audited(op *ops.Operation) bool {
 	return s.Audit != nil && op != nil && (op.Effect.Writes() || op.Reveals || s.Audit.Reads())
 }
 
-// recordable returns an error if the call could not be recorded, so it must not run. It is nil if
-// the row is not audited.
+// recordable returns an error if the call could not be recorded and so must not run. It returns nil
+// if the row is not audited.
 func (s *Service) recordable(a Accepted) error {
 	if err := s.Kept.Writable(); err != nil && a.Op.Effect.Writes() && !a.DryRun() {
 		failed := problem.New(schema.Unavailable, "The key of the store is another one, and nothing is changed "+

@@ -20,11 +20,11 @@ type Accepted struct {
 	Given      Given
 	Conditions Conditions
 	Tagged     bool              // the answer has entity tags
-	Fields     *schema.Selection // that the script reads; nil: the row has no fields to choose
+	Fields     *schema.Selection // fields that the script reads; nil if the row has no fields to choose
 	Readable   []string          // types of objects that a search over several types may find
-	Unread     []ps.Warning      // warnings about what the caller may not read
-	// Once identifies what the call creates, so its repetition creates nothing else; empty: the
-	// call has no key.
+	Unread     []ps.Warning      // warnings about types that the caller may not read
+	// Once identifies the objects that the call creates, so a repetition creates nothing else. It is
+	// empty if the call has no key.
 	Once   string
 	Limits Limits
 	// As is the call as the outer call of its parts.
@@ -40,8 +40,8 @@ type Limits struct {
 	Settle time.Duration // for finding the outcome of a change
 }
 
-// A Handler answers the calls of a row without a script. It is safe for concurrent use. With an
-// error the answer still has ChangeID, if a change was made, and Server, if one was asked.
+// A Handler answers the calls of a row without a script. It is safe for concurrent use. If it
+// fails, the answer still has ChangeID if a change was made, and Server if one was asked.
 type Handler func(ctx context.Context, a Accepted) (Answer, error)
 
 // A Streamer sends the events of a row without a script. If it returns an error, it has sent none.
@@ -54,7 +54,7 @@ type Local struct {
 	Streamers map[string]Streamer
 }
 
-// Check returns a fault for each row of a table without a script that nothing answers.
+// Check returns a fault for each row without a script that has neither a handler nor a streamer.
 func (l Local) Check(table []*ops.Operation) (faults []error) {
 	for _, op := range table {
 		if op.Local && l.Handlers[op.ID] == nil && l.Streamers[op.ID] == nil {
@@ -81,7 +81,7 @@ func (a Accepted) Parse() (done func()) {
 	return a.Given.Parsing()
 }
 
-// behind is the warning of an answer from a copy that may lack the last changes.
+// behind is the warning in an answer from a copy of the store that may lack the latest changes.
 var behind = ps.Warning{
 	Code: string(schema.Behind),
 	Message: "No gateway of the cluster leads at the moment. This is from the copy of the gateway that " +

@@ -13,7 +13,7 @@ import (
 	"adgateway/ps"
 )
 
-// unwritten is the reason for refusing a call that the audit cannot record, not even as refused.
+// unwritten is the cause of an error for a call that the audit cannot record, not even as refused.
 type unwritten struct{ error }
 
 func (u *unwritten) Unwrap() error { return u.error }
@@ -79,8 +79,8 @@ func (a Accepted) auditCall(value func(p *ops.Param) (string, bool)) audit.Call 
 
 const masked = "***"
 
-// shortened limits the length of what a request can write to the audit. No accepted name is longer,
-// but a distinguished name can be. Package audit limits refused requests further.
+// shortened limits the length of the texts that a request can write to the audit. No accepted name
+// is longer, but a distinguished name can be. Package audit limits refused requests further.
 func shortened(text string) string {
 	const limit = 4096
 	if len(text) <= limit {

@@ -24,7 +24,7 @@ func changeOf(r *request) write.Change {
 		Undoes: undoes.Change, Fields: undoes.Fields, Batch: undoes.Batch,
 	}
 	record.Parameters, record.Secret = r.Texts()
-	if why := r.whole().Bound.Text(ops.ReasonName); why != "" { // of the whole call, for each of its parts
+	if why := r.whole().Bound.Text(ops.ReasonName); why != "" { // each part has the reason of the whole call
 		record.Parameters[ops.ReasonName] = why
 	}
 	record.Plan, record.Key = r.applying.ID(), r.claimed().Name()
@@ -49,7 +49,7 @@ func logOf(r *request) *logrus.Entry {
 	return r.service.Log.WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID})
 }
 
-// participants returns what is stored together with the record of a change.
+// participants returns what is stored in one batch with the record of a change.
 func participants(r *request, i *ps.Intent, record *changes.Record, named *names.Part,
 ) (all []write.Participant) {
 	if r.applying != nil {
@@ -70,8 +70,8 @@ func participants(r *request, i *ps.Intent, record *changes.Record, named *names
 	return all
 }
 
-// notBegun returns the error of a call whose change could not begin. It is nil if only the history
-// cannot be written: a single gateway then makes the change all the same.
+// notBegun returns the error of a call whose change could not begin. It returns nil if only the
+// history cannot be written, because a single gateway then makes the change all the same.
 func notBegun(r *request, why error) error {
 	switch {
 	case errors.Is(why, write.ErrUnaudited):

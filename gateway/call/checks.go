@@ -25,7 +25,7 @@ func notChecked(name, why string) change.Check {
 	return change.Check{Name: name, State: schema.NotChecked, Message: why}
 }
 
-// checks checks what a dry run has announced, on the server that announced it.
+// checks runs the checks of a dry run on the server that announced the change.
 func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Check {
 	if t.call.Op.Lane == ps.DNS {
 		return []change.Check{
@@ -54,8 +54,8 @@ func (t *Trial) checks(ctx context.Context, s *Service, p *Policy) []change.Chec
 	return append(all, notChecked("replication", "What other domain controllers are changing is not known."))
 }
 
-// forest reports whether the script has looked for the names in the other domains of the
-// forest. It has refused those that are taken.
+// forest reports that the script has looked for the new names in the other domains of the forest.
+// It would have refused a name that is taken.
 func (f forecast) forest() change.Check {
 	const name = "forest_uniqueness"
 	states := f.about("forest")
@@ -94,7 +94,7 @@ type fact struct {
 
 type forecast []fact
 
-// forecast reads the facts for the checks of a change. Without the script it knows nothing.
+// forecast reads the facts for the checks of a change. It returns none if the script is missing.
 func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal bool) (forecast, error) {
 	script, known := s.Scripts[ops.ForecastScript]
 	if !known {
@@ -125,7 +125,7 @@ func (t *Trial) forecast(ctx context.Context, s *Service, p *Policy, removal boo
 	return facts, nil
 }
 
-// about returns the facts about one kind of things.
+// about returns the facts about one kind of subject.
 func (f forecast) about(what string) []fact {
 	var found []fact
 	for i := range f {
@@ -136,15 +136,15 @@ func (f forecast) about(what string) []fact {
 	return found
 }
 
-// unreadable are announced changes that need a right other than writing an attribute. Such a right
-// cannot be read.
+// unreadable are announced changes that need a right other than writing an attribute, which cannot
+// be read.
 var unreadable = []string{
 	change.Existence, change.Parent, change.Protection, "dNSHostName", "servicePrincipalName",
 }
 
-// attributeOf returns the attribute that an announced change writes, or "" if that says nothing
-// about rights. A new name is written into the naming attribute of the class. The attribute name
-// follows it, but the directory does not list it.
+// attributeOf returns the attribute that an announced change writes, or "" if the change says
+// nothing about rights. A new name is written into the naming attribute of the class. The attribute
+// name follows it, but the directory does not list it.
 func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	same := c.Before == c.After && !c.Renewed
 	switch {
@@ -158,7 +158,7 @@ func (t *Trial) attributeOf(object *ps.Intended, c ps.IntendedChange) string {
 	return change.AttributeOf(c.Name)
 }
 
-// needed are the objects whose rights are read.
+// needed lists the objects whose rights are read.
 type needed struct {
 	written    []string // GUIDs of objects whose attributes are written
 	containers []string // containers where objects are created, or moved to
@@ -191,21 +191,21 @@ func (t *Trial) needs() (n needed) {
 	return n
 }
 
-// classes are the classes of created or moved objects, by the records that show them.
+// classes are the classes of created or moved objects, keyed by the shape of their records.
 var classes = map[string]string{
 	schema.User.Name: "user", schema.Group.Name: "group", schema.Computer.Name: "computer", schema.OU.Name: "organizationalUnit",
 }
 
-// rights are the findings about the rights to make a change.
+// rights collects findings about the rights that a change needs.
 type rights struct {
 	forecast
-	class  string // of the objects; "": not known
-	looked int    // number of rights that exist
-	partly bool   // other rights are not known
+	class  string // class of the objects; "" if unknown
+	looked int    // number of rights that were looked up
+	partly bool   // some rights could not be read
 	lacks  string // the first missing right, as a sentence
 }
 
-// known returns the fact about one thing; nil: it could not be read.
+// known returns the fact about one subject. It returns nil, and sets partly, if there is none.
 func (r *rights) known(about, name string) *fact {
 	at := slices.IndexFunc(r.forecast, func(f fact) bool {
 		return f.About == about && strings.EqualFold(f.Name, name)
@@ -217,14 +217,16 @@ func (r *rights) known(about, name string) *fact {
 	return &r.forecast[at]
 }
 
-// needs adds whether a right exists.
+// needs adds a finding: whether a right exists and, if it is the first missing one, the sentence
+// about it.
 func (r *rights) needs(there bool, lacks string, args ...any) {
 	if r.looked++; !there && r.lacks == "" {
 		r.lacks = fmt.Sprintf(lacks, args...)
 	}
 }
 
-// in adds the right to create an object in a container. A move there needs it, too.
+// in adds the right to create an object in a container, which a move to the container needs as
+// well.
 func (r *rights) in(container string) {
 	if f := r.known("container", container); f != nil {
 		there := r.class == "" || slices.Contains(f.Allowed, r.class)
@@ -232,7 +234,7 @@ func (r *rights) in(container string) {
 	}
 }
 
-// change adds the rights that one change of an object needs.
+// change adds the rights needed for one change of an object.
 func (r *rights) change(t *Trial, object *ps.Intended, c ps.IntendedChange) {
 	attribute := t.attributeOf(object, c)
 	switch {
@@ -287,7 +289,7 @@ func (f forecast) writeRights(t *Trial) []change.Check {
 	return []change.Check{checkPassed(name, "The gateway may write what would change.")}
 }
 
-// recycleBin checks that what is removed can be restored, as was announced.
+// recycleBin checks that the removed objects can be restored, as was announced.
 func (f forecast) recycleBin(restorable string) change.Check {
 	const name = "recycle_bin"
 	found := f.about("bin")

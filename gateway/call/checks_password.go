@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/change"
 )
 
-// policyFact is the policy for the password of an account.
+// policyFact is the password policy of an account.
 type policyFact struct {
 	Source      string `json:"source"`
 	MinLength   int    `json:"minLength"`
@@ -43,10 +43,11 @@ func (f forecast) passwordPolicy(t *Trial) change.Check {
 		"Its history and password filters are known to the domain controller only.", policy.Name))
 }
 
-// displayNameDelimiters divide display names into words that a password must not contain.
+// displayNameDelimiters separate the words of a display name that a password must not contain.
 const displayNameDelimiters = ",.-_#\t "
 
-// violatedBy says how a password violates the policy, or returns "" (facts H26).
+// violatedBy describes how a password violates the policy, or returns "" if it does not (facts
+// H26).
 func (p *policyFact) violatedBy(password string) string {
 	const shortest = 3 // shorter names and words are ignored
 	length := func(s string) int { return len(utf16.Encode([]rune(s))) }
@@ -72,7 +73,7 @@ func (p *policyFact) violatedBy(password string) string {
 	return ""
 }
 
-// kindsOfCharacters counts the kinds of characters that the complexity rule knows.
+// kindsOfCharacters counts the kinds of characters that the complexity rule distinguishes.
 func kindsOfCharacters(password string) int {
 	const symbols = "~!@#$%^&*_-+=`|\\(){}[]:;\"'<>,.?/"
 	kinds := []func(rune) bool{

@@ -16,13 +16,13 @@ func closeChange(r *request, answer Answer, failed error) write.Closed {
 	verdict := verdictOf(r)
 	how := write.CallEnd{
 		Verdict: verdict, Failed: r.failure != nil, Result: r.result,
-		// The key of an outer call is the key of the whole request, and notes each of its changes.
+		// The key of an outer call covers the whole request and notes each of its changes.
 		Answered: r.outer == nil,
 		Begun:    r.key.Progress().Intent != nil,
 		Log:      logOf(r),
 	}
 	if r.run.Running() {
-		how.Spent = r.spending.Done() // if the change stays open, everything stays spent
+		how.Spent = r.spending.Done() // while the change stays open, the whole amount stays spent
 	} else {
 		r.uncorrected(r.spending.Correct())
 	}
@@ -90,7 +90,8 @@ func outcomeOfChange(r *request) ps.Outcome {
 	return r.outcome()
 }
 
-// endOfPlan returns the end of the plan that a request applies; nil if its change ends the plan.
+// endOfPlan returns the end of the plan that a request applies. It returns nil if the end of its
+// change also ends the plan.
 func endOfPlan(r *request) *write.EndPart {
 	if put := r.applying.End(r.outcome()); put != nil {
 		return &write.EndPart{Put: put}
@@ -115,12 +116,12 @@ func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	return nil
 }
 
-// Codes of warnings about a change that was made. The audit has the first two, too.
+// Codes of warnings about a change that was made. The audit contains the first two as well.
 const (
-	// Raced marks a change that was made after another gateway had taken its call over.
+	// Raced marks a change that was made after another gateway had taken over its call.
 	Raced = changes.RacedCode
 	// NotReadBack marks a change whose object could not be read back.
 	NotReadBack = "not_read_back"
-	// NotInHistory marks a change that the history lacks, or has without its end.
+	// NotInHistory marks a change that is missing from the history, or whose end is missing.
 	NotInHistory = "history_unavailable"
 )

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// Piece is the size in bytes of the pieces in which a long answer is sent.
+	// Piece is the size of the pieces in which a long answer is sent, in bytes.
 	Piece = 64 << 10
-	// StreamMemory is how many bytes of a streamed list are kept in memory.
+	// StreamMemory is the part of a streamed list that is kept in memory, in bytes.
 	StreamMemory = 1 << 20
 )
 
-// Collecting says how the records of a run are collected.
+// Collecting configures how the records of a run are collected.
 type Collecting struct {
-	To    Sink // sink of a long list; nil: all is held back
-	Above int  // bytes after which To takes the records while the script runs
+	To    Sink // sink of a long list; nil to hold everything in memory
+	Above int  // size in bytes from which To takes the records while the script runs
 	// Begun is called before To takes the first records. An error ends the run.
 	Begun func() error
-	// Amend adds what only the gateway knows to a batch of records. It may be nil.
+	// Amend adds to a batch of records what only the gateway knows. It may be nil.
 	Amend func(batch json.RawMessage) json.RawMessage
 }
 
@@ -34,14 +34,14 @@ type Collector struct {
 	call Accepted
 
 	records   int
-	warnings  []ps.Warning // about records, besides the script's
-	rendered  bytes.Buffer // records with commas; empty again once streaming
+	warnings  []ps.Warning // about records, in addition to the script's warnings
+	rendered  bytes.Buffer // records separated by commas; emptied once streaming begins
 	streaming bool         // To has taken records
 	err       error        // the first error of Take; further records are dropped
 	page      page
-	tag       string // tag of the record
+	tag       string // entity tag of the record
 
-	batches []json.RawMessage // unchanged records of a row for another protocol
+	batches []json.RawMessage // records of a row for another protocol, unchanged
 }
 
 // newCollector returns a collector of the records of a call.
@@ -83,7 +83,7 @@ func (c *Collector) Take(batch json.RawMessage) error {
 	if c.call.Op.Reply.Shape.Variants != nil {
 		return c.takeVariants(batch)
 	}
-	c.grow(len(batch) + 1) // rendered records are seldom longer
+	c.grow(len(batch) + 1) // rendered records are rarely longer
 	to := c.rendered.AvailableBuffer()
 	if c.records > 0 {
 		to = append(to, ',')
@@ -152,8 +152,8 @@ func (c *Collector) style() schema.Style {
 	return style
 }
 
-// Replace drops the records taken so far and takes others. It must not be called once To has taken
-// records, which it never does for changes.
+// Replace replaces the records taken so far. It must not be called once To has taken records, which
+// never happens with changes.
 func (c *Collector) Replace(records []json.RawMessage) {
 	c.records, c.warnings, c.err, c.batches = 0, nil, nil, nil
 	c.rendered.Reset()
@@ -169,7 +169,7 @@ func (c *Collector) warn(w ps.Warning) {
 	}
 }
 
-// grow makes room for n bytes, but not for much more than is ever held back.
+// grow makes room for n more bytes, up to slightly more than is ever held in memory.
 func (c *Collector) grow(n int) {
 	if c.rendered.Available() >= n {
 		return
@@ -194,7 +194,7 @@ func (c *Collector) add(rendered []byte, n int) error {
 		threshold = Piece
 	}
 	if c.To == nil || c.rendered.Len() < threshold || op.Reply.Mark != ops.List || op.Effect.Writes() {
-		return nil // the status of a change is not known before its end
+		return nil // the status of a change is unknown before its end
 	}
 	return c.flush()
 }
@@ -217,8 +217,8 @@ func (c *Collector) flush() error {
 	return err
 }
 
-// answer returns the answer after a successful run. If To has taken records, it gets the remaining
-// ones. Only then can it fail.
+// answer returns the answer after a successful run. If To has already taken records, it also gets
+// the remaining ones, and only then can answer fail.
 func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	answer := Answer{
 		Output: c.sentence(result), Count: c.records, Effect: result.Effect, Server: result.Server,
@@ -233,8 +233,8 @@ func (c *Collector) answer(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// tagged returns the tag of the record in the answer, and whether the caller has that state
-// already; empty: the answer has no tag.
+// tagged returns the entity tag for the answer, and whether the caller already has that state. The
+// tag is empty if the answer has none.
 func (c *Collector) tagged() (tag string, same bool) {
 	a := &c.call
 	if c.tag == "" || a.Op.Reply.Mark != ops.Single || !a.Tagged {
@@ -244,7 +244,7 @@ func (c *Collector) tagged() (tag string, same bool) {
 	return c.tag, !a.Op.Effect.Writes() && none != nil && none.Same(c.tag)
 }
 
-// sentence returns the sentence about a success.
+// sentence returns the sentence that describes a success.
 func (c *Collector) sentence(result *ps.Result) string {
 	op, b := c.call.Op, c.call.Bound
 	text := op.Success

@@ -18,14 +18,14 @@ import (
 )
 
 // Entity tags identify the state of a record (see package etag). A change with If-Match is made
-// only if its object has one of the tags. The session that announces the change reads the state on
-// the server where the change will be made, and sends it with the announcement. The gateway
-// compares it, and only then may the script write. A call without the header reads nothing more.
+// only if its object has one of the given tags. The session that announces the change reads the
+// state on the server where the change will be made, and sends it along. The gateway compares it,
+// and only then may the script write. Without the header nothing is read in addition.
 
 // Conditions are what a call demands of the state of its object.
 type Conditions struct {
-	Match *etag.Condition // If-Match of a change; nil: none
-	None  *etag.Condition // If-None-Match; nil: none
+	Match *etag.Condition // If-Match of a change; nil if none
+	None  *etag.Condition // If-None-Match; nil if none
 }
 
 // conditionsOf returns the conditions of a call, which its row must honour.
@@ -43,7 +43,7 @@ func conditionsOf(c *Call) (found Conditions, err error) {
 	return found, found.honouredBy(c.Op)
 }
 
-// conditionOf returns the condition of a header; nil: the header was not given.
+// conditionOf parses the condition of a header. It returns nil if the header was not sent.
 func conditionOf(header string, lines []string) (*etag.Condition, error) {
 	if len(lines) == 0 {
 		return nil, nil
@@ -79,7 +79,7 @@ func (c Conditions) honouredBy(op *ops.Operation) error {
 	return nil
 }
 
-// String returns the conditions as text: equal ones have equal texts.
+// String returns the conditions as text. Equal conditions have equal texts.
 func (c Conditions) String() string {
 	var text string
 	if c.Match != nil {
@@ -102,7 +102,7 @@ func (c Conditions) tagged(b *ops.Bound) bool {
 // requireGuard refuses a change that must have a guard and has none.
 func requireGuard(a Accepted, scopes []identity.Scope) error {
 	if a.For != nil || a.Conditions.Match != nil || a.Conditions.None != nil || a.Bound.Has(ops.PlanID) {
-		return nil // a part needs none: the guard of the whole call counts
+		return nil // the guard of the whole call covers its parts
 	}
 	scope := a.Demands(slices.Concat(scopes, a.Principal.RequireGuard))
 	if scope == "" {
@@ -124,8 +124,9 @@ func requireGuard(a Accepted, scopes []identity.Scope) error {
 	return failed
 }
 
-// requireReason requires the reason of changes that must have one, and of their dry runs, whose
-// plans show it. A part of a call needs none, because the whole call was asked for it.
+// requireReason refuses changes without a reason if their row requires one, and their dry runs,
+// because the plan shows the reason. A part of a call needs none, because the whole call already
+// had to give one.
 func requireReason(a Accepted, required []string) error {
 	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
@@ -140,8 +141,8 @@ func requireReason(a Accepted, required []string) error {
 	return failed
 }
 
-// Demands returns the scope of a change if it is among scopes; empty if it is not, and for reads,
-// dry runs and other protocols, which have no such header.
+// Demands returns the first scope of a change that is in scopes, or "" if there is none. It is also
+// "" for reads, dry runs and other protocols, which lack the header in question.
 func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	if !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil {
 		return ""
@@ -154,7 +155,7 @@ func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	return ""
 }
 
-// stateOf returns how the run of a call with args reads the state for If-Match; nil: it need not.
+// stateOf returns how a call with args reads the state for If-Match, or nil if it need not.
 func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.Value, bool)) *ps.State {
 	if a.Conditions.Match == nil || a.Op.Guard.Reader == "" {
 		return nil
@@ -188,7 +189,7 @@ func (t *Table) stateOf(a Accepted, args ps.Args, supply func(name string) (ps.V
 type condition struct {
 	Conditions
 	bound    *ops.Bound
-	reader   *ops.Operation // emits the state for If-Match; nil: a membership has none
+	reader   *ops.Operation // row that emits the state for If-Match; nil for memberships
 	compared bool           // an announcement was compared
 }
 
@@ -226,8 +227,8 @@ func (c *condition) Announced(i *ps.Intent) error {
 	return c.check(tag, i.Server)
 }
 
-// Unannounced implements [Guard]. A script with nothing to do may not have announced anything: then
-// its record has the state.
+// Unannounced implements [Guard]. A script with nothing to do may not have announced anything. Its
+// record then holds the state.
 func (c *condition) Unannounced(result *ps.Result, tag string) error {
 	if c.Match == nil || c.compared || c.bound.Text(ops.DryRun) == "true" {
 		return nil

@@ -15,7 +15,7 @@ import (
 // Cursors identify the next page of a list that the gateway stores. A cursor is valid only for the
 // caller and the filters of its call.
 type Cursors struct {
-	Sum func(parts ...string) []byte // a digest under a key of the gateway
+	Sum func(parts ...string) []byte // keyed digest; the key belongs to the gateway
 }
 
 const cursorSumLength = 16
@@ -25,11 +25,10 @@ func (c Cursors) Seal(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.sum(a, last), last...))
 }
 
-// keptID matches identities of changes, jobs and plans. Some can also be read as the text of a
-// cursor.
+// keptID matches ids of changes, jobs and plans. Some of them could also be parsed as cursors.
 var keptID = regexp.MustCompile(`^[a-z]{2}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// Open returns the last entry of the page before; empty: the call has no cursor.
+// Open returns the last entry of the preceding page, or "" if the call has no cursor.
 func (c Cursors) Open(a Accepted) (last string, err error) {
 	cursor := a.Bound.Text(ops.AfterName)
 	if cursor == "" {
@@ -46,7 +45,7 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 	if len(covered) > nonceLength && slices.Equal(c.sum(a, hiddenMark+covered), sum) {
 		return covered[nonceLength:], nil
 	}
-	for _, last := range []string{string(rest), covered} { // earlier versions covered it without a nonce
+	for _, last := range []string{string(rest), covered} { // earlier versions encrypted it without a nonce
 		if slices.Equal(c.sum(a, last), sum) {
 			return last, nil
 		}
@@ -54,14 +53,14 @@ func (c Cursors) Open(a Accepted) (last string, err error) {
 	return "", OtherQuestion()
 }
 
-// The prefix of a cursor, and what its sum covers in addition.
+// The prefix of a cursor, and the bytes that its sum covers in addition.
 const (
 	nonceLength = 8
 	hiddenMark  = "hidden "
 )
 
-// SealHidden returns the cursor of the page that follows last. The caller must not learn last, nor
-// whether it has changed.
+// SealHidden returns the cursor of the page that follows last. The caller can learn from it neither
+// last nor whether last has changed.
 func (c Cursors) SealHidden(a Accepted, last string) string {
 	text := make([]byte, nonceLength, nonceLength+len(last))
 	_, _ = rand.Read(text) // never fails
@@ -70,7 +69,7 @@ func (c Cursors) SealHidden(a Accepted, last string) string {
 	return base64.RawURLEncoding.EncodeToString(append(sum, c.cover(sum, text)...))
 }
 
-// cover encrypts the text of a cursor with the sum, and decrypts it.
+// cover encrypts or decrypts the text of a cursor with the sum.
 func (c Cursors) cover(sum, text []byte) []byte {
 	covered, over := make([]byte, len(text)), []byte(nil)
 	for i := range text {
@@ -93,7 +92,7 @@ func (c Cursors) sum(a Accepted, last string) []byte {
 	return c.Sum(parts...)[:cursorSumLength]
 }
 
-// OtherQuestion returns the refusal of a cursor of another question.
+// OtherQuestion returns the refusal of a cursor that was issued for another query.
 func OtherQuestion() error {
 	const message = "is the next of an answer to another question: with it, send the same parameters again, " +
 		"Limit, Count and ShowFields excepted"

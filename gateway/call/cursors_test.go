@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// TestHiddenCursors: a page that ends with something hidden has another cursor each time, and those of
-// earlier versions are still read.
+// TestHiddenCursors: a page that ends with a hidden entry has a different cursor each time, and
+// cursors of earlier versions are still accepted.
 func TestHiddenCursors(t *testing.T) {
 	c := Cursors{Sum: func(parts ...string) []byte {
 		sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))

@@ -23,8 +23,8 @@ import (
 )
 
 // Do makes a call. errors.As finds a [problem.Error] in its error. The answer names the change that
-// the call has made, even with an error. If to has taken records and there is an error, the records
-// are incomplete. to may be nil.
+// the call has made, even if Do fails. If it fails after to has taken records, the records are
+// incomplete. to may be nil.
 func (s *Service) Do(ctx context.Context, c Call, to Sink) (answer Answer, err error) {
 	if Reads(c.Op) {
 		return s.Read(ctx, c, s.Policy(), to)
@@ -61,11 +61,11 @@ func (s *Service) Refuse(c Call, err error) error {
 	return err
 }
 
-// Reads reports whether the calls of a row only read with a script: [Service.Read] makes them.
+// Reads reports whether calls of a row only read, by a script. [Service.Read] makes them.
 func Reads(op *ops.Operation) bool { return !op.Local && !op.Effect.Writes() }
 
-// Read makes a call of a row that [Reads]. errors.As finds a [problem.Error] in its error. If to
-// has taken records and there is an error, the records are incomplete. to may be nil.
+// Read makes a call of a row that [Reads]. errors.As finds a [problem.Error] in its error. If it
+// fails after to has taken records, the records are incomplete. to may be nil.
 func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer, error) {
 	r := reading{Service: s, policy: p, to: to, call: Accepted{Call: c}, end: readEnd{begun: time.Now()}}
 	answer, err := guarded(func() (Answer, error) { return r.make(ctx) })
@@ -80,7 +80,7 @@ func (s *Service) Read(ctx context.Context, c Call, p *Policy, to Sink) (Answer,
 	return answer, err
 }
 
-// guarded calls do. A panic becomes an error that reveals nothing, with the stack for the log.
+// guarded runs do. A panic becomes an error that reveals nothing and has the stack for the log.
 func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -92,7 +92,7 @@ func guarded(do func() (Answer, error)) (answer Answer, err error) {
 	return do()
 }
 
-// completed returns the error of a call of a row, as its answer has it.
+// completed adds to the error of a call what its answer needs. op is the row of the call.
 func completed(op *ops.Operation, err error) error {
 	failed := problem.Of(err)
 	forOperation(op, failed)
@@ -131,7 +131,7 @@ type reading struct {
 }
 
 func (r *reading) make(ctx context.Context) (answer Answer, err error) {
-	if principal := r.call.Principal; r.call.For == nil { // otherwise it counts with the outer call
+	if principal := r.call.Principal; r.call.For == nil { // a part counts with its outer call
 		if err = meter(principal, r.Gateways()); err != nil {
 			return answer, err
 		}
@@ -203,8 +203,8 @@ func (r *reading) begun() error {
 	return nil
 }
 
-// Collector returns a collector for the records of a call. to gets the records of a long list after
-// begun has succeeded; nil: all are held back.
+// Collector returns a collector for the records of a call. to gets the records of a long list once
+// begun has succeeded. If to is nil, all records are held in memory.
 func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func() error) *Collector {
 	collecting := Collecting{To: to, Above: s.StreamAbove, Begun: begun}
 	if s.Amend != nil {
@@ -215,8 +215,8 @@ func (s *Service) Collector(ctx context.Context, a Accepted, to Sink, begun func
 	return newCollector(a, collecting)
 }
 
-// Exchanged returns the answer of a row for another protocol whose script has succeeded, or had
-// nothing to do. It returns an error if that is a failure for the client.
+// Exchanged returns the answer of a row for another protocol whose script succeeded or had nothing
+// to do. It fails if the client must see the result as a failure.
 func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (Answer, error) {
 	a := c.call
 	switch {
@@ -244,11 +244,11 @@ func (s *Service) Exchanged(c *Collector, policy *Policy, result *ps.Result) (An
 	return answer, nil
 }
 
-// readEnd is the end of a read, for the audit.
+// readEnd describes the end of a read, for the audit.
 type readEnd struct {
 	started bool         // the script was run, or waited for a session
-	intent  *audit.Entry // audit line written before records were sent; nil: none were before the end
-	result  *ps.Result   // nil: there is none
+	intent  *audit.Entry // audit line written before the first records were sent; nil if none was
+	result  *ps.Result   // nil if there is none
 	runErr  error        // of the run
 	status  int
 	server  string
@@ -282,12 +282,12 @@ func (s *Service) recordRead(a Accepted, end readEnd) {
 	}
 }
 
-// A row that reveals secrets reads like others, with three more steps. Before the script runs, the
-// reveal is counted against the caller's hourly limit, and the audit gets the intent. At the end
-// the secrets, which the script sends separately, are put into the records. Only the answer
-// contains them.
+// A row that reveals secrets is read like others, with three more steps. Before the script runs,
+// the reveal is counted against the caller's hourly limit, and the audit gets the intent. At the
+// end the secrets, which the script sends separately, are put into the records. They appear only in
+// the answer.
 
-// ManyReveals is the event of a caller that has used half of its hourly reveals, or all.
+// ManyReveals is the event that a caller has used half of its hourly reveals, or all of them.
 const ManyReveals = "many_reveals"
 
 // mayReveal counts a reveal against the caller's hourly limit, and records that it is about to
@@ -345,7 +345,7 @@ func (r *reading) unspent(err error) {
 	}
 }
 
-// held are the records of a run until it has ended and they can be completed.
+// held are the records of a run, kept until it has ended and they can be completed.
 type held struct{ batches []json.RawMessage }
 
 func (h *held) take(batch json.RawMessage) error {
@@ -373,8 +373,8 @@ func (r *reading) complete(ctx context.Context, c *Collector, h *held) {
 	}
 }
 
-// beside completes records whose member another row supplies: it runs that row and puts the result
-// into the member. If the run fails, that is a warning.
+// beside completes records that have a member supplied by another row: it runs that row and puts
+// the result into the member. If that run fails, it adds a warning.
 func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMessage, error) {
 	of := r.call.Op.Beside
 	var records []map[string]json.RawMessage
@@ -394,7 +394,8 @@ func (r *reading) beside(ctx context.Context, batch json.RawMessage) (json.RawMe
 	return schema.JSON(records), nil
 }
 
-// runBeside runs the script of a row for the target of this call. Nil records: it could not be run.
+// runBeside runs the script of another row for the target of this call. The records are nil if it
+// could not be run.
 func (r *reading) runBeside(ctx context.Context, op *ops.Operation) ([]json.RawMessage, []ps.Warning) {
 	of := r.call.Op.Beside
 	unasked := func(code, why string) []ps.Warning {

@@ -19,7 +19,7 @@ import (
 	"adgateway/ps"
 )
 
-// runner answers every run as it says, and keeps what it was asked for.
+// runner answers every run with a fixed function, and keeps the last request.
 type runner struct {
 	asked ps.Request
 	run   func(req ps.Request) (*ps.Result, error)
@@ -30,14 +30,14 @@ func (r *runner) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return r.run(req)
 }
 
-// emitting returns what a run does that emits records and changes nothing.
+// emitting returns a function for a run that emits records and changes nothing.
 func emitting(records string) func(ps.Request) (*ps.Result, error) {
 	return func(req ps.Request) (*ps.Result, error) {
 		return &ps.Result{Effect: ps.EffectNone, Server: "dc1"}, req.Records(json.RawMessage(records))
 	}
 }
 
-// newService returns what calls are made with by a runner.
+// newService returns a service that makes calls with a runner.
 func newService(r *runner) *Service {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
@@ -61,7 +61,7 @@ func ofUser(id string, given ops.Given) Call {
 	return Call{ID: "r1", Op: opstest.Find(id), Principal: sales, Input: Values(given)}
 }
 
-// TestAReadIsMadeWithoutTheRest: the package makes it with nothing but a runner.
+// TestAReadIsMadeWithoutTheRest: a read needs only a runner.
 func TestAReadIsMadeWithoutTheRest(t *testing.T) {
 	r := &runner{run: emitting(`[{"username":"ann"}]`)}
 	c := ofUser("user.get", ops.Given{"Username": "ann", "ShowFields": "username"})
@@ -96,7 +96,7 @@ func TestARefusedReadRunsNothing(t *testing.T) {
 	}
 }
 
-// TestWhatIsAcceptedStays: a run does not change the call that it is for.
+// TestWhatIsAcceptedStays: a run does not modify the accepted call.
 func TestWhatIsAcceptedStays(t *testing.T) {
 	s := newService(&runner{})
 	a, err := s.Accept(t.Context(), ofUser("user.get", ops.Given{"Username": "ann"}), &policy)
@@ -107,7 +107,8 @@ func TestWhatIsAcceptedStays(t *testing.T) {
 	assert.Equal(t, first.Args, s.Request(newCollector(a, Collecting{}), &policy, unlimited{}).Args)
 }
 
-// TestIfMatchIsAGuard: it refuses what is announced in another state, and nothing else.
+// TestIfMatchIsAGuard: If-Match refuses a change that is announced for another state of the object,
+// and nothing else.
 func TestIfMatchIsAGuard(t *testing.T) {
 	s := newService(&runner{})
 	c := ofUser("user.disable", ops.Given{"Username": "ann"})
@@ -126,7 +127,7 @@ func TestIfMatchIsAGuard(t *testing.T) {
 	assert.Empty(t, c.Guards, "the call is not changed")
 }
 
-// TestADryRunStopsAtItsAnnouncement: the script is not allowed to change anything.
+// TestADryRunStopsAtItsAnnouncement: the script of a dry run never gets leave to change anything.
 func TestADryRunStopsAtItsAnnouncement(t *testing.T) {
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: "dc1", Objects: []ps.Intended{{
 		GUID: "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10", DN: "CN=Ann,OU=Sales,DC=corp,DC=example",

@@ -15,8 +15,9 @@ import (
 	"adgateway/ps"
 )
 
-// A dry run is the change itself up to its announcement: the script resolves and checks on the real
-// server, with the caller's scopes and limits, and announces what it would do. It is then stopped.
+// A dry run is the change itself up to its announcement. The script resolves and checks everything
+// on the real server, with the caller's scopes and limits, and announces what it would do. It is
+// then stopped.
 
 // errDryRun stops the script of a dry run.
 var errDryRun = errors.New("this is a dry run")
@@ -24,16 +25,16 @@ var errDryRun = errors.New("this is a dry run")
 // A Trial is the result of a dry run.
 type Trial struct {
 	call      Accepted
-	Announced *ps.Intent // nil: the script had nothing to announce
+	Announced *ps.Intent // nil if the script had nothing to announce
 	Warnings  []ps.Warning
-	Plan      change.Plan // not stored
+	Plan      change.Plan // not yet stored
 
-	Result *ps.Result // of the run; nil: it was stopped, or has failed
-	RunErr error      // of the run; nil: it was not stopped
+	Result *ps.Result // result of the run; nil if it was stopped or failed
+	RunErr error      // error of the run; nil if it was not stopped
 }
 
-// DryRun runs the script of a change up to its announcement. With an error the trial has only the
-// end of the run. The plan also requires some scopes.
+// DryRun runs the script of a change up to its announcement. If it fails, the trial holds only the
+// end of the run. also lists scopes that applying the plan requires in addition.
 func (s *Service) DryRun(
 	ctx context.Context, a Accepted, p *Policy, left allowance, also ...identity.Scope,
 ) (t Trial, err error) {
@@ -84,7 +85,7 @@ func (s *Service) DryRun(
 	return t, nil
 }
 
-// Sentence says what the change would do.
+// Sentence describes what the change would do.
 func (t *Trial) Sentence() string {
 	op, b, p := t.call.Op, t.call.Bound, &t.Plan
 	if p.Effect == ps.EffectNone {
@@ -107,7 +108,7 @@ func (t *Trial) Sentence() string {
 	return text + "."
 }
 
-// verbs say what a change would do.
+// verbs describe what a change would do.
 var verbs = map[ps.Effect]string{
 	ps.EffectCreated: "create", ps.EffectChanged: "change", ps.EffectRemoved: "remove",
 }

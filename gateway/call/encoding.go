@@ -16,8 +16,8 @@ import (
 // This file writes answers and errors of calls. It alone decides the status and the body, whether
 // an answer is sent, stored for a repetition, or recorded in the audit.
 
-// Status returns the HTTP status of an answer, or of err if that is not nil. With an error op may
-// be nil: the request was not for an operation.
+// Status returns the HTTP status of an answer, or of err if that is not nil. op may be nil with an
+// error, if the request was not for an operation.
 func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	if err != nil {
 		status, _ := refusalOf(op, err)
@@ -26,8 +26,8 @@ func Status(op *ops.Operation, classic bool, answer Answer, err error) int {
 	return statusOfAnswer(op, classic, answer)
 }
 
-// Encode returns the status, see [Status], and the body; empty: there is none. id identifies the
-// request; the body of an error or of a partial answer names it.
+// Encode returns the status (see [Status]) and the body, which may be empty. id identifies the
+// request and appears in the body of an error or of a partial answer.
 func Encode(op *ops.Operation, classic bool, answer Answer, err error, id string) (status int, body []byte) {
 	if err != nil {
 		return encodeRefusal(op, err, id)
@@ -65,7 +65,7 @@ func statusOfAnswer(op *ops.Operation, classic bool, answer Answer) int {
 	return http.StatusOK
 }
 
-// encodeAnswer returns the body of an answer to a call of a row; empty: there is none.
+// encodeAnswer returns the body of an answer to a call of a row. It may be empty.
 func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []byte {
 	switch {
 	case answer.Kept != nil:
@@ -98,11 +98,11 @@ func encodeAnswer(op *ops.Operation, classic bool, answer Answer, id string) []b
 	return body.Bytes()
 }
 
-// partsAreWarnings reports whether a partial change is answered as a success, with warnings about
-// the rest: the classic dialect has no other status with records.
+// partsAreWarnings reports whether a partial change is answered as a success with warnings about
+// the rest, because the classic dialect has no other status with records.
 func partsAreWarnings(op *ops.Operation, classic bool) bool { return classic && !op.Local }
 
-// encodePartly returns the body of the answer to a change that was made in part.
+// encodePartly returns the body of the answer to a partial change.
 func encodePartly(op *ops.Operation, classic bool, answer Answer, id string) []byte {
 	if _, form := refusalOf(op, answer.Partly); form != nil {
 		return schema.JSON(form)
@@ -198,8 +198,8 @@ func encodeRefusal(op *ops.Operation, err error, requestID string) (status int, 
 	return status, encodeError(err, requestID)
 }
 
-// refusalOf returns the status of a refusal, and the form that the protocol of the row has for it;
-// nil: it is an envelope.
+// refusalOf returns the status of a refusal, and the body that the row's protocol defines for it,
+// or nil to use an envelope.
 func refusalOf(op *ops.Operation, err error) (status int, form any) {
 	if op == nil || op.Protocol == nil || op.Protocol.Refusal == nil {
 		return statusOf(err), nil

@@ -21,8 +21,8 @@ var scriptCodes = []schema.Code{
 	schema.ParentDeleted, schema.NotUndoable, schema.Policy, schema.Unprocessable,
 }
 
-// Failure returns the error of a call whose run failed with err. Its code and message follow from
-// numbers and types, never from messages, which are localised.
+// Failure returns the error of a call whose run failed with err. It derives code and message from
+// error numbers and types, never from messages, which are localised.
 func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	e := ps.AsError(err)
 	f := &problem.Error{Outcome: e.Outcome, Server: e.Server, RetryAfter: e.RetryAfter, Cause: err}
@@ -50,7 +50,7 @@ func Failure(op *ops.Operation, b *ops.Bound, err error) error {
 	case ps.KindDied:
 		f.Code, f.Message = schema.Backend, "The PowerShell session ended before it answered."
 		if op.Effect.Writes() {
-			f.Code = schema.Timeout // a write whose session died is reported like a timeout
+			f.Code = schema.Timeout // a write whose session died is reported as a timeout
 		}
 	case ps.KindCancelled:
 		f.Code, f.Message = schema.Timeout, "The request was given up before it was answered."
@@ -97,7 +97,7 @@ func forOperation(op *ops.Operation, f *problem.Error) {
 	}
 }
 
-// leftBehind completes the sentence about a write that was cut off.
+// leftBehind completes the sentence about an interrupted write.
 var leftBehind = map[ps.Outcome]string{
 	ps.OutcomeNone:    " Nothing was changed.",
 	ps.OutcomePartial: " Part of it was done; see details.",
@@ -137,7 +137,7 @@ func scriptError(f *problem.Error, op *ops.Operation, b *ops.Bound, e *ps.Error)
 				"and the setting directory.userAttributes names those of this installation."
 		}
 		if found == shutZone && !op.Effect.Writes() {
-			f.Code = schema.Unavailable // it will be readable again
+			f.Code = schema.Unavailable // the object will become readable again
 		}
 		if found == missing && op.Reply.Mark != ops.List {
 			f.Message = "The " + op.SubjectOf(b) + " was not found."

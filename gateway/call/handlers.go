@@ -14,7 +14,7 @@ import (
 	"adgateway/ps"
 )
 
-// shownCaller is what a credential may learn about itself.
+// shownCaller is the information that a credential may get about itself.
 type shownCaller struct {
 	Name    string           `json:"name"`
 	Kind    string           `json:"kind"`
@@ -24,7 +24,7 @@ type shownCaller struct {
 	Expires *string          `json:"expires"`
 }
 
-// callerLimits are the limits of a credential; an empty list stands for none.
+// callerLimits are the limits of a credential. An empty list means no limit.
 type callerLimits struct {
 	OUs    []string `json:"ous"`
 	Groups []string `json:"groups"`

@@ -15,16 +15,16 @@ import (
 	"adgateway/ps"
 )
 
-// The outcome of a cut-off change is judged once. The verdict is stored in its key, in the batch
-// that closes its record. A repetition of the call is answered from the key, because others may
-// have changed the directory since.
+// The outcome of an interrupted change is determined once. The verdict is stored in its key, in the
+// batch that closes its record. A repetition of the call is answered from the key, because others
+// may have changed the directory since.
 
-// claimed returns the key of the whole call, under which the change of a request is made; nil:
+// claimed returns the key of the whole call, which covers the change of this request, or nil if
 // there is none.
 func (r *request) claimed() *idempotency.Claim { return r.whole().key }
 
-// claimKey takes the key of a request. earlier is the answer of an earlier call with the key; nil:
-// there is none.
+// claimKey claims the key of a request. earlier is the answer of an earlier call with the same key,
+// or nil if there is none.
 func (r *request) claimKey() (earlier *Answer, err error) {
 	key, err := r.keyOf()
 	if key == nil || err != nil {
@@ -44,8 +44,9 @@ func (r *request) claimKey() (earlier *Answer, err error) {
 	return r.replay(earlierAnswer)
 }
 
-// replay answers with the stored answer of an earlier call, as the caller may see it now; nil:
-// there is none. The answer of an item is for its job, which shows it by the rights of the reader.
+// replay answers with the stored answer of an earlier call, reduced to what the caller may see now,
+// or returns nil if there is none. The answer of an item goes to its job, which shows it according
+// to the reader's rights.
 func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error) {
 	if earlier == nil {
 		return nil, nil
@@ -62,7 +63,7 @@ func (r *request) replay(earlier *idempotency.Answer) (answer *Answer, err error
 	}, nil
 }
 
-// made returns a change of the history, by its id, or false if there is none.
+// made returns the change with an id from the history, or false if there is none.
 func (s *Service) made(ctx context.Context, id string) (change.Made, bool) {
 	if s.History == nil {
 		return change.Made{}, false
@@ -79,7 +80,7 @@ func (s *Service) made(ctx context.Context, id string) (change.Made, bool) {
 	return change.MadeBy(s.Rows, done, c.Zone), true
 }
 
-// keyOf returns the key of a request; nil: it has none.
+// keyOf returns the key of a request, or nil if it has none.
 func (r *request) keyOf() (*idempotency.Key, error) {
 	if item := r.Item; item != nil {
 		if r.DryRun() {
@@ -110,8 +111,8 @@ func (r *request) keyOf() (*idempotency.Key, error) {
 	return &key, nil
 }
 
-// judge closes the cut-off change of an earlier call with a key, unless that is done. It fails
-// while the outcome cannot be determined.
+// judge closes the interrupted change of an earlier call with a key, unless it is closed already.
+// It fails while the outcome cannot be determined.
 func (r *request) judge(c *idempotency.Claim) error {
 	if begun := c.Progress(); begun.Verdict != nil || begun.Intent == nil {
 		return nil
@@ -134,7 +135,7 @@ func (r *request) judge(c *idempotency.Claim) error {
 		if err != nil {
 			return idempotency.Unavailable(err)
 		}
-		if begun := c.Progress(); begun.Verdict == nil && begun.Intent != nil { // another call continues from it
+		if begun := c.Progress(); begun.Verdict == nil && begun.Intent != nil { // another call continues it
 			return c.Undecided()
 		}
 	default: // an earlier version has closed the record without the key
@@ -143,8 +144,8 @@ func (r *request) judge(c *idempotency.Claim) error {
 	return nil
 }
 
-// pastOfKey returns the record of the change of an earlier call with a key. If the history has
-// none, it makes one from the key.
+// pastOfKey returns the record of the change of an earlier call with a key. If the history lacks
+// it, it builds the record from the key.
 func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 ) (past *changes.Record, recorded bool, err error) {
 	if change := c.Progress().Change; r.service.History != nil && change != "" {
@@ -157,8 +158,8 @@ func (r *request) pastOfKey(ctx context.Context, c *idempotency.Claim,
 	return c.Record(r.Op.ID, r.Principal.Who(), parameters), false, nil
 }
 
-// resume answers a call if an earlier one with its key has begun the change. It returns nothing if
-// that one changed nothing, so the call runs.
+// resume answers a call if an earlier one with its key has begun the change. It returns nil, nil if
+// the earlier call changed nothing, so this one must run.
 func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	c := r.key
 	if !c.Unsure() {
@@ -168,7 +169,7 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 		c.LeaveOpen()
 		return nil, failed
 	}
-	if kept := c.Answer(); kept != nil { // by another gateway
+	if kept := c.Answer(); kept != nil { // stored by another gateway
 		return r.replay(kept)
 	}
 	begun := c.Progress()
@@ -180,7 +181,7 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	if begun.Intent != nil && r.Item == nil {
 		of := change.MadeBy(r.service.Rows, ops.Done{Op: r.Op, Intent: begun.Intent}, r.Zone(begun.Intent))
 		if !change.BoundsOf(r.Principal.Limits).Include(of) {
-			c.LeaveOpen() // it is answered when the history is readable again
+			c.LeaveOpen() // it will be answered once the history is readable again
 			return nil, idempotency.Hidden(r.Op)
 		}
 	}
@@ -196,8 +197,8 @@ func (r *request) resume(records *Collector) (earlier *Answer, failed error) {
 	return &answer, failed
 }
 
-// report answers as the script of an earlier call would have, for a change that was made as a whole
-// or in part. The records show the objects as they are now.
+// report answers, in place of an earlier call's script, for a change that was made as a whole or in
+// part. The records show the objects as they are now.
 func (r *request) report(records *Collector, begun idempotency.Progress,
 ) (Answer, error) {
 	cut := &ps.Error{
@@ -211,7 +212,7 @@ func (r *request) report(records *Collector, begun idempotency.Progress,
 	})
 	r.result, r.runErr = found.Result, nil
 	records.Replace(found.Records)
-	if secret := r.Bound.Generated; secret != nil { // the earlier call set another one
+	if secret := r.Bound.Generated; secret != nil { // the earlier call set a different secret
 		r.result.Warnings = append(r.result.Warnings, idempotency.SecretNotReplayed(secret.Member))
 		r.Bound.Generated = nil
 	}

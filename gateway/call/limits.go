@@ -14,16 +14,16 @@ import (
 	"adgateway/ps"
 )
 
-// An allowance is what the caller's hourly limits leave for a run.
+// An allowance is the part of the caller's hourly limits that a run may use.
 type allowance interface {
-	Most() int  // objects that the run may affect
-	Many() bool // the run may affect more than one
-	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more; nil: there is
-	// no limit.
+	Most() int  // number of objects that the run may affect
+	Many() bool // whether the run may affect more than one
+	// Exceeded returns the [*identity.Exceeded] of a run that would have affected more objects, or nil
+	// if there is no limit.
 	Exceeded() error
 }
 
-// unlimited is the [allowance] of a run that does not count.
+// unlimited is the [allowance] of a run that is not counted.
 type unlimited struct{}
 
 // Most implements [allowance].
@@ -38,9 +38,9 @@ func (unlimited) Exceeded() error { return nil }
 // outsideOUs is the sentence about an object outside the caller's OUs.
 const outsideOUs = "The object lies outside the OUs that the caller is limited to."
 
-// checkLimits refuses distinguished names outside the caller's OUs by their text, whether or not
-// they exist, and names of records outside the caller's limits. It runs before anything is looked
-// up, so callers learn nothing about objects outside.
+// checkLimits refuses distinguished names outside the caller's OUs by their text alone, whether or
+// not the objects exist, and record names outside the caller's limits. It runs before anything is
+// looked up, so callers learn nothing about objects outside.
 func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
 	if err := checkNames(p, b); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (t Table) checkLimits(p *identity.Principal, b *ops.Bound) error {
 	return f
 }
 
-// checkNames refuses a change of records whose names lie outside the caller's.
+// checkNames refuses changes of records with names outside the caller's limits.
 func checkNames(p *identity.Principal, b *ops.Bound) error {
 	allowed := p.Limits.Names
 	if len(allowed) == 0 {
@@ -96,7 +96,7 @@ func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	case f.Code == schema.Limit:
 		t.explainLimit(a.Principal, a.Bound, f)
 	case f.Code == schema.TooMany && (a.Op.Extent != "" || left.Many() && left.Most() < bulk):
-		// The script's limit was what the caller had left in this hour.
+		// The script's limit was the remainder of the caller's hourly limit.
 		var exceeded *identity.Exceeded
 		if errors.As(left.Exceeded(), &exceeded) {
 			f.Code, f.RetryAfter = schema.RateLimited, exceeded.RetryAfter
@@ -105,7 +105,7 @@ func (t Table) explain(a Accepted, bulk int, left allowance, f *problem.Error) {
 	}
 }
 
-// explainLimit says what was refused, as the caller named it, and what the caller may use. It
+// explainLimit says what was refused, in the caller's own terms, and what the caller may use. It
 // reveals nothing about objects outside the limits.
 func (t Table) explainLimit(p *identity.Principal, b *ops.Bound, f *problem.Error) {
 	field := ""

@@ -15,8 +15,8 @@ type meaning struct {
 	sentence string
 }
 
-// origin is where an error with a number must come from for the number to count:
-// other exceptions have an ErrorCode, too.
+// origin is the module or service that an error number must come from to be meaningful. Other
+// exceptions have an ErrorCode, too.
 type origin int
 
 const (
@@ -25,16 +25,16 @@ const (
 	dnsServer               // the DnsServer module
 )
 
-// row gives one kind of error its meaning. It is known by exactly one of number,
-// fault, id and typ.
+// row gives one kind of error its meaning. Exactly one of number, fault, id and typ identifies the
+// error.
 type row struct {
 	number int    // Win32 or DNS code
-	origin origin // of number
-	fault  string // name of a fault of the web service that has no number (facts D14)
-	id     string // error id, for errors of parameter binding
+	origin origin // origin of number
+	fault  string // name of a web service fault without a number (facts D14)
+	id     string // error id, for parameter binding errors
 	typ    string // full name of the exception type
 	meaning
-	source string // where the error is known from
+	source string // where the error is documented
 }
 
 const (
@@ -67,13 +67,13 @@ func init() {
 }
 
 // meaningOf maps an error by number, then id, fault and type, and never by message, which is
-// localised (facts D3, D7). An error that the table lacks never counts as missing or forbidden: an
-// error of the directory or of DNS is unmapped, and any other one is a defect of the gateway. The
-// second result is the directory's code.
+// localised (facts D3, D7). An error that is not in the table never counts as missing or forbidden:
+// an error of the directory or of DNS is unmapped, and any other error is a defect of the gateway.
+// The second result is the directory's code.
 func meaningOf(e *ps.Error) (meaning, string) {
 	number := numberOf(e)
 	code := directoryCode(e, number)
-	if e.Type == serverDownType { // whatever number the locator gave it
+	if e.Type == serverDownType { // regardless of the number that the locator gave it
 		return byType[serverDownType].meaning, code
 	}
 	if number != 0 {
@@ -101,7 +101,7 @@ func meaningOf(e *ps.Error) (meaning, string) {
 	return ourFault, code
 }
 
-// of reports whether an error with a number comes from there.
+// of reports whether an error with a number has this origin.
 func (o origin) of(e *ps.Error) bool {
 	dns := e.Type == cimException || win32ID.MatchString(e.Native) || win32ID.MatchString(e.ID)
 	ad := strings.HasPrefix(e.Type, directoryTypes) || directoryID.MatchString(e.ID) ||

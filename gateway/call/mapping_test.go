@@ -29,7 +29,7 @@ func dns(code, category string) ps.Error {
 	return ps.Error{Kind: ps.KindScript, Type: cimException, ID: "WIN32 " + code + ",Add-DnsServerResourceRecordCName", Category: category, Native: "WIN32 " + code, Message: "nicht zu lesen"}
 }
 
-// fault returns an error of the directory's web service that has no number.
+// fault returns an error of the directory's web service without a number.
 func fault(name string) ps.Error {
 	e := ad("ADException", "ActiveDirectoryServer:0", "NotSpecified", "0")
 	e.Inner, e.Fault = "System.ServiceModel.FaultException", name
@@ -128,8 +128,8 @@ func TestErrorsMapByNumberThenFaultThenType(t *testing.T) {
 	}
 }
 
-// TestEveryCodeOfTheDNSServerIsMapped: the codes of the table in the facts have the
-// statuses that it gives them.
+// TestEveryCodeOfTheDNSServerIsMapped: each code in the facts' table is answered with the status
+// that the table gives.
 func TestEveryCodeOfTheDNSServerIsMapped(t *testing.T) {
 	facts, err := os.ReadFile("../../scripts/FACTS.md")
 	require.NoError(t, err)
@@ -172,8 +172,8 @@ func atoi(t *testing.T, text string) int {
 	return number
 }
 
-// The hostile neighbours of a row are errors that differ from it in one respect:
-// what is not known is never taken for something missing or forbidden.
+// TestEachRowAndItsNeighbours: errors that differ from a row in one respect do not get its meaning,
+// and an unknown error never counts as missing or forbidden.
 func TestEachRowAndItsNeighbours(t *testing.T) {
 	keys := map[string]bool{}
 	for _, r := range mapping {
@@ -221,7 +221,7 @@ func rowKey(r row) string {
 	return key
 }
 
-// errorsOf returns the errors that a row is about.
+// errorsOf returns errors that a row matches.
 func errorsOf(r row) []ps.Error {
 	number := strconv.Itoa(r.number)
 	switch {
@@ -243,7 +243,7 @@ func errorsOf(r row) []ps.Error {
 	}
 }
 
-// neighboursOf returns errors that only look like those of a row.
+// neighboursOf returns errors that only resemble the errors of a row.
 func neighboursOf(r row) []ps.Error {
 	const strange = "4711"
 	number := strconv.Itoa(r.number)

@@ -13,18 +13,18 @@ import (
 	"adgateway/ps"
 )
 
-// Script lists are answered as a whole, or page by page with the parameter Limit. A page says where
-// the next one begins; the gateway stores nothing between pages.
+// Lists from scripts are answered as a whole or, with the parameter Limit, page by page. Each page
+// contains the cursor of the next one. The gateway stores nothing between pages.
 
-// page locates the records of an answer in their list.
+// page is the position of an answer's records in their list.
 type page struct {
-	next  string // cursor; empty: nothing follows
-	total *int   // nil: not asked for
+	next  string // cursor of the next page; empty if this is the last
+	total *int   // number of records of all pages; nil if not requested
 }
 
 var errBadLast = errors.New("the script did not emit the GUID of the last record in hexadecimal digits")
 
-// pageOf returns what a script that has emitted records reports about their page.
+// pageOf returns the position that a script reports for the records that it has emitted.
 func pageOf(p *identity.Principal, b *ops.Bound, result *ps.Result, records int) (found page, err error) {
 	if b.Text(ops.CountName) == "true" {
 		total := records
@@ -44,7 +44,7 @@ func pageOf(p *identity.Principal, b *ops.Bound, result *ps.Result, records int)
 	return found, nil
 }
 
-// questionOf identifies a question by its parameters and what the caller may see, whatever the size
+// questionOf identifies a query by its parameters and the caller's limits, regardless of the size
 // and the fields of a page.
 func questionOf(p *identity.Principal, b *ops.Bound) cursor.Digest {
 	parts := []string{b.Op.ID}
@@ -65,7 +65,7 @@ func questionOf(p *identity.Principal, b *ops.Bound) cursor.Digest {
 	return cursor.DigestOf(parts...)
 }
 
-// checkCursor refuses a cursor of another question.
+// checkCursor refuses a cursor that was issued for another query.
 func checkCursor(p *identity.Principal, b *ops.Bound) error {
 	text := b.Text(ops.AfterName)
 	if text == "" || b.Op.Local {

@@ -14,13 +14,13 @@ import (
 )
 
 // Parameters gathers the values of a call by documented name, and the problems with names and
-// duplicates.
+// duplicates that occur.
 type Parameters struct {
 	Op       *ops.Operation
-	Names    []string // names of the parameters of every operation, see [ParameterNames]
+	Names    []string // parameter names of all operations, see [ParameterNames]
 	Given    ops.Given
 	Problems []schema.FieldError
-	Sent     map[string]string // other names under which parameters were sent, by their own; may be nil
+	Sent     map[string]string // names under which parameters were sent, by documented name; may be nil
 }
 
 // ParameterNames returns the names of all parameters, each once.
@@ -35,7 +35,7 @@ func ParameterNames(table []*ops.Operation) []string {
 	return slices.Compact(names)
 }
 
-// Wrong adds a problem of a parameter; if field is empty, of none.
+// Wrong adds a problem with a parameter, or with the call as a whole if field is empty.
 func (c *Parameters) Wrong(field, message string) {
 	c.Problems = append(c.Problems, schema.FieldError{Field: field, Code: schema.InvalidRequest, Message: message})
 }
@@ -43,7 +43,8 @@ func (c *Parameters) Wrong(field, message string) {
 // NameLimit is more than the length of any parameter's name, in bytes.
 const NameLimit = 128
 
-// Param returns the parameter with a name on the wire. An unknown name is a problem.
+// Param returns the parameter with a name on the wire. If the name is unknown, it adds a problem
+// and returns nil.
 func (c *Parameters) Param(name string) *ops.Param { return c.param(name, !isWord(name)) }
 
 // Pair is [Parameters.Param] for a name that may be a value: the text after an unencoded ampersand
@@ -80,7 +81,7 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 		c.Wrong("", "") // counted, but not shown
 		return nil
 	}
-	if ops.EqualFold(name, ops.ShowFields) { // what resembles it means something else
+	if ops.EqualFold(name, ops.ShowFields) { // for similar names this answer would be confusing
 		c.Wrong(ops.ShowFields, "is not a parameter of this operation, whose records always have all their fields")
 		return nil
 	}
@@ -93,7 +94,7 @@ func (c *Parameters) param(name string, mayBeValue bool) *ops.Param {
 	return nil
 }
 
-// field returns the field of the record with a name; nil if it has none.
+// field returns the record's field with a name, or nil if it has none.
 func (c *Parameters) field(name string) *schema.Field {
 	shape := c.Op.Reply.Shape
 	if shape == nil {
@@ -106,7 +107,8 @@ func (c *Parameters) field(name string) *schema.Field {
 	return &shape.Fields[at]
 }
 
-// readOnly says that the operation does not set a field of the record, and which one does.
+// readOnly says that the operation does not set a field of the record, and names the operation that
+// does.
 func (c *Parameters) readOnly(field *schema.Field) string {
 	const text = "is a field of the record that this operation does not set"
 	if field.SetBy != "" {
@@ -118,8 +120,8 @@ func (c *Parameters) readOnly(field *schema.Field) string {
 	return text
 }
 
-// shown returns an unknown name as it is repeated in the answer: whole, unless it may be a secret that
-// was sent in the wrong place. Then it is whole only if it is close to a known name.
+// shown returns an unknown name in the form in which the answer repeats it. It is shortened if it
+// may be a secret that was sent in the wrong place, unless it is close to a known name.
 func (c *Parameters) shown(name string, mayBeValue bool) string {
 	const beginning, most = 2, 100
 	if mayBeValue && c.secret() && !c.mistyped(name) {
@@ -131,12 +133,12 @@ func (c *Parameters) shown(name string, mayBeValue bool) string {
 // secret reports whether the operation takes a secret.
 func (c *Parameters) secret() bool { return len(c.Op.Secrets()) > 0 }
 
-// part is the length from which a name may be part of a known one.
+// part is the length from which a name is accepted as part of a known one.
 const part = 4
 
-// mistyped reports whether an unknown name looks like a known one, of this or another
-// operation or of a field of the record. A name with other characters than letters
-// does not, because many passwords are a word with digits.
+// mistyped reports whether an unknown name looks like a known one, of any operation's parameter or
+// of a field of the record. A name with characters other than letters does not, because many
+// passwords are a word with digits.
 func (c *Parameters) mistyped(name string) bool {
 	if len(name) > NameLimit || !isWord(name) {
 		return false
@@ -155,8 +157,8 @@ func (c *Parameters) mistyped(name string) bool {
 	return slices.ContainsFunc(c.Names, alike)
 }
 
-// suggest says which parameter was probably meant by an unknown name, or which there
-// are.
+// suggest names the parameter that an unknown name probably means, or lists the parameters that
+// exist.
 func (c *Parameters) suggest(name string) string {
 	if field := c.field(name); field != nil && c.Op.Param(field.Input) != nil {
 		return "; did you mean " + field.Input + "?"
@@ -179,14 +181,14 @@ func (c *Parameters) suggest(name string) string {
 	}
 }
 
-// isWord reports whether a name has letters, hyphens and underscores only.
+// isWord reports whether a name consists of letters, hyphens and underscores.
 func isWord(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_'
 	})
 }
 
-// elsewhere explains the name that a parameter has in other tools; empty: none has.
+// elsewhere explains a name that other tools use for a parameter. It returns "" if no tool uses it.
 func (c *Parameters) elsewhere(name string) string {
 	alias := ops.Elsewhere(c.Op, name)
 	switch {
@@ -199,7 +201,7 @@ func (c *Parameters) elsewhere(name string) string {
 	return fmt.Sprintf("is %s%s: send %s", alias.Where, alias.Param.Name, alias.Param.Name)
 }
 
-// Add adds a value of a parameter. Only some may be given several times.
+// Add adds a value of a parameter. Only some parameters may be given several times.
 func (c *Parameters) Add(p *ops.Param, value any) {
 	before, twice := c.Given[p.Name]
 	if twice && schema.Repeats(p.Kind) {
@@ -215,7 +217,7 @@ func (c *Parameters) Add(p *ops.Param, value any) {
 	}
 }
 
-// repeat adds a value to those that a repeated parameter had before.
+// repeat adds a value to the earlier values of a repeated parameter.
 func (c *Parameters) repeat(p *ops.Param, before, value any) {
 	var all []string
 	for _, given := range []any{before, value} {
@@ -225,14 +227,14 @@ func (c *Parameters) repeat(p *ops.Param, before, value any) {
 		case schema.Texts:
 			all = append(all, given.List()...)
 		default:
-			c.Given[p.Name] = given // its kind explains the fault
+			c.Given[p.Name] = given // decoding by its kind will explain the fault
 			return
 		}
 	}
 	c.Given[p.Name] = schema.TextsOf(all)
 }
 
-// alike reports whether two values decode to the same, as true and "True" do.
+// alike reports whether two values decode to the same value, as true and "True" do.
 func alike(kind schema.Kind, a, b any) bool {
 	if a == "" || b == "" {
 		return false // the meaning of an empty text depends on the operation

@@ -11,10 +11,10 @@ import (
 	"adgateway/ps"
 )
 
-// partial returns the answer to a run that failed for some objects: the records of the others, and a
-// detail for each that failed. If all failed, it is an error like any other, with the code of the
-// first object. The classic dialect knows no status but 200 with records: there the objects that
-// failed are warnings.
+// partial returns the answer to a run that failed for some objects: the records of the others, and
+// a detail for each failure. If all objects failed, it returns an ordinary error with the code of
+// the first. The classic dialect knows no other status with records than 200, so it gets the
+// failures as warnings.
 func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	a := c.call
 	f := &problem.Error{Server: result.Server}
@@ -55,13 +55,13 @@ func (c *Collector) partial(result *ps.Result) (Answer, error) {
 	return answer, nil
 }
 
-// eachRefused is the cause of an error if every object failed for a reason of its own; the details
-// have the reasons.
+// eachRefused is the cause of an error if every object failed for its own reason. The details hold
+// the reasons.
 type eachRefused struct{ error }
 
 func (e *eachRefused) Unwrap() error { return e.error }
 
-// ended returns a sentence with a full stop.
+// ended returns a sentence that ends with a full stop.
 func ended(sentence string) string { return strings.TrimSuffix(sentence, ".") + "." }
 
 func objects(n int) string {
@@ -71,7 +71,7 @@ func objects(n int) string {
 	return fmt.Sprintf("%d objects", n)
 }
 
-// Problem returns the error of a call, or the reason why it was made only in part; nil: neither.
+// Problem returns the error of a call, or the reason why it was made only in part, or nil.
 // errors.As finds a [problem.Error] in it.
 func Problem(answer Answer, err error) error {
 	if err == nil && answer.Partly != nil {
@@ -80,7 +80,7 @@ func Problem(answer Answer, err error) error {
 	return err
 }
 
-// Warned returns an error whose answer has a warning.
+// Warned returns err with a warning added to its answer.
 func Warned(err error, warning ps.Warning) error {
 	with := *problem.Of(err)
 	with.Warnings = append(slices.Clip(with.Warnings), warning)

@@ -13,7 +13,7 @@ import (
 
 // keepPlan stores the plan of a dry run and gives it its id.
 func keepPlan(r *request, shown *change.Plan, i *ps.Intent) error {
-	of := r.whole() // the whole call is applied later
+	of := r.whole() // only the whole call can be applied later
 	dryRun := plan.DryRun{Caller: of.Principal, Fingerprint: of.fingerprint, Operation: of.Op.ID}
 	dryRun.Parameters, _ = of.Texts()
 	shown.Reason = schema.OrNull(dryRun.Parameters[ops.ReasonName])
@@ -64,9 +64,9 @@ func tryOut(r *request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	r.runErr = nil // the dry run was stopped, as it should be
+	r.runErr = nil // the dry run was stopped, as intended
 	p, warnings := trial.Plan, trial.Warnings
-	if r.outer == nil { // the audit line of a part does not show it
+	if r.outer == nil { // the audit line of a part does not name the plan
 		r.server = p.Server
 	}
 	if r.whole().fingerprint != nil {

@@ -11,12 +11,12 @@ import (
 	"adgateway/gateway/required"
 )
 
-// Policy is the part of the settings that applies to calls. It may change while the gateway runs;
-// one call uses the same policy throughout.
+// Policy is the part of the settings that applies to calls. It may change while the gateway runs,
+// but each call uses the same policy throughout.
 type Policy struct {
-	RequireGuard []identity.Scope // whose changes must have a guard
-	RequireKey   []identity.Scope // whose changes must have an Idempotency-Key
-	// RequireReason are operations, or patterns such as user.*, that must have a reason.
+	RequireGuard []identity.Scope // scopes whose changes must have a guard
+	RequireKey   []identity.Scope // scopes whose changes must have an Idempotency-Key
+	// RequireReason lists operations, or patterns such as user.*, whose calls must have a reason.
 	RequireReason []string
 
 	ReadLimit  time.Duration // for one run of a read
@@ -25,18 +25,18 @@ type Policy struct {
 	// SettleLimit is the time limit for finding the outcome of a change.
 	SettleLimit time.Duration
 	SettlePause time.Duration // between the two readings that must agree
-	BulkLimit   int           // objects that one bulk removal may remove
-	StaleDays   int           // without a logon after which a computer is stale
+	BulkLimit   int           // most objects that one bulk removal may remove
+	StaleDays   int           // days without a logon after which a computer is stale
 
-	Guarded privileged.Set // what the settings name
+	Guarded privileged.Set // protected objects that the settings name
 
-	PlanLife      time.Duration // for which a plan can be applied
-	PlansOfOthers bool          // a credential may apply what another has planned
+	PlanLife      time.Duration // how long a plan can be applied
+	PlansOfOthers bool          // a credential may apply plans made by others
 
 	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
 }
 
-// Check returns why calls cannot be made under the policy. Limits and times are required.
+// Check returns an error if calls cannot be made under the policy. Limits and durations are required.
 func (p *Policy) Check() error {
 	faults := []error{required.Positive("Policy.", map[string]int64{
 		"ReadLimit": int64(p.ReadLimit), "ListLimit": int64(p.ListLimit), "WriteLimit": int64(p.WriteLimit),
@@ -53,10 +53,10 @@ func (p *Policy) Check() error {
 	return errors.Join(faults...)
 }
 
-// Longest returns how long a call of an operation may run until its answer begins, the finding of
-// its outcome included. op is nil for a page, which may make any call.
+// Longest returns the maximum run time of a call until its answer begins, including the time for
+// finding its outcome. op is nil for a page, which may make any call.
 func (p *Policy) Longest(op *ops.Operation) time.Duration {
-	longest := max(p.ReadLimit, p.WriteLimit) // dry runs of changes are reads
+	longest := max(p.ReadLimit, p.WriteLimit) // a dry run of a change is a read
 	if op != nil {
 		if op.Reply.Mark == ops.List {
 			longest = max(longest, p.ListLimit)

@@ -10,9 +10,9 @@ import (
 	"adgateway/ps"
 )
 
-// Rows for other protocols pass the same stages as all rows. This file has their differences.
+// Rows for other protocols pass the same stages as all rows. This file holds the differences.
 
-// readDocument reads the document of a row of a protocol, which is not needed after that.
+// readDocument reads the document of a row of a protocol. The document is not needed afterwards.
 func readDocument(a *Accepted) error {
 	p := a.Op.Protocol
 	if p == nil || p.Read == nil {
@@ -39,14 +39,14 @@ func complete(a Accepted, policy *Policy) error {
 	return nil
 }
 
-// wasCut reports whether the run of a change was cut off and has certainly not made it.
+// wasCut reports whether the run of a change was interrupted and has certainly not made it.
 func wasCut(err error) bool {
 	e := ps.AsError(err)
 	return e.Outcome == ps.OutcomeNone && (e.Kind == ps.KindTimeout || e.Kind == ps.KindDied)
 }
 
-// limitRead limits a read of a protocol as a whole, including the wait for a session, because its
-// client soon gives up.
+// limitRead limits the duration of a protocol's read as a whole, including the wait for a session,
+// because its client soon gives up.
 func limitRead(ctx context.Context, op *ops.Operation) (context.Context, context.CancelFunc) {
 	if op.Protocol == nil || op.Timeout <= 0 || op.Effect.Writes() {
 		return ctx, func() {}

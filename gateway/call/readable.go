@@ -12,15 +12,16 @@ import (
 	"adgateway/ps"
 )
 
-// A search over several types is for callers that may read at least one of them.
+// A search over several types is open to callers that may read at least one of them.
 
-// readScopes are the scopes for reading objects of a type.
+// readScopes are the scopes needed to read objects of each type.
 var readScopes = map[string]identity.Scope{
 	"user": identity.UserRead, "group": identity.GroupRead, "computer": identity.ComputerRead,
 }
 
-// readableTypes returns the types that a search may find, and warnings about the others. It refuses
-// a requested type that the caller may not read, and leaves out others.
+// readableTypes returns the types that a search may find, and warnings about those left out. It
+// refuses a type that was requested explicitly if the caller may not read it, and leaves out other
+// such types.
 func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unread []ps.Warning, err error) {
 	if len(b.Op.Or) == 0 {
 		return nil, nil, nil
@@ -44,7 +45,7 @@ func readableTypes(p *identity.Principal, b *ops.Bound) (readable []string, unre
 	return readable, unread, nil
 }
 
-// createScopes are the scopes for creating objects of a type.
+// createScopes are the scopes needed to create objects of each type.
 var createScopes = map[string]identity.Scope{
 	"user": identity.UserWrite, "group": identity.GroupWrite, "computer": identity.ComputerWrite,
 	"ou": identity.OUWrite,

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// holds checks an announcement against the guards of the call and the plan to be applied.
+// holds checks an announcement against the guards of the call and the plan that it applies.
 func holds(r *request, i *ps.Intent) error {
 	if err := Announced(r.Guards, i); err != nil {
 		return err
@@ -21,7 +21,8 @@ func holds(r *request, i *ps.Intent) error {
 }
 
 // recordOutcome records the outcome of an operation, or its refusal, before the first byte of its
-// answer is sent. Only a streamed answer is recorded when it is complete; changes have none.
+// answer is sent. Only a streamed answer is recorded once it is complete; changes are never
+// streamed.
 func recordOutcome(r *request, status int, raced bool) {
 	var err error
 	switch {
@@ -39,12 +40,12 @@ func recordOutcome(r *request, status int, raced bool) {
 	r.run.Audited()
 }
 
-// writeOutcome writes the line about the outcome of an operation, if it has one.
+// writeOutcome writes the audit line for the outcome of an operation, if it needs one.
 func writeOutcome(r *request, status int) (err error) {
 	result := auditResult(r, status, false)
 	switch {
 	case r.failure != nil && isUnrecorded(r.failure):
-	case r.replayed, r.resumed: // the change has its own line
+	case r.replayed, r.resumed: // the change already has its own line
 		result.Outcome = string(ps.OutcomeNone)
 		err = r.service.Audit.Done(auditCall(r, r.AuditCall()), result, false)
 	case r.started && !waited(r.Op, r.runErr):
@@ -55,13 +56,13 @@ func writeOutcome(r *request, status int) (err error) {
 	return err
 }
 
-// auditCall completes a call as the audit shows it.
+// auditCall completes the description of a call for the audit.
 func auditCall(r *request, shown audit.Call) audit.Call {
 	shown.Change, shown.PlanCaller = r.run.ID(), r.applying.Maker()
 	return shown
 }
 
-// auditResult returns the outcome of a call as the audit shows it.
+// auditResult describes the outcome of a call for the audit.
 func auditResult(r *request, status int, raced bool) audit.Result {
 	record := auditRun(r.result, r.runErr)
 	record.Status, record.Server, record.PinEpoch = status, r.server, r.run.PinEpoch()
@@ -87,8 +88,8 @@ const (
 	setType = "Type"
 )
 
-// auditLines returns the audit lines about an announced change: one, or one per set for a row that
-// changes several record sets.
+// auditLines returns the audit lines for an announced change: one per record set if the row changes
+// several, otherwise one.
 func auditLines(r *request, i *ps.Intent) (lines []audit.Call) {
 	if p := r.Op.Protocol; p == nil || !p.PerSet {
 		return []audit.Call{auditCall(r, r.AuditCall())}
@@ -107,7 +108,7 @@ func auditLines(r *request, i *ps.Intent) (lines []audit.Call) {
 	return lines
 }
 
-// lineResult returns the outcome of the object of one line, given the outcome of the whole request.
+// lineResult returns the outcome for one audit line, given the outcome of the whole request.
 func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 	if p := r.Op.Protocol; p == nil || !p.PerSet {
 		return whole
@@ -138,6 +139,6 @@ func lineResult(r *request, line audit.Call, whole audit.Result) audit.Result {
 func typeOf(change ps.Change) string {
 	var kind string
 	of := cmp.Or(string(change.After["type"]), string(change.Before["type"]))
-	_ = json.Unmarshal([]byte(of), &kind) // empty if it has none
+	_ = json.Unmarshal([]byte(of), &kind) // kind stays empty if the record has no type
 	return kind
 }

@@ -18,44 +18,44 @@ import (
 	"adgateway/ps"
 )
 
-// request is the state of one call that may make a change, in the order in which it becomes known.
-// Only one goroutine uses it at a time.
+// request is the state of one call that may make a change. Its fields are in the order in which
+// they become known. Only one goroutine uses it at a time.
 type request struct {
 	service *Service
-	ctx     context.Context // context of the caller, which may leave
+	ctx     context.Context // the caller's context, which ends if the caller leaves
 	policy  *Policy
-	outer   *request // the call that this is a part of; nil: none
+	outer   *request // the call that this one is part of; nil if none
 	begun   time.Time
 
-	Accepted            // as stated, until it is accepted
+	Accepted            // as sent, until it is accepted
 	taken               // set before the script runs
-	run      *write.Run // its change; nil: it makes none
+	run      *write.Run // its change; nil if it makes none
 	ending
 }
 
-// taken is what a call takes before its script runs.
+// taken holds everything that a call takes before its script runs.
 type taken struct {
-	key         *idempotency.Claim // nil: the call has no key
-	applying    *plan.Application  // nil: the call applies no plan
-	fingerprint []byte             // of a dry run whose plan is stored
-	spending    *quota.Spending    // nil: nothing counts
+	key         *idempotency.Claim // nil if the call has no key
+	applying    *plan.Application  // nil if the call applies no plan
+	fingerprint []byte             // of the dry run, if its plan is stored
+	spending    *quota.Spending    // nil if nothing counts
 }
 
-// ending is the end of a call, as far as it is known.
+// ending describes the end of a call, as far as it is known.
 type ending struct {
 	started     bool       // the run was started, or waited for a session
 	replayed    bool       // the answer is the stored answer of an earlier call
 	resumed     bool       // the answer is derived from the outcome of an earlier call
 	notReadBack bool       // the change was made, but could not be read back
-	result      *ps.Result // of the run; nil: none, or it failed
+	result      *ps.Result // of the run; nil if there was none, or it failed
 	runErr      error      // of the run
 
 	server  string         // server that answered; empty unless the run succeeded
-	failure *problem.Error // nil: a success
-	shown   string         // identity of the change that the answer names; empty: none
+	failure *problem.Error // nil on success
+	shown   string         // id of the change that the answer names; empty if none
 }
 
-// newRequest returns a call that has not begun.
+// newRequest returns the state of a call that has not begun.
 func newRequest(ctx context.Context, s *Service, c Call) *request {
 	r := &request{
 		service: s, ctx: ctx, policy: s.Policy(), begun: time.Now(), Accepted: Accepted{Call: c},
@@ -66,7 +66,7 @@ func newRequest(ctx context.Context, s *Service, c Call) *request {
 	return r
 }
 
-// accept reads the parameters of the call, and refuses what its caller may not do.
+// accept reads the parameters of the call and refuses what its caller may not do.
 func (r *request) accept() (err error) {
 	r.Accepted, err = r.service.Accept(r.ctx, r.Call, r.policy)
 	return err
@@ -80,7 +80,7 @@ func (r *request) whole() *request {
 	return r
 }
 
-// conclude closes everything that a call has begun, records its end, and completes its answer.
+// conclude closes everything that a call has begun, records its end and completes its answer.
 func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	if err != nil {
 		err = completed(r.Op, err)
@@ -128,7 +128,7 @@ func (r *request) mayBeRepeated(err error) bool {
 	return r.key.Again() || errors.Is(err, write.ErrOvertaken)
 }
 
-// outcome returns what the request left behind; done if it succeeded.
+// outcome returns the outcome of the request; it is done if the request succeeded.
 func (r *request) outcome() ps.Outcome {
 	if r.failure == nil {
 		return ps.OutcomeDone
@@ -143,7 +143,7 @@ func (r *request) release() {
 	}
 }
 
-// An undo makes other calls as its parts. They have its policy, its key and its plan.
+// An undo makes other calls as its parts. They share its policy, its key and its plan.
 
 // Part implements [Outer].
 func (r *request) Part(id string, op *ops.Operation, given ops.Given) Call {
@@ -165,7 +165,7 @@ func (r *request) Plan(ctx context.Context, parts int) error {
 }
 
 // Resumed implements [Outer]. While the outcome is unknown the key does not change, so the next
-// call with it, at any gateway, continues from there.
+// call with it, at any gateway, continues from the same point.
 func (r *request) Resumed(ctx context.Context) (first string, err error) {
 	if !r.key.Unsure() {
 		return "", nil

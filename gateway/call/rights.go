@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Authorise requires all scopes; any credential has the empty one.
+// Authorise requires all scopes. Every credential has the empty scope.
 func Authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	for _, scope := range scopes {
 		if scope != "" && !p.Has(scope) {
@@ -21,7 +21,7 @@ func Authorise(p *identity.Principal, scopes ...identity.Scope) error {
 	return nil
 }
 
-// AuthoriseRow requires the scope of a row, or one that replaces it.
+// AuthoriseRow requires the scope of a row, or one of its alternatives.
 func AuthoriseRow(p *identity.Principal, op *ops.Operation) error {
 	if op.Scope == "" || slices.ContainsFunc(op.Or, p.Has) {
 		return nil

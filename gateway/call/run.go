@@ -20,7 +20,8 @@ import (
 	"adgateway/ps"
 )
 
-// Request returns the request to the runner for a call. Its records go to c. It announces nothing.
+// Request returns the request to the runner for a call. c takes the records. The request announces
+// nothing.
 func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	a := c.call
 	req := ps.Request{
@@ -54,7 +55,7 @@ func (s *Service) Request(c *Collector, p *Policy, left allowance) ps.Request {
 	return req
 }
 
-// circumstances are the facts about a call that scripts may get besides its parameters.
+// circumstances are facts about a call that scripts may get in addition to its parameters.
 type circumstances struct {
 	*Service
 	call   Accepted
@@ -93,7 +94,7 @@ var contextArgs = map[string]func(of circumstances) ps.Value{
 	"CreatableType": func(of circumstances) ps.Value { return ps.List(creatable(of.call.Principal)) },
 }
 
-// supply returns the argument of that name, if it is about the caller.
+// supply returns the argument with a name, if it describes the caller.
 func (of circumstances) supply(name string) (ps.Value, bool) {
 	value := contextArgs[name]
 	if value == nil {
@@ -112,7 +113,7 @@ func (of circumstances) guarded(arg string) ps.Value {
 }
 
 // Answer returns the answer to a call whose script succeeded, at least in part. If To has taken
-// records, the answer has the remaining ones.
+// records, the answer holds the remaining ones.
 func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 	if len(result.Failures) > 0 {
 		return c.partial(result)
@@ -124,12 +125,12 @@ func (c *Collector) Answer(result *ps.Result) (Answer, error) {
 	return answer, err
 }
 
-// Failed returns the error of a call whose run failed with err, or did not emit what the row
-// declares.
+// Failed returns the error of a call whose run failed with err, or whose script did not emit what
+// the row declares.
 func (s *Service) Failed(c *Collector, p *Policy, left allowance, err error) error {
 	switch {
-	case c.streaming: // the caller already has a part, and gets no error body
-	case problem.Is(err): // why the change was not allowed
+	case c.streaming: // the caller already has part of the list and gets no error body
+	case problem.Is(err): // a guard, or the gateway, refused the change
 		return problem.Of(err)
 	case c.err != nil:
 		err = c.err
@@ -146,8 +147,8 @@ var notReadBack = ps.Warning{
 	Message: "The change was made, but the object could not be read back: fields that are not known are null.",
 }
 
-// WasMade reports whether a change was made although its call failed with err. The outcome of the
-// run, result or runErr, decides.
+// WasMade reports whether a change was made although its call failed with err. It decides by the
+// outcome of the run, result and runErr.
 func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
 	switch {
 	case err == nil, c.streaming, problem.Is(runErr), !c.call.Op.Effect.Writes(), c.call.DryRun():
@@ -158,9 +159,9 @@ func (c *Collector) WasMade(result *ps.Result, runErr, err error) bool {
 	return c.err != nil || ps.AsError(runErr).Outcome == ps.OutcomeDone
 }
 
-// Unread returns the result of a change that was made but could not be read back because of cause:
-// the script's report, or else the announcement. Its record has the known values. result and intent
-// may be nil.
+// Unread returns the result of a change that was made but, because of cause, could not be read
+// back. The result is based on the script's report or, without one, on the announcement, and its
+// record holds the known values. result and intent may be nil.
 func (c *Collector) Unread(result *ps.Result, intent *ps.Intent, cause error) *ps.Result {
 	if result == nil {
 		cut := *ps.AsError(cause)
@@ -181,8 +182,8 @@ func (c *Collector) Unread(result *ps.Result, intent *ps.Intent, cause error) *p
 	return result
 }
 
-// known returns the record of the first object of an announcement, with null for what only the
-// directory could tell.
+// known returns the record of the first object of an announcement, with null for values that only
+// the directory knows.
 func (a Accepted) known(i *ps.Intent) json.RawMessage {
 	shape := a.Op.Reply.Shape
 	values := map[string]json.RawMessage{}
@@ -206,7 +207,8 @@ func (a Accepted) known(i *ps.Intent) json.RawMessage {
 	return shape.All().Known(values)
 }
 
-// asImage makes the image of a record the answer to a caller that prefers one.
+// asImage answers with the image of a record, instead of the record itself, if the caller prefers
+// that. It fails with NotFound if there is no image.
 func (a Accepted) asImage(answer *Answer) error {
 	prefers := func(media string) bool { return a.Prefers != nil && a.Prefers(media) }
 	if !slices.ContainsFunc(a.Op.Images, prefers) {
@@ -226,7 +228,7 @@ func (a Accepted) asImage(answer *Answer) error {
 	return nil
 }
 
-// Announcement returns the announcement of the call's script in the form for plans.
+// Announcement returns the announcement of the call's script in the form that plans use.
 func (a Accepted) Announcement(i *ps.Intent) change.Announcement {
 	return change.Announcement{Intent: i, Shape: a.Op.Reply.Shape, Secret: a.SetsSecret()}
 }
@@ -237,7 +239,7 @@ func (a Accepted) SetsSecret() bool {
 	return has
 }
 
-// Texts returns the accepted parameters except secrets, and whether there are secrets.
+// Texts returns the accepted parameters except secrets, and reports whether there are secrets.
 func (a Accepted) Texts() (texts map[string]string, secret bool) {
 	texts = map[string]string{}
 	for i := range a.Op.Params {
@@ -252,15 +254,15 @@ func (a Accepted) Texts() (texts map[string]string, secret bool) {
 	return texts, secret
 }
 
-// Zone returns the zone of an announced DNS change; empty if there are several, or none.
+// Zone returns the zone of an announced DNS change, or "" if there is none or more than one.
 func (a Accepted) Zone(i *ps.Intent) string {
 	if a.Op.Lane != ps.DNS {
 		return ""
 	}
 	zone := ""
 	if value, has := a.Bound.Args["ZoneName"]; has {
-		text, _ := value.MarshalJSON()  // a text can always be encoded
-		_ = json.Unmarshal(text, &zone) // it stays empty if the value is not a text
+		text, _ := value.MarshalJSON()  // a string always encodes
+		_ = json.Unmarshal(text, &zone) // zone stays empty if the value is not a string
 	}
 	if zone == "" && len(i.Objects) > 0 {
 		zone = i.Objects[0].Parent

@@ -10,8 +10,8 @@ import (
 // maxList is the limit on the bytes of an array in a body.
 const maxList = 256 << 10
 
-// Scalar converts the value of a member to the types that a kind decodes, some of which take an
-// array of texts. Without a kind it has the type of the token.
+// Scalar converts the value of a member to one of the types that its kind decodes; some kinds take
+// an array of strings. If kind is nil, the JSON token determines the type.
 func Scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 	switch member[0] {
 	case '[':
@@ -48,8 +48,8 @@ func Scalar(member json.RawMessage, kind schema.Kind) (any, error) {
 	}
 }
 
-// loneSurrogate reports whether there is an escape \ud800-\udfff outside a surrogate
-// pair, which the decoder would silently replace.
+// loneSurrogate reports whether there is an escape \ud800-\udfff outside a surrogate pair. The
+// decoder would silently replace it.
 func loneSurrogate(quoted []byte) bool {
 	for i := 0; i+1 < len(quoted); i++ {
 		if quoted[i] != '\\' {

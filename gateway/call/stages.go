@@ -15,7 +15,7 @@ import (
 // operate takes a call through its stages, from top to bottom. Each stage returns what it adds to
 // the call, or the error that ends it.
 func (r *request) operate() (Answer, error) {
-	if r.outer != nil { // it counts together with the outer call, which has the key
+	if r.outer != nil { // a part counts together with its outer call, which also has the key
 		if err := r.accept(); err != nil {
 			return Answer{}, err
 		}
@@ -37,7 +37,7 @@ func (r *request) operate() (Answer, error) {
 	return r.perform()
 }
 
-// answerOr returns an answer; nil: there is none.
+// answerOr returns *answer, or the zero Answer if answer is nil.
 func answerOr(answer *Answer) Answer {
 	if answer == nil {
 		return Answer{}
@@ -49,7 +49,7 @@ func answerOr(answer *Answer) Answer {
 // change.
 func (r *request) perform() (Answer, error) {
 	c := r.service.Collector(r.ctx, r.Accepted, nil, nil)
-	// An earlier call with the key is answered first, whatever the state of its plan and of the
+	// An earlier call with the key is answered first, regardless of the state of its plan and of the
 	// caller's quota.
 	if earlier, err := r.resume(c); earlier != nil || err != nil {
 		return answerOr(earlier), err
@@ -76,11 +76,11 @@ func (r *request) perform() (Answer, error) {
 	return r.answer(c)
 }
 
-// roomRetry is when the disk may have more room.
+// roomRetry is the retry interval to suggest when the disk is full.
 const roomRetry = time.Minute
 
-// mayTake refuses a change if its caller has used up its share of the disk, so the others can go
-// on.
+// mayTake refuses a change if its caller has used up its share of the disk, to leave room for
+// others.
 func (r *request) mayTake() error {
 	err := r.service.Room.Admit(r.Principal.Identity().String())
 	var full *bounds.Full
@@ -94,10 +94,10 @@ func (r *request) mayTake() error {
 
 var errNotRun = errors.New("the run ended without a result")
 
-// runScript runs the script of a change, settles it if it was cut off, and counts what was
-// destroyed. The records go to c.
+// runScript runs the script of a change, settles the change if it was interrupted, and counts what
+// was destroyed. c takes the records.
 func (r *request) runScript(c *Collector) (result *ps.Result, err error) {
-	err = errNotRun // unless the runner returns
+	err = errNotRun // unless the runner returns another one
 	defer func() {
 		r.uncorrected(r.spending.Settle(result, err, r.run.Running()))
 	}()
@@ -139,7 +139,7 @@ func (r *request) answer(c *Collector) (Answer, error) {
 	return c.Answer(r.result)
 }
 
-// idle asks the guards of a change, and the plan that it applies, if the script had nothing to
+// idle consults the guards of a change and the plan that it applies, if the script had nothing to
 // change.
 func (r *request) idle(c *Collector) error {
 	if err := Unannounced(r.Guards, r.result, c.Tag()); err != nil {
@@ -151,7 +151,7 @@ func (r *request) idle(c *Collector) error {
 	return r.applying.Idle(r.ctx, r.result.Server)
 }
 
-// exchange runs the script of a row for another protocol, if there is something to do, and answers.
+// exchange runs the script of a row for another protocol, if there is anything to do, and answers.
 func (r *request) exchange(c *Collector) (Answer, error) {
 	r.result = &ps.Result{Effect: ps.EffectNone}
 	if !r.Bound.Idle() {
@@ -171,7 +171,8 @@ func (r *request) exchange(c *Collector) (Answer, error) {
 	return answer, err
 }
 
-// unread makes a call succeed whose change was made but could not be read back.
+// unread turns the failure of a call into a success if its change was made but could not be read
+// back.
 func (r *request) unread(c *Collector, cause error) {
 	r.service.Log.WithError(cause).WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID}).
 		Warn("a change was made, but its result could not be read back")
@@ -179,7 +180,7 @@ func (r *request) unread(c *Collector, cause error) {
 	r.runErr, r.notReadBack = nil, true
 }
 
-// announcedBy returns the announcement of a call's change; nil: it is not known.
+// announcedBy returns the announcement of a call's change, or nil if it is unknown.
 func (r *request) announcedBy() *ps.Intent {
 	begun := r.claimed().Progress().Intent
 	switch {
@@ -201,7 +202,7 @@ func (r *request) uncorrected(err error) {
 	}
 }
 
-// answerLocally answers a call of a row that has no script.
+// answerLocally answers a call of a row without a script.
 func (r *request) answerLocally() (Answer, error) {
 	r.started = true
 	answer, err := r.service.Local.Handlers[r.Op.ID](r.ctx, r.local(nil))
@@ -212,8 +213,8 @@ func (r *request) answerLocally() (Answer, error) {
 	return answer, err
 }
 
-// local returns the call for a handler without a script. leave ends the caller's use of a request
-// slot; nil: there is none.
+// local returns the call for a handler without a script. leave frees the caller's request slot; it
+// may be nil.
 func (r *request) local(leave func()) Accepted {
 	a := r.Accepted
 	a.Once, a.As, a.Leave = r.key.Name(), r, leave

@@ -14,13 +14,13 @@ type Streams struct {
 	places *identity.Budget
 }
 
-// NewStreams returns most places, of which one caller gets at most a quarter.
+// NewStreams returns limits for most open streams. One caller gets at most a quarter of them.
 func NewStreams(most int) *Streams { return &Streams{identity.NewBudget(int64(most))} }
 
-// Open returns how many streams are open.
+// Open returns the number of open streams.
 func (s *Streams) Open() int { return int(s.places.Held()) }
 
-// Take gives a caller a place, until free is called.
+// Take reserves a place for a caller until free is called.
 func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 	by, share := p.Identity(), max(s.places.Most()/4, 1)
 	refuse := func(format string, args ...any) error {
@@ -40,42 +40,43 @@ func (s *Streams) Take(p *identity.Principal) (free func(), err error) {
 	return func() { s.places.Free(by, 1) }, nil
 }
 
-// streamRetry is when a place for a stream may be free.
+// streamRetry is the retry interval to suggest when all places for streams are taken.
 const streamRetry = 15 * time.Second
 
 // Event is one event of a stream. Neither ID nor Name may contain line breaks.
 type Event struct {
-	ID   string // repeated by the client as Last-Event-ID; empty: it keeps the former one
+	ID   string // the client repeats it as Last-Event-ID; empty to keep the previous one
 	Name string
 	Data []byte // lines of UTF-8
 }
 
 // Events sends the events of a stream to the caller. Only one goroutine at a time uses it.
 type Events interface {
-	// Begin begins the answer. After that no other answer is possible. It fails if the client does.
+	// Begin starts the answer. After that no other answer is possible. It fails if the client's
+	// connection does.
 	Begin() error
-	// Principal returns the caller with the rights of the last check, which is at most a second old
-	// after Check, Send and Wait.
+	// Principal returns the caller with its rights as of the last check. After Check, Send and Wait,
+	// that check is at most a second old.
 	Principal() *identity.Principal
-	// Check returns why the stream must end; nil: it continues.
+	// Check returns the reason why the stream must end, or nil if it continues.
 	Check() error
-	// Send sends an event, unless the stream must end; the error then says why.
+	// Send sends an event. If the stream must end, it returns the reason instead.
 	Send(e Event) error
-	// Mark notes that the client has everything up to an id, although no event has it. Comments
-	// then carry an id, a different one each time, until an event with an id comes. So comments do
-	// not reveal whether the mark has moved.
+	// Mark notes that the client has everything up to an id, although no event carries it. Until the
+	// next event with an id, comments carry an id, a different one each time, so comments do not
+	// reveal whether the mark has moved.
 	Mark(id func() string)
 	// Comment sends a line that clients ignore.
 	Comment(text string) error
-	// Wait waits until changed receives or is closed, and keeps the connection alive meanwhile. The
-	// error says why the stream must end instead.
+	// Wait waits until changed receives or is closed, and keeps the connection alive meanwhile. If the
+	// stream must end, it returns the reason instead.
 	Wait(changed <-chan struct{}) error
-	// End ends the answer; nil: it is complete. The client sees the text of an [EndOfEvents]. Of
-	// other errors it learns only that there was one, unless it has left.
+	// End ends the answer. A nil error means that it is complete. The client sees the text of an
+	// [EndOfEvents]. Of any other error it learns only that there was one, unless it has left.
 	End(why error)
 }
 
-// An EndOfEvents is why a stream of events ends, in words that its client may read.
+// An EndOfEvents is the reason for ending a stream of events, in words that its client may read.
 type EndOfEvents string
 
 func (e EndOfEvents) Error() string { return string(e) }

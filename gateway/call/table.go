@@ -21,7 +21,7 @@ import (
 	"adgateway/ps"
 )
 
-// A Table has the rows and the scripts of the gateway. It is immutable.
+// A Table holds the rows and the scripts of the gateway. It is immutable.
 type Table struct {
 	Rows    []*ops.Operation
 	Scripts map[string]ps.Script // by name
@@ -44,9 +44,9 @@ func (t Table) takes(script, name string) bool {
 
 // Reveals configures calls that reveal secrets.
 type Reveals struct {
-	Unaudited bool // they may run without an audit log, because the secrets are made up
-	// Ended is called when a reveal has ended, with "shown" or "failed", and with whether its
-	// caller has now seen many. It may be nil.
+	Unaudited bool // reveals may run without an audit log, because the secrets are made up
+	// Ended is called when a reveal has ended. outcome is "shown" or "failed", and many reports
+	// whether its caller has now seen many. It may be nil.
 	Ended func(outcome string, many bool)
 }
 
@@ -56,23 +56,23 @@ type Service struct {
 	Table
 	Runner      ps.Runner
 	Log         *logrus.Logger
-	Audit       *audit.Log // nil: nothing is recorded
+	Audit       *audit.Log // nil if nothing is recorded
 	Reveals     Reveals
-	Kept        *store.Sealed         // store of the changes; nil: nothing is stored
-	Guarded     func() privileged.Set // what gives rights now, besides what the policy names; nil: nothing does
-	StreamAbove int                   // size of a list in bytes from which a Sink takes it while its script runs
-	Policy      func() *Policy        // returns the present policy
+	Kept        *store.Sealed         // store of the changes; nil if nothing is stored
+	Guarded     func() privileged.Set // objects protected in addition to the policy's; may be nil
+	StreamAbove int                   // size in bytes from which a Sink takes a list while its script runs
+	Policy      func() *Policy        // returns the current policy
 	Local       Local                 // the rows without a script
 	Writer      *write.Writer
-	History     *changes.History  // nil: there is no history
-	Keys        *idempotency.Keys // nil: none are kept
-	Plans       *plan.Plans       // nil: none are kept
-	Ledger      *quota.Ledger     // nil: quotas are in memory only
-	Names       *names.Names      // nil: the gateway is alone
-	Room        *bounds.Room      // what is left on the disk; nil: nothing is refused for that
+	History     *changes.History  // nil if there is no history
+	Keys        *idempotency.Keys // nil if none are kept
+	Plans       *plan.Plans       // nil if none are kept
+	Ledger      *quota.Ledger     // nil if quotas are only in memory
+	Names       *names.Names      // nil if the gateway is alone
+	Room        *bounds.Room      // room left on the disk; nil if nothing is refused for lack of it
 	Clustered   bool              // only the leader makes changes
-	// Gateways returns how many gateways share the quotas of callers.
+	// Gateways returns the number of gateways that share the callers' quotas.
 	Gateways func() int
-	// Amend adds what only the gateway knows to a batch of records of a shape. It may be nil.
+	// Amend adds to a batch of records of a shape what only the gateway knows. It may be nil.
 	Amend func(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage
 }

@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	clocksAgree = 10 * time.Second // maximum difference of two wall clocks that agree
+	clocksAgree = 10 * time.Second // maximum difference between two wall clocks that agree
 	oneClock    = time.Hour        // maximum time by which one wall clock alone raises log time
 
-	formatsOf = 7 * 24 * time.Hour // how long a gateway counts that is no longer seen
-	seenEvery = time.Hour          // how often a sighting is stored
+	formatsOf = 7 * 24 * time.Hour // how long a gateway counts after it was last seen
+	seenEvery = time.Hour          // interval at which a sighting is stored
 )
 
-// Agree reports whether most wall clocks of the cluster, this gateway's included, are close to this
-// gateway's.
+// Agree reports whether most wall clocks of the cluster, including this gateway's, are close to
+// this gateway's.
 func (m *Member) Agree() bool {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -22,8 +22,8 @@ func (m *Member) Agree() bool {
 	return 2*m.agreeing(now) > len(m.names)
 }
 
-// agreeing returns how many wall clocks are close to this gateway's, which is included. The mutex
-// is held.
+// agreeing returns the number of wall clocks that are close to this gateway's, which is included.
+// The caller holds the mutex.
 func (m *Member) agreeing(now time.Time) int {
 	n := 1
 	for _, g := range m.gateways {
@@ -34,8 +34,8 @@ func (m *Member) agreeing(now time.Time) int {
 	return n
 }
 
-// setClock raises log time to the wall clock after all gateways were down, because no monotonic
-// clock measures that time. If it seems to be more than an hour, two wall clocks must agree.
+// setClock advances log time to the wall clock after all gateways were down, because no monotonic
+// clock measures that time. If the difference is more than an hour, two wall clocks must agree.
 func (m *Member) setClock() {
 	m.mu.Lock()
 	set := m.clockSet
@@ -55,9 +55,9 @@ func (m *Member) setClock() {
 	}
 }
 
-// Formats stores which formats the gateways read. It is safe for concurrent use.
+// Formats stores the formats that each gateway reads. It is safe for concurrent use.
 type Formats interface {
-	// Seen returns the stored sightings by gateway. It returns at once.
+	// Seen returns the stored sightings by gateway. It does not block.
 	Seen() map[string]Seen
 
 	// See stores a sighting of a gateway.
@@ -66,12 +66,12 @@ type Formats interface {
 
 // Seen is the last sighting of a gateway.
 type Seen struct {
-	Reads int       `json:"reads"` // the newest format that it reads
-	Time  time.Time `json:"time"`  // log time
+	Reads int       `json:"reads"` // newest format that it reads
+	Time  time.Time `json:"time"`  // in log time
 }
 
-// Format returns the newest format that all gateways read which were seen in the last seven days of
-// log time. A leader writes no newer one.
+// Format returns the newest format that is read by all gateways seen in the last seven days of log
+// time. A leader writes no newer format.
 func (m *Member) Format() int {
 	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
 	m.mu.Lock()
@@ -87,7 +87,7 @@ func (m *Member) Format() int {
 	return format
 }
 
-// keepFormats stores which formats the live gateways read.
+// keepFormats stores the formats that the live gateways read.
 func (m *Member) keepFormats(ctx context.Context) {
 	seen, at, now := m.o.Formats.Seen(), m.o.Clock.Now(), m.o.Now()
 	reads := map[string]int{m.o.Self.Gateway: m.o.Reads}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// skew sets the wall clock of a host ahead.
+// skew moves a host's wall clock forward.
 func (h *host) skew(by time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,9 +56,9 @@ func TestAGatewayAloneIsNoMajority(t *testing.T) {
 
 func TestLogTimeAfterAllWereDown(t *testing.T) {
 	for name, c := range map[string]struct {
-		size, start int           // gateways of the cluster, and those that come back
-		down        time.Duration // as the wall clock of the first one says
-		others      time.Duration // wall clocks of the others, ahead of the true time
+		size, start int           // gateways of the cluster, and gateways that start again
+		down        time.Duration // according to the first one's wall clock
+		others      time.Duration // how far the others' wall clocks are ahead of the true time
 		unset       bool          // log time is not raised
 	}{
 		"for a short time one clock is enough": {3, 1, 50 * time.Minute, 0, false},

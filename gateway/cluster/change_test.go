@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// write stores a step, if allowed says so when nothing else is being stored.
+// write stores a step, if allowed returns true while nothing else is being stored.
 func (p *process) write(s step, allowed func() bool) error {
 	select {
 	case p.writer <- struct{}{}:
@@ -33,13 +33,13 @@ var errNotAllowed = errors.New("the store has something else")
 
 func always() bool { return true }
 
-// isOpen reports whether the store of the process has an attempt open.
+// isOpen reports whether an attempt is open in the store of the process.
 func (p *process) isOpen(id string) bool {
 	a := p.h.disk.attempt(id)
 	return a != nil && a.verdict == ""
 }
 
-// lock takes an object for an attempt, and reports whether it was free.
+// lock locks an object for an attempt, and reports whether it was free.
 func (p *process) lock(object, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,19 +61,19 @@ func (p *process) unlock(object string) {
 	delete(p.locks, object)
 }
 
-// How a change ended.
+// Reasons why a change failed.
 var (
 	errBusy    = errors.New("the object is locked")
 	errUnknown = errors.New("another gateway judges the change")
 )
 
-// change makes a change of an object, whose script writes after a time. It returns nil if
-// the change was made and the caller is told so.
+// change makes a change of an object. Its script starts to write after the given time. It returns
+// nil if the change was made and its caller knows it.
 func (p *process) change(object string, takes time.Duration) (id string, err error) {
 	return p.changeOf(object, takes, nil)
 }
 
-// changeOf is change, and sends the id of the attempt when its script may write.
+// changeOf is like change, but sends the id of the attempt when its script may write.
 func (p *process) changeOf(object string, takes time.Duration, writes chan<- string) (id string, err error) {
 	p.ended.Add(1)
 	defer p.ended.Done()
@@ -108,7 +108,7 @@ func (p *process) changeOf(object string, takes time.Duration, writes chan<- str
 		for end := time.Now().Add(takes); time.Now().Before(end); p.h.pass() {
 			pause(p.ctx, time.Until(end))
 			if p.ctx.Err() != nil {
-				return id, p.ctx.Err() // it was killed
+				return id, p.ctx.Err() // the process was killed
 			}
 		}
 		w.mu.Lock()
@@ -141,7 +141,7 @@ func (p *process) mayWrite(object, id string) {
 	}
 }
 
-// takes counts one down, and reports whether there was one.
+// takes decrements a counter, and reports whether it was positive.
 func (p *process) takes(n *int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *process) takes(n *int) bool {
 	return true
 }
 
-// attempts is what the changes of a process are to its member.
+// attempts implements Attempts with the changes of a process.
 type attempts struct{ p *process }
 
 func (a attempts) Open(context.Context) (open []Attempt, err error) {
@@ -205,7 +205,7 @@ func (a attempts) Raced(_ context.Context, r Report) error {
 	return a.p.write(step{Attempt: r.Attempt, Do: "raced", How: string(r.Result)}, always)
 }
 
-// formats keeps them on the disk of the process only.
+// formats implements Formats on the disk of the process only.
 type formats struct{ p *process }
 
 func (f formats) Seen() map[string]Seen {

@@ -16,7 +16,7 @@ func (m *Member) wait(ctx context.Context) {
 	m.follow(ctx, m.o.Repair)
 }
 
-// mayClaim reports whether this gateway should claim the lead. The mutex is held.
+// mayClaim reports whether this gateway should claim the lead. The caller holds the mutex.
 func (m *Member) mayClaim(now time.Time) bool {
 	switch {
 	case m.runHangs(now), m.writes > m.o.Reads, !m.listed():
@@ -29,11 +29,11 @@ func (m *Member) mayClaim(now time.Time) bool {
 	return now.Sub(m.heard) >= silence+time.Duration(m.rank(now))*silenceRank
 }
 
-// listed reports whether this gateway belongs to the cluster. The mutex is held.
+// listed reports whether this gateway belongs to the cluster. The caller holds the mutex.
 func (m *Member) listed() bool { return slices.Contains(m.names, m.o.Self.Gateway) }
 
-// claim begins a term unless another process turns out to lead, and reports whether it did. Nothing
-// else reads the log meanwhile, so every entry found comes after the silence.
+// claim begins a term, unless it finds that another process leads, and reports whether it did.
+// Nothing else reads the log meanwhile, so every entry found was written after the silence.
 func (m *Member) claim(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
@@ -81,7 +81,8 @@ func (m *Member) claim(ctx context.Context) bool {
 	return true
 }
 
-// see notes that a term has begun. It ends a lower term of this process. The mutex is held.
+// see notes that a term has begun. It ends an earlier term of this process. The caller holds the
+// mutex.
 func (m *Member) see(term uint64) {
 	if term <= m.term {
 		return
@@ -91,8 +92,8 @@ func (m *Member) see(term uint64) {
 	m.notify()
 }
 
-// stepDown ends the term of this gateway, if it has one. The others are told at once, and this
-// process does not claim again before all of them could. The mutex is held.
+// stepDown ends the term of this gateway, if it has one. The others are informed at once, and this
+// process does not claim again before each of them had a chance. The caller holds the mutex.
 func (m *Member) stepDown() {
 	if m.own == 0 {
 		return
@@ -107,8 +108,8 @@ func (m *Member) stepDown() {
 	m.notify()
 }
 
-// resign gives up the term of this gateway. The gateway named next leads then; if next is empty,
-// the first one that can. The mutex is held.
+// resign gives up the term of this gateway. The gateway next leads then or, if next is empty, the
+// first one that can. The caller holds the mutex.
 func (m *Member) resign(next string) {
 	m.resigned, m.next = m.own, next
 	m.stepDown()

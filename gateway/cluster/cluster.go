@@ -1,27 +1,27 @@
-// Package cluster decides which gateway of a cluster leads: makes the changes, and writes the log
-// that every gateway applies to its own store.
+// Package cluster decides which gateway of a cluster leads. The leader makes the changes and writes
+// the log, which every gateway applies to its own store.
 //
-// The log alone decides which gateway leads. A gateway that has heard nothing of a leader for some
-// seconds reads the log to its end and appends an entry that begins a term. The log then refuses
-// the entries of earlier terms. Messages between the gateways make that quick, and are never needed
-// for it to be right. All waits are measured by the monotonic clock of the process. A wall clock
+// The log alone decides which gateway leads. A gateway that has not heard from a leader for some
+// seconds reads the log to its end and appends an entry that begins a term. From then on the log
+// refuses entries of earlier terms. Messages between the gateways speed this up, but correctness
+// never depends on them. All waits are measured by the monotonic clock of the process. A wall clock
 // can only forbid something.
 //
-// A new leader first locks what the open changes of earlier leaders may still write to. It accepts
-// all other changes at once, and judges the open ones when their runs have ended or cannot go on
-// any longer.
+// A new leader first locks everything that the open changes of earlier leaders may still write to.
+// It accepts all other changes at once, and judges the open ones when their runs have ended or
+// cannot continue any longer.
 //
-//	cluster.go   a member, and what it does all its life: follow, claim, lead
-//	claim.go     how it becomes the leader, and stops being it
-//	message.go   what gateways tell each other
-//	gateways.go  what a member knows of the other gateways
-//	tick.go      what is looked at ten times a second: beats, silence, what hangs
+//	cluster.go   a member, and its phases: follow, claim, lead
+//	claim.go     how a member becomes the leader, and stops being it
+//	message.go   messages between gateways
+//	gateways.go  a member's knowledge of the other gateways
+//	tick.go      checks made ten times a second: beats, silence, hanging runs
 //	lead.go      entries of the leader, and the proof that it still leads
 //	run.go       whether the script of a change may begin to write
 //	takeover.go  the open changes of earlier leaders
 //	handover.go  a leader names its successor
 //	agree.go     wall clocks, and the format that all gateways read
-//	status.go    what others see of a member
+//	status.go    the published state of a member
 package cluster
 
 import (
@@ -35,30 +35,30 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The times of a cluster. proofLasts must be less than silence, so two gateways never show their
-// state as leaders at the same time. goAfterSending keeps a change from being judged while its
-// script may write.
+// The times of a cluster. proofLasts must be less than silence, so two gateways never answer as
+// leaders at the same time. goAfterSending keeps a change from being judged while its script may
+// write.
 const (
-	ticking     = 100 * time.Millisecond // how often a member looks whether something is due
+	ticking     = 100 * time.Millisecond // interval at which a member checks whether something is due
 	beatEvery   = 500 * time.Millisecond
-	silence     = 3 * time.Second        // a leader that was not heard for this long is given up
+	silence     = 3 * time.Second        // silence after which a leader is given up
 	silenceRank = 500 * time.Millisecond // added for each gateway with a better rank
 
-	proofEvery = time.Second     // how often an idle leader appends an entry
-	proofLasts = 2 * time.Second // how long a proof lasts after the last acknowledged entry was sent
+	proofEvery = time.Second     // interval at which an idle leader appends an entry
+	proofLasts = 2 * time.Second // validity of a proof, from the sending of the last acknowledged entry
 
-	goAfterStoring = 2 * time.Second // a script must begin to write within this time after its attempt is stored
-	goAfterSending = 5 * time.Second // the same, after the attempt was first sent
-	killTakes      = 5 * time.Second // how long a run may take to end after its time limit
+	goAfterStoring = 2 * time.Second // time limit for a script to begin to write, after its attempt is stored
+	goAfterSending = 5 * time.Second // the same, after its attempt was first sent
+	killTakes      = 5 * time.Second // how long after its time limit a run may take to end
 	settles        = 30 * time.Second
 
-	retries = time.Second // pause before a failed operation is tried again
+	retries = time.Second // pause before a failed operation is retried
 )
 
 // The errors of this package.
 var (
-	// ErrNotLeader means that this gateway does not lead, or does not accept changes yet, or no
-	// longer does. Nothing was begun.
+	// ErrNotLeader means that this gateway does not lead, does not accept changes yet, or no longer
+	// accepts them. Nothing was begun.
 	ErrNotLeader = errors.New("this gateway does not lead")
 
 	// ErrLate means that too much time has passed since a change was stored. Its script must not
@@ -77,50 +77,50 @@ type Log interface {
 	Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error)
 }
 
-// Clock is log time, by which values expire that outlive a process. It is a [store.Clock] that
-// follows the wall clock while [Member.Agree] says that it may.
+// Clock is log time, by which stored values expire that outlive a process. It is a [store.Clock]
+// that follows the wall clock while [Member.Agree] allows it.
 type Clock interface {
 	Now() time.Time
 	Raise(to time.Time)
 }
 
-// Options configure a member. Fields without a remark are required.
+// Options configure a member. Fields are required unless their comment says otherwise.
 type Options struct {
 	Self     journal.Process
-	Gateways []string // the names of all gateways of the cluster; see [Member.SetGateways]
+	Gateways []string // names of all gateways of the cluster; see [Member.SetGateways]
 	Hop      string   // address at which the other gateways reach this one
-	Reads    int      // the newest format of the store that this gateway reads
+	Reads    int      // newest store format that this gateway reads
 
 	Store   journal.Applier
 	Clock   Clock
 	Peers   Peers
 	Formats Formats
 
-	// SettleDelay is how long a controller may go on with what a process has sent it, after
-	// that has ended. 0 is 30 s.
+	// SettleDelay is how long a domain controller may continue to process a request after the
+	// requesting process has ended. Zero means 30 s.
 	SettleDelay time.Duration
 
-	// Touch appends an entry without a batch in the way that all batches go. So a store that has
-	// stopped writing is noticed. nil is [Member.Append].
+	// Touch appends an entry without a batch on the same path as batches, so that a store that has
+	// stopped writing is noticed. Nil means [Member.Append].
 	Touch func(ctx context.Context) error
 
-	// Repair is called after [journal.ErrBehind] or [journal.ErrRewound]. It replaces the store by
-	// one that can follow the log, for instance by a copy from another gateway, and returns the log
-	// that continues from there. Nil repairs nothing.
+	// Repair is called after [journal.ErrBehind] or [journal.ErrRewound]. It replaces the store by one
+	// that can follow the log, such as a copy from another gateway, and returns the log that continues
+	// from there. If nil, nothing is repaired.
 	Repair func(ctx context.Context, cause error) (Log, error)
 
-	// Lanes returns the names of the lanes whose controllers this gateway reaches now; nil
-	// is none. It returns at once.
+	// Lanes returns the names of the lanes whose servers this gateway can reach now. It must not
+	// block. Nil means none.
 	Lanes func() []string
 
-	// KeyVersion returns the newest version of the store's key that this gateway has; nil
-	// is 0. It returns at once.
+	// KeyVersion returns the newest version of the store's key that this gateway has. It must not
+	// block. Nil means 0.
 	KeyVersion func() uint32
 
-	// Note receives messages for administrators; nil discards them.
+	// Note receives messages for administrators. If nil, they are discarded.
 	Note func(message string, err error)
 
-	// Now is the monotonic clock and Wall the wall clock; nil is [time.Now].
+	// Now is the monotonic clock and Wall the wall clock. Nil means [time.Now].
 	Now, Wall func() time.Time
 }
 
@@ -132,41 +132,41 @@ type Member struct {
 	mu        sync.Mutex // guards the fields below
 	changed   chan struct{}
 	phase     phase
-	interrupt context.CancelFunc // ends the phase
+	interrupt context.CancelFunc // ends the current phase
 	started   time.Time
 	log       Log
-	attempts  Attempts // not changed once it is set
+	attempts  Attempts // not changed once set
 
 	names     []string // names of the gateways
 	gateways  map[string]*gateway
 	strangers []string
-	number    uint64    // number of the last message sent
+	number    uint64    // number of the last sent message
 	beaten    time.Time // when the last beat was sent
-	clockSet  bool      // log time need not be compared with the wall clocks
+	clockSet  bool      // log time no longer has to be compared with the wall clocks
 
-	term      uint64          // the highest term seen
-	leader    journal.Process // the leader of the term; zero: not known, or it has resigned
-	heard     time.Time       // when something was heard of the leader
-	notBefore time.Time       // time before which this gateway does not claim
-	successor uint64          // the term whose leader has named this gateway; 0: none
-	resigned  uint64          // the term that this process has given up; 0: none
-	next      string          // the successor that it has named
-	writes    int             // the newest format that a leader writes
-	point     store.Point     // the last entry that was applied or appended
-	fault     error           // why the log cannot be used
+	term      uint64          // highest term seen
+	leader    journal.Process // leader of the term; zero if unknown, or it has resigned
+	heard     time.Time       // when anything was last heard from the leader
+	notBefore time.Time       // this gateway does not claim before this time
+	successor uint64          // term whose leader has named this gateway as successor; 0 if none
+	resigned  uint64          // term that this process has given up; 0 if none
+	next      string          // successor that this process has named
+	writes    int             // newest format that a leader writes
+	point     store.Point     // last entry that was applied or appended
+	fault     error           // why the log cannot be used; nil if it can
 
-	own      uint64    // the term in which this process leads; 0: it does not
+	own      uint64    // term in which this process leads; 0 if it does not
 	acked    time.Time // when the term of this process was acknowledged
-	sent     time.Time // when its last acknowledged entry was sent; zero: there is none
-	touched  time.Time // when its last entry was begun
+	sent     time.Time // when its last acknowledged entry was sent; zero if there is none
+	touched  time.Time // when the append of its last entry began
 	accepts  bool      // the open attempts are locked, so changes are accepted
-	draining bool      // no more changes begin
+	draining bool      // no new changes may begin
 	runs     map[*Run]bool
 	cases    map[string]*openCase
 	reports  map[string]Report // reports of this process that no leader has acknowledged
 }
 
-// phase is what a member does.
+// phase is the current activity of a member.
 type phase int
 
 const (
@@ -175,7 +175,7 @@ const (
 	leading
 )
 
-// New returns a member. It takes part when [Member.Run] is called.
+// New returns a member. It takes part in the cluster when [Member.Run] is called.
 func New(o Options) *Member {
 	if o.SettleDelay == 0 {
 		o.SettleDelay = settles
@@ -209,13 +209,13 @@ func New(o Options) *Member {
 	return m
 }
 
-// Run takes part in the cluster until ctx ends, with a log whose applier is [Member.Applier], and
-// with the open changes of the store. It must be called only once.
+// Run takes part in the cluster until ctx ends. The applier of the log must be [Member.Applier].
+// attempts are the open changes of the store. Run must be called only once.
 func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	ctx, end := context.WithCancel(ctx)
 	defer m.ended.Wait()
 	defer end()
-	point, err := m.o.Store.Point() // a fault of the store is reported when the member follows the log
+	point, err := m.o.Store.Point() // a fault of the store is reported once the member follows the log
 	m.mu.Lock()
 	m.log, m.attempts = log, attempts
 	m.started = m.o.Now()
@@ -237,7 +237,7 @@ func (m *Member) Run(ctx context.Context, log Log, attempts Attempts) {
 	m.mu.Unlock()
 }
 
-// enter begins a phase. The context that it returns ends when the phase should.
+// enter begins a phase. The returned context ends when the phase should end.
 func (m *Member) enter(ctx context.Context, p phase) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	m.mu.Lock()
@@ -247,8 +247,8 @@ func (m *Member) enter(ctx context.Context, p phase) (context.Context, context.C
 	return ctx, cancel
 }
 
-// follow applies the entries of the log until ctx ends. If the store cannot follow and repair is
-// not nil, it replaces the store.
+// follow applies the entries of the log until ctx ends. If the store cannot follow the log and
+// repair is not nil, follow replaces the store.
 func (m *Member) follow(ctx context.Context, repair func(ctx context.Context, cause error) (Log, error)) {
 	for ctx.Err() == nil {
 		err := m.journal().Follow(ctx)
@@ -289,8 +289,8 @@ func (m *Member) failed(message string, err error) {
 	}
 }
 
-// Applier returns the applier of the log. It applies entries to the store, and tells the member who
-// leads.
+// Applier returns the applier of the log. It applies entries to the store, and informs the member
+// of new terms.
 func (m *Member) Applier() journal.Applier { return observer{m} }
 
 type observer struct{ m *Member }
@@ -300,7 +300,7 @@ func (o observer) Point() (store.Point, error) { return o.m.o.Store.Point() }
 func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	m := o.m
 	m.mu.Lock()
-	m.see(e.Term) // before the store has to follow it
+	m.see(e.Term) // before the store applies the entry
 	m.mu.Unlock()
 	if err := m.o.Store.Apply(ctx, e, at); err != nil {
 		return err
@@ -316,20 +316,20 @@ func (o observer) Apply(ctx context.Context, e *journal.Entry, at store.Point) e
 	return nil
 }
 
-// notify wakes all waiters for a change of the member. The mutex is held.
+// notify wakes everyone who waits for a change of the member. The caller holds the mutex.
 func (m *Member) notify() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
 
-// Changed returns a channel that is closed when the status has changed.
+// Changed returns a channel that is closed when the status changes.
 func (m *Member) Changed() <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.changed
 }
 
-// await waits until condition returns true. It is called with the mutex held.
+// await waits until condition returns true. The caller holds the mutex.
 func (m *Member) await(ctx context.Context, condition func() bool) error {
 	for {
 		m.mu.Lock()

@@ -12,10 +12,10 @@ import (
 	"adgateway/gateway/store"
 )
 
-// step is what a batch of these tests does to an attempt.
+// step is the effect of a batch on an attempt in these tests.
 type step struct {
 	Attempt string          `json:"attempt"`
-	Do      string          `json:"do"` // open, close, raced
+	Do      string          `json:"do"` // open, close or raced
 	Object  string          `json:"object,omitempty"`
 	Process journal.Process `json:"process"`
 	Limit   time.Duration   `json:"limit,omitempty"`
@@ -35,7 +35,7 @@ type disk struct {
 
 type kept struct {
 	step
-	verdict string // empty: it is open
+	verdict string // empty if it is open
 	raced   []string
 }
 
@@ -76,7 +76,7 @@ func (d *disk) Apply(_ context.Context, e *journal.Entry, at store.Point) error 
 	return nil
 }
 
-// applied notes the first time that an entry is applied anywhere.
+// applied notes the first time that an entry is applied by any gateway.
 func (w *world) applied(s step) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -102,7 +102,7 @@ func (d *disk) attempt(id string) *kept {
 	return nil
 }
 
-// logTime is the simplest clock that goes on with the monotonic one.
+// logTime is a minimal clock that advances with the monotonic one.
 type logTime struct {
 	disk *disk
 	now  func() time.Time

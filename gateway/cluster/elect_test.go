@@ -45,7 +45,7 @@ func TestWhenTheLeaderIsKilledTheNextOneLeads(t *testing.T) {
 				w.leaderOrWait().kill()
 				killed := time.Now()
 				if size == 3 && next == "c" {
-					w.hosts[0].start() // comes back, and comes first again
+					w.hosts[0].start() // comes back, and ranks first again
 					next = "a"
 				}
 				assert.Equal(t, next, w.untilLed().name)
@@ -55,7 +55,7 @@ func TestWhenTheLeaderIsKilledTheNextOneLeads(t *testing.T) {
 	}
 }
 
-// TestWaitersForALeaderAreWoken: by whatever the gateway hears first, an entry or a beat.
+// TestWaitersForALeaderAreWoken: they are woken by the first sign of a leader, an entry or a beat.
 func TestWaitersForALeaderAreWoken(t *testing.T) {
 	for _, by := range []string{"entry", "beat"} {
 		t.Run(by, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestWaitersForALeaderAreWoken(t *testing.T) {
 				known := func() bool { s := m.Status(); return s.Leader != "" && s.Hop != "" }
 				w.until(time.Second, known)
 				c.running().client.Cut()
-				w.network.separate(a, c, true) // it hears the other one, which would lead before it
+				w.network.separate(a, c, true) // otherwise it would hear the other one, which would lead first
 				w.until(time.Minute, func() bool { return !known() })
 				woken := make(chan time.Time, 1)
 				go func() {
@@ -112,13 +112,13 @@ func TestALaterRankWaitsLonger(t *testing.T) {
 
 func TestOfTwoThatClaimAtOnceOneLeads(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
-		for i, h := range w.hosts { // none hears another: all believe to come first
+		for i, h := range w.hosts { // none hears another, so each believes that it ranks first
 			for _, other := range w.hosts[:i] {
 				w.network.separate(h, other, true)
 			}
 		}
 		w.startAll()
-		for range 1000 { // the log is what they hear of each other
+		for range 1000 { // they only see each other through the log
 			time.Sleep(10 * time.Millisecond)
 			w.leader()
 		}
@@ -135,7 +135,7 @@ func TestAnEntryThatIsFoundCountsAsHeardNow(t *testing.T) {
 		b.running().client.Cut()
 		time.Sleep(time.Minute)
 		require.Equal(t, a, w.leader())
-		b.running().client.Mend() // its claim is on the way since then
+		b.running().client.Mend() // its claim has been on the way since then
 		for range 1000 {
 			time.Sleep(10 * time.Millisecond)
 			require.Equal(t, a, w.leader())
@@ -166,7 +166,7 @@ func TestALeaderThatLosesTheLogDoesNotProveItself(t *testing.T) {
 		a.running().client.Cut()
 		cut := time.Now()
 		w.until(proofLasts+ticking, func() bool { _, ok := a.running().m.Leads(); return !ok })
-		next := w.untilLed() // as its beats go on, the others wait until it gives up
+		next := w.untilLed() // its beats go on, so the others wait until it gives up
 		assert.NotEqual(t, a, next)
 		assert.Less(t, time.Since(cut), writerHangs+proofLasts)
 		a.running().client.Mend()
@@ -225,7 +225,7 @@ func TestADeposedLeaderLearnsItFromTheLog(t *testing.T) {
 		a, b := w.startAll(), w.hosts[1]
 		w.network.separate(a, b, true)
 		b.running().m.mu.Lock()
-		b.running().m.successor = 1 // claims as if it were named
+		b.running().m.successor = 1 // claims as if it had been named
 		b.running().m.mu.Unlock()
 		w.until(time.Second, func() bool { return b.running().m.Status().Role == Leader })
 		synctest.Wait()
@@ -254,7 +254,7 @@ func TestAWriterThatHangsIsReplaced(t *testing.T) {
 			if h.name == "a" {
 				o.Touch = func(ctx context.Context) error {
 					if hangs {
-						<-hung // a store that is stuck ends for no context
+						<-hung // a stuck store does not end with its context
 						return nil
 					}
 					p := h.running()

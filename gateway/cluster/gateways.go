@@ -8,26 +8,26 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// strangersKept is how many names of gateways outside the cluster are remembered.
+// strangersKept is the number of names of gateways outside the cluster that are remembered.
 const strangersKept = 16
 
-// gateway is what a member knows of another gateway.
+// gateway is a member's knowledge of another gateway.
 type gateway struct {
 	process journal.Process
-	former  map[string]bool // the starts of its earlier processes
+	former  map[string]bool // starts of its earlier processes
 	since   time.Time       // when the process was first heard
-	heard   time.Time       // when it was last heard
+	heard   time.Time       // when the process was last heard
 	number  uint64          // number of its last message
 	beat    Beat
 	ahead   time.Duration // how far its wall clock is ahead of this one's
-	better  time.Time     // since when it reaches more lanes than this one; zero: it does not
+	better  time.Time     // since when it reaches more lanes than this gateway; zero if it does not
 }
 
-// alive reports whether the gateway is believed to run.
+// alive reports whether the gateway is believed to be running.
 func (g *gateway) alive(now time.Time) bool { return now.Sub(g.heard) < silence }
 
-// SetGateways sets the names of all gateways of the cluster, this one's included. Messages
-// of others are ignored.
+// SetGateways sets the names of all gateways of the cluster, including this one. Messages from
+// others are ignored.
 func (m *Member) SetGateways(names []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -39,7 +39,7 @@ func (m *Member) SetGateways(names []string) {
 	}
 }
 
-// receive takes the messages of the other gateways until ctx ends.
+// receive receives the messages of the other gateways until ctx ends.
 func (m *Member) receive(ctx context.Context) {
 	for {
 		message, ok := m.o.Peers.Receive(ctx)
@@ -73,9 +73,9 @@ func (m *Member) hear(message Message, now, wall time.Time) {
 	delete(m.reports, message.Stored)
 }
 
-// sender returns the gateway that sent a message. It returns nil if the message must be ignored:
-// its gateway does not belong to the cluster, its process has ended, or a newer message has
-// arrived. The mutex is held.
+// sender returns the gateway that sent a message. It returns nil if the message must be ignored,
+// because its gateway does not belong to the cluster, its process has ended, or a newer message has
+// already arrived. The caller holds the mutex.
 func (m *Member) sender(message Message, now time.Time) *gateway {
 	from := message.From
 	if from.Gateway == m.o.Self.Gateway || !slices.Contains(m.names, from.Gateway) {
@@ -103,10 +103,10 @@ func (m *Member) sender(message Message, now time.Time) *gateway {
 	return g
 }
 
-// hearBeat processes a beat of another gateway. The mutex is held.
+// hearBeat processes a beat of another gateway. The caller holds the mutex.
 func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 	if there, here := b.Position.Journal, m.point.Journal; there != "" && here != "" && there != here {
-		return // its terms belong to another stream
+		return // its terms belong to another log
 	}
 	m.see(b.Term)
 	if b.Term != m.term {
@@ -122,7 +122,7 @@ func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 		m.leader, m.heard = journal.Process{}, now
 		switch b.Successor {
 		case "":
-			m.heard = now.Add(-silence) // only the rank counts then
+			m.heard = now.Add(-silence) // after that only the rank counts
 		case m.o.Self.Gateway:
 			m.successor = b.Resigned
 		}
@@ -130,7 +130,7 @@ func (m *Member) hearBeat(from journal.Process, b *Beat, now time.Time) {
 	}
 }
 
-// givenUp returns the term that a process has given up; 0: none. The mutex is held.
+// givenUp returns the term that a process has given up, or 0. The caller holds the mutex.
 func (m *Member) givenUp(p journal.Process) uint64 {
 	if g := m.gateways[p.Gateway]; g != nil && g.process == p {
 		return g.beat.Resigned
@@ -138,7 +138,7 @@ func (m *Member) givenUp(p journal.Process) uint64 {
 	return 0
 }
 
-// rank returns how many live gateways come before this one. The mutex is held.
+// rank returns the number of live gateways that rank before this one. The caller holds the mutex.
 func (m *Member) rank(now time.Time) (n int) {
 	for name, g := range m.gateways {
 		if name < m.o.Self.Gateway && g.alive(now) {

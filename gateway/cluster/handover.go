@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	lanesAfter = 10 * time.Second // how long another gateway must reach more lanes
-	lanesEvery = time.Minute      // minimum time in a term before it ends for that
-	drains     = 5 * time.Second  // how long a hand-over for that waits for running changes
+	lanesAfter = 10 * time.Second // how long another gateway must reach more lanes to take over
+	lanesEvery = time.Minute      // minimum length of a term that is ended for more lanes
+	drains     = 5 * time.Second  // how long a hand-over for more lanes waits for running changes
 )
 
-// HandOver lets another gateway lead, if this one does. It begins no more changes, waits until the
-// running ones have ended or ctx has, names a successor, and returns when that one leads. If there
-// is none, it fails with [ErrNoSuccessor] and goes on leading.
+// HandOver lets another gateway lead, if this one does. It begins no further changes, waits until
+// the running ones or ctx have ended, names a successor, and returns when the successor leads. If
+// there is none, it fails with [ErrNoSuccessor], and this gateway continues to lead.
 func (m *Member) HandOver(ctx context.Context) error { return m.leave(ctx, ctx) }
 
 // leaveForLanes hands over to a gateway that reaches more lanes.
@@ -54,9 +54,9 @@ func (m *Member) leave(ctx, drain context.Context) error {
 	return m.await(ctx, func() bool { return m.term > term || m.own != 0 })
 }
 
-// bestSuccessor returns the live gateway that should lead next: one that reaches more lanes
-// for a while, or else the one that has read most of the log. It returns "" if there is
-// none. The mutex is held.
+// bestSuccessor returns the live gateway that should lead next: one that has reached more lanes for
+// a while or, without one, the one that has read most of the log. It returns "" if there is none.
+// The caller holds the mutex.
 func (m *Member) bestSuccessor(now time.Time, writes int) (name string) {
 	var best *gateway
 	for _, n := range m.names {
@@ -79,8 +79,8 @@ func (g *gateway) reachesMore(now time.Time) bool {
 	return !g.better.IsZero() && now.Sub(g.better) >= lanesAfter
 }
 
-// compareLanes notes which gateways reach all lanes that this one reaches, and one more. It reports
-// whether one of them should lead now. The mutex is held.
+// compareLanes notes which gateways reach all lanes that this one reaches, and at least one more.
+// It reports whether one of them should lead now. The caller holds the mutex.
 func (m *Member) compareLanes(now time.Time, lanes []string) (leave bool) {
 	for _, g := range m.gateways {
 		there := g.beat.Lanes

@@ -82,7 +82,7 @@ func TestASuccessorThatDiesIsNotWaitedFor(t *testing.T) {
 	bubble(t, 3, func(t *testing.T, w *world) {
 		a := w.startAll()
 		time.Sleep(time.Second)
-		w.hosts[1].running().client.Cut() // it is named and cannot claim
+		w.hosts[1].running().client.Cut() // it is named but cannot claim
 		start := time.Now()
 		require.NoError(t, a.running().m.HandOver(t.Context()))
 		w.untilReplaced(nil)
@@ -123,8 +123,8 @@ func TestControllersThatNobodyReachesMoveNoLeader(t *testing.T) {
 
 func TestControllersThatFlapMoveTheLeaderSeldom(t *testing.T) {
 	for name, c := range map[string]struct {
-		every       time.Duration // the controllers of the gateways come and go, in turn
-		least, most uint64        // terms in ten minutes
+		every       time.Duration // interval at which the gateways in turn lose and regain their controllers
+		least, most uint64        // number of terms in ten minutes
 	}{
 		"quickly": {4 * time.Second, 1, 1},
 		"slowly":  {15 * time.Second, 5, 10},
@@ -145,7 +145,7 @@ func TestControllersThatFlapMoveTheLeaderSeldom(t *testing.T) {
 	}
 }
 
-// TestTimesWithoutChanges measures how long no change can be made, at many moments.
+// TestTimesWithoutChanges measures, at many moments, how long no change can be made.
 func TestTimesWithoutChanges(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(h *host)

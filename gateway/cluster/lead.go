@@ -21,7 +21,7 @@ func (m *Member) lead(ctx context.Context) {
 	m.ended.Go(func() { m.takeOver(ctx, term) })
 	var followed sync.WaitGroup
 	defer func() { cancel(); followed.Wait() }()
-	followed.Go(func() { m.follow(ctx, nil) }) // a term that another process begins ends this one
+	followed.Go(func() { m.follow(ctx, nil) }) // a term begun by another process ends this one
 	for m.leads(ctx, term) {
 		if m.touchDue() {
 			if err := m.o.Touch(ctx); err != nil && ctx.Err() == nil {
@@ -35,14 +35,14 @@ func (m *Member) lead(ctx context.Context) {
 	m.o.Note("this gateway does not lead any more", nil)
 }
 
-// leads reports whether a term is still the own one.
+// leads reports whether this gateway still leads in a term.
 func (m *Member) leads(ctx context.Context, term uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return ctx.Err() == nil && term != 0 && m.own == term
 }
 
-// touchDue reports whether an empty entry is due because nothing was appended for so long.
+// touchDue reports whether an empty entry is due, because nothing was appended for a while.
 func (m *Member) touchDue() bool {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -50,8 +50,8 @@ func (m *Member) touchDue() bool {
 	return now.Sub(m.touched) >= proofEvery
 }
 
-// Append appends an entry of the term of this gateway, and returns its position when it is stored.
-// It fails with [ErrNotLeader] if this gateway does not lead: nothing was sent. For its other
+// Append appends an entry in the term of this gateway, and returns its position once it is stored.
+// It fails with [ErrNotLeader], and sends nothing, if this gateway does not lead. For its other
 // errors see [journal.Log.Append].
 func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	sent := m.o.Now()
@@ -79,8 +79,8 @@ func (m *Member) Append(ctx context.Context, batch []byte, at time.Time) (store.
 	return point, err
 }
 
-// Leads returns the term in which this gateway leads, and whether it leads for certain. Then its
-// memory and its store have the newest state.
+// Leads returns the term in which this gateway leads, and reports whether it is certain to lead. If
+// so, its memory and its store have the latest state.
 func (m *Member) Leads() (term uint64, ok bool) {
 	now := m.o.Now()
 	m.mu.Lock()

@@ -15,10 +15,10 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// TestRandomFaultsKeepTheInvariants causes random faults of every kind, and checks the invariants
-// all the time: at most one gateway leads for certain, no script begins to write to an object with
-// another open attempt, each attempt is closed once, and the log has everything that was
-// acknowledged. In the end all gateways agree, and nothing is open.
+// TestRandomFaultsKeepTheInvariants: random faults of every kind never violate the invariants. At
+// most one gateway is certain to lead, no script begins to write to an object with another open
+// attempt, each attempt is closed once, and the log has everything that was acknowledged. In the
+// end all gateways agree, and nothing is open.
 func TestRandomFaultsKeepTheInvariants(t *testing.T) {
 	seeds := 10
 	if testing.Short() {
@@ -31,14 +31,14 @@ func TestRandomFaultsKeepTheInvariants(t *testing.T) {
 	}
 }
 
-// random is what a run of TestRandomFaultsKeepTheInvariants has.
+// random is the state of one run of TestRandomFaultsKeepTheInvariants.
 type random struct {
 	*world
 	*rand.Rand
 	mends []later
 }
 
-// later is what has to be done at a time.
+// later is an action to take at a certain time.
 type later struct {
 	at time.Time
 	do func()
@@ -86,7 +86,7 @@ func (w *world) anything(r *rand.Rand) {
 	run.check()
 }
 
-// begin starts a gateway, with faults of its connection to the nodes.
+// begin starts a gateway with an unreliable connection to the nodes.
 func (r *random) begin(h *host) {
 	p := h.start()
 	p.judging = time.Duration(r.IntN(3000)) * time.Millisecond
@@ -104,7 +104,7 @@ func (r *random) begin(h *host) {
 	})
 }
 
-// changeAnywhere makes a change of one of a few objects at one of the gateways.
+// changeAnywhere changes one of a few objects at one of the gateways.
 func (r *random) changeAnywhere() {
 	p := r.hosts[r.IntN(len(r.hosts))].running()
 	if p == nil {
@@ -114,7 +114,7 @@ func (r *random) changeAnywhere() {
 	p.ended.Go(func() { _, _ = p.change(object, takes) })
 }
 
-// fault does one thing that may happen to a gateway, for a while.
+// fault injects one temporary fault into a gateway.
 func (r *random) fault() {
 	h := r.hosts[r.IntN(len(r.hosts))]
 	p, other := h.running(), r.hosts[r.IntN(len(r.hosts))]
@@ -125,7 +125,7 @@ func (r *random) fault() {
 	}
 	switch r.IntN(8) {
 	case 0, 1:
-		h.resume() // so that its end is not waited for
+		h.resume() // so nobody waits for its end
 		h.kill()
 		mend = func() {
 			if h.running() == nil {
@@ -161,7 +161,7 @@ func (r *random) fault() {
 	r.mends = append(r.mends, later{time.Now().Add(time.Duration(r.IntN(40_000)) * time.Millisecond), mend})
 }
 
-// check checks what must hold in the end.
+// check checks the invariants of the final state.
 func (r *random) check() {
 	t := r.t
 	leads := r.leader()

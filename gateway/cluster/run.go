@@ -2,13 +2,13 @@ package cluster
 
 import "time"
 
-// Run is one change from its beginning to its end. Its methods must not be called concurrently.
+// Run is one change from its beginning to its end. Its methods are not safe for concurrent use.
 type Run struct {
 	m            *Member
 	term         uint64
 	limit        time.Duration
 	sent, stored moment
-	gone         time.Time // guarded by the mutex of the member
+	gone         time.Time // guarded by the member's mutex
 }
 
 // moment is a reading of both clocks of the process.
@@ -16,13 +16,13 @@ type moment struct{ steady, wall time.Time }
 
 func (m *Member) now() moment { return moment{m.o.Now(), m.o.Wall().Round(0)} }
 
-// within reports whether the time since m is at most most, by both clocks.
+// within reports whether no more than most has passed since m, by both clocks.
 func (m moment) within(most time.Duration, now moment) bool {
 	return now.steady.Sub(m.steady) <= most && now.wall.Sub(m.wall) <= most
 }
 
-// Begin begins a change whose script may write for at most the limit. It fails with [ErrNotLeader]
-// if this gateway accepts no changes, or cannot store them now. The caller must end the run.
+// Begin begins a change whose script may write for at most limit. It fails with [ErrNotLeader] if
+// this gateway accepts no changes, or cannot store them now. The caller must call [Run.End].
 func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -35,7 +35,7 @@ func (m *Member) Begin(limit time.Duration) (*Run, error) {
 	return r, nil
 }
 
-// Store calls store, which must return nil when the attempt is stored, and returns its error.
+// Store calls store and returns its error. store must return nil if the attempt is stored.
 func (r *Run) Store(store func() error) error {
 	r.sent, r.stored = r.m.now(), moment{}
 	err := store()
@@ -46,7 +46,7 @@ func (r *Run) Store(store func() error) error {
 }
 
 // Go returns nil if the script may begin to write now. It fails with [ErrNotLeader] if the term of
-// the run has ended, and with [ErrLate] if the attempt was stored too long ago.
+// the run has ended, and with [ErrLate] if too much time has passed since the attempt was stored.
 func (r *Run) Go() error {
 	now := r.m.now()
 	r.m.mu.Lock()
@@ -61,8 +61,8 @@ func (r *Run) Go() error {
 	return nil
 }
 
-// End ends the run: its script has stopped writing. If the term of the run has ended, the caller
-// passes the result to [Member.Report].
+// End ends the run, whose script must have stopped writing. If the term of the run has ended, the
+// caller must pass the result to [Member.Report].
 func (r *Run) End() {
 	r.m.mu.Lock()
 	defer r.m.mu.Unlock()

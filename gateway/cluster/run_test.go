@@ -13,7 +13,7 @@ func TestAScriptMayBeginToWrite(t *testing.T) {
 	failed := errors.New("not stored")
 	for name, c := range map[string]struct {
 		storing, waiting time.Duration
-		jump             time.Duration // of the wall clock meanwhile
+		jump             time.Duration // of the wall clock during the run
 		err, want        error
 	}{
 		"at once":                                    {0, 0, 0, nil, nil},

@@ -13,36 +13,36 @@ type Role string
 
 // The roles.
 const (
-	Follower Role = "follower" // it applies what another gateway writes
-	Claiming Role = "claiming" // it tries to become the leader
+	Follower Role = "follower" // applies the entries that another gateway writes
+	Claiming Role = "claiming" // tries to become the leader
 	Leader   Role = "leader"
-	Leaving  Role = "leaving" // it leads, but begins no more changes
-	Deposed  Role = "deposed" // it follows, but changes of its former term still run or are not reported yet
+	Leaving  Role = "leaving" // leads, but begins no new changes
+	Deposed  Role = "deposed" // follows, but changes of its former term still run or are not yet reported
 )
 
 // Status is a snapshot of a member.
 type Status struct {
 	Role       Role
-	Term       uint64        // the highest term seen; 0: none has begun
-	Leader     string        // name of the gateway that leads; empty: it is not known
-	Hop        string        // its address for forwarded calls; empty: not known, or this one
-	Leaderless time.Duration // how long no leader has been heard; 0: the leader is known
-	Position   store.Point   // of the last entry that was applied
+	Term       uint64        // highest term seen; 0 if none has begun
+	Leader     string        // name of the leading gateway; empty if unknown
+	Hop        string        // its address for forwarded calls; empty if unknown, or this gateway
+	Leaderless time.Duration // time since a leader was last heard; 0 if the leader is known
+	Position   store.Point   // of the last applied entry
 	Gateways   []Gateway     // the other gateways, by name
-	Strangers  []string      // senders that do not belong to the cluster, or have this gateway's name
-	Open       int           // attempts of earlier terms that this leader has not judged yet
-	Reports    int           // results of runs that no leader has acknowledged
-	Unlisted   bool          // this gateway was taken off the list of the cluster
-	ClockUnset bool          // the leader cannot tell how long all gateways were down
-	Fault      error         // why the log cannot be used; nil: it can
+	Strangers  []string      // senders that do not belong to the cluster, or that use this gateway's name
+	Open       int           // number of attempts of earlier terms that this leader has not judged yet
+	Reports    int           // number of results that no leader has acknowledged
+	Unlisted   bool          // this gateway was removed from the cluster's list
+	ClockUnset bool          // the leader does not know how long all gateways were down
+	Fault      error         // why the log cannot be used; nil if it can
 }
 
-// Gateway is what a member knows of another gateway.
+// Gateway is a member's knowledge of another gateway.
 type Gateway struct {
 	Name  string
-	Alive bool          // something was heard of it in the last seconds
+	Alive bool          // heard within the last few seconds
 	Ahead time.Duration // how far its wall clock is ahead of this one's
-	Beat  Beat          // the last one; zero if there was none
+	Beat  Beat          // its last beat; zero if there was none
 }
 
 // Self returns this process.
@@ -79,8 +79,8 @@ func (m *Member) Status() Status {
 	return s
 }
 
-// known returns the name of the gateway that leads, and its address for forwarded calls, as far as
-// they are known. The mutex is held.
+// known returns the name of the leading gateway and its address for forwarded calls, or "" for what
+// is unknown. The caller holds the mutex.
 func (m *Member) known(now time.Time) (name, hop string) {
 	switch {
 	case m.own != 0:
@@ -94,8 +94,8 @@ func (m *Member) known(now time.Time) (name, hop string) {
 	return m.leader.Gateway, hop
 }
 
-// learn calls hear, and wakes waiters if the leader or its address has changed, as far as is known.
-// The mutex is held.
+// learn calls hear, and wakes waiters if the known leader or its address has changed. The caller
+// holds the mutex.
 func (m *Member) learn(now time.Time, hear func()) {
 	name, hop := m.known(now)
 	hear()
@@ -104,7 +104,7 @@ func (m *Member) learn(now time.Time, hear func()) {
 	}
 }
 
-// role returns the role of the member. The mutex is held.
+// role returns the role of the member. The caller holds the mutex.
 func (m *Member) role() Role {
 	switch {
 	case m.own != 0 && m.draining:

@@ -7,29 +7,29 @@ import (
 	"adgateway/gateway/journal"
 )
 
-// Attempt is a change that has been stored and not closed.
+// Attempt is a change that has been stored but not closed.
 type Attempt struct {
 	ID      string
-	Process journal.Process // that runs its script
-	Limit   time.Duration   // of the script, from its first write on
+	Process journal.Process // process that runs its script
+	Limit   time.Duration   // time limit of the script, from its first write on
 }
 
-// Attempts are the open changes of the store. It is safe for concurrent use.
+// Attempts are the open changes in the store. It must be safe for concurrent use.
 type Attempts interface {
-	// Open returns all attempts that are open.
+	// Open returns all open attempts.
 	Open(ctx context.Context) ([]Attempt, error)
 
-	// Lock locks everything that these attempts may still write to or use, each until it is closed:
-	// objects, names, plan, key, quota. It returns at once. It is called at each takeover, with all
-	// open attempts.
+	// Lock locks everything that these attempts may still write to or use, until each of them is
+	// closed: objects, names, plan, key, quota. It does not block. It is called at each takeover with
+	// all open attempts.
 	Lock(open []Attempt)
 
-	// Judge finds out the outcome of an attempt, and closes it by a batch that requires it to be
-	// open. It returns nil once the attempt is closed, no matter which gateway closed it. The
-	// report is its gateway's; nil if there is none and its script can no longer write.
+	// Judge determines the outcome of an attempt, and closes it by a batch that requires the attempt
+	// to be open. It returns nil once the attempt is closed, no matter which gateway closed it. report
+	// is the report of its gateway, or nil if there is none and its script can no longer write.
 	Judge(ctx context.Context, a Attempt, report *Report) error
 
-	// Raced stores a report beside the verdict of an attempt that was closed without it. It changes
+	// Raced stores a report next to the verdict of an attempt that was closed without it. It does
 	// nothing if the report is stored already or has led to the verdict, or if there is no such
 	// attempt.
 	Raced(ctx context.Context, report Report) error
@@ -38,14 +38,14 @@ type Attempts interface {
 // openCase is this leader's work on an attempt of an earlier term.
 type openCase struct {
 	Attempt
-	report *Report   // nil: there is none yet
-	closed bool      // only the report is to be kept
-	busy   bool      // it is being done
-	next   time.Time // not before
+	report *Report   // nil while there is none
+	closed bool      // the report only has to be stored
+	busy   bool      // being worked on
+	next   time.Time // not before this time
 }
 
-// Report sends the leader, whichever gateway that is, the outcome of a run whose term has passed.
-// It repeats that until the leader has stored it, or this process ends.
+// Report sends the outcome of a run whose term has passed to the leader, whichever gateway that is.
+// It repeats that until the leader has stored the report, or this process ends.
 func (m *Member) Report(report Report) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +53,8 @@ func (m *Member) Report(report Report) {
 	m.beaten = time.Time{}
 }
 
-// hearReport receives a report. It is repeated until it is acknowledged. The mutex is held.
+// hearReport receives a report, which its sender repeats until it is acknowledged. The caller holds
+// the mutex.
 func (m *Member) hearReport(from journal.Process, report *Report) {
 	if m.own == 0 || !m.accepts {
 		return
@@ -68,8 +69,8 @@ func (m *Member) hearReport(from journal.Process, report *Report) {
 	}
 }
 
-// takeOver locks the open attempts of earlier terms, lets this gateway accept changes, and
-// judges each of the attempts when it is time, until ctx ends.
+// takeOver locks the open attempts of earlier terms, lets this gateway accept changes, and judges
+// each attempt when it is due, until ctx ends.
 func (m *Member) takeOver(ctx context.Context, term uint64) {
 	open, err := m.attempts.Open(ctx)
 	for ; err != nil; open, err = m.attempts.Open(ctx) {
@@ -97,7 +98,7 @@ func (m *Member) takeOver(ctx context.Context, term uint64) {
 	}
 }
 
-// dueCases returns the cases for which it is time, and marks them as busy.
+// dueCases returns the cases that are due, and marks them as busy.
 func (m *Member) dueCases() (due []*openCase) {
 	now := m.o.Now()
 	m.mu.Lock()
@@ -111,8 +112,8 @@ func (m *Member) dueCases() (due []*openCase) {
 	return due
 }
 
-// over reports whether the script of an attempt can no longer write: its process has been replaced
-// by another one for long enough, or all its limits have passed. The mutex is held.
+// over reports whether the script of an attempt can no longer write, because its process was
+// replaced long enough ago, or all its limits have passed. The caller holds the mutex.
 func (m *Member) over(a Attempt, now time.Time) bool {
 	if now.Sub(m.acked) >= goAfterSending+a.Limit+killTakes+m.o.SettleDelay {
 		return true
@@ -124,7 +125,7 @@ func (m *Member) over(a Attempt, now time.Time) bool {
 	return g != nil && g.alive(now) && g.process != a.Process && now.Sub(g.since) >= m.o.SettleDelay
 }
 
-// settle judges an attempt, or stores a report that came after that.
+// settle judges an attempt, or stores a report that arrived after the verdict.
 func (m *Member) settle(ctx context.Context, term uint64, c *openCase) {
 	var err error
 	if c.closed {

@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// background makes a change in a goroutine, and returns how to wait for its end.
+// background makes a change in a goroutine. id returns the id of its attempt, and end waits for its
+// end.
 func (p *process) background(object string, takes time.Duration) (id func() string, end func() error) {
 	started, ended := make(chan string, 1), make(chan error, 1)
 	p.ended.Go(func() {
@@ -30,8 +31,8 @@ func (p *process) background(object string, takes time.Duration) (id func() stri
 func TestAnAttemptOfADeadProcess(t *testing.T) {
 	const limit = 15 * time.Second
 	for name, c := range map[string]struct {
-		restart time.Duration // of the gateway, after the new leader accepts; negative: never
-		judged  time.Duration // after the same
+		restart time.Duration // when the gateway restarts, after the new leader accepts changes; negative for never
+		judged  time.Duration // when the attempt is judged, after the same moment
 	}{
 		"is judged when all its limits are over":               {-1, goAfterSending + limit + killTakes + settles},
 		"is judged when a new process has run for long enough": {time.Second, time.Second + settles},
@@ -152,7 +153,7 @@ func TestAReportIsKeptUntilThisGatewayLeadsAgain(t *testing.T) {
 	})
 }
 
-// usurp lets a gateway lead as if the leader had named it, and waits until it does.
+// usurp lets a gateway lead as if the leader had named it, and waits until it leads.
 func (w *world) usurp(h *host) {
 	w.t.Helper()
 	m := h.running().m

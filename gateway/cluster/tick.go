@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// writerHangs limits the age of the last acknowledged entry. If it is older, this gateway no longer
-// tells the others that it leads.
+// writerHangs limits the age of the last acknowledged entry. If the entry is older, this gateway no
+// longer announces itself as the leader.
 const writerHangs = 2 * goAfterSending
 
 // tickUntil calls tick regularly until ctx ends.
@@ -78,21 +78,21 @@ func (m *Member) send(lanes []string) {
 	}
 }
 
-// message completes a message of this process. The mutex is held.
+// message completes a message of this process. The caller holds the mutex.
 func (m *Member) message(message Message) Message {
 	m.number++
 	message.From, message.Number = m.o.Self, m.number
 	return message
 }
 
-// hangs reports whether this leader has stopped writing, or a script does not end. The mutex is
-// held.
+// hangs reports whether this leader has stopped writing, or one of its scripts does not end. The
+// caller holds the mutex.
 func (m *Member) hangs(now time.Time) bool {
 	return now.Sub(m.confirmed()) > writerHangs || m.runHangs(now)
 }
 
-// confirmed returns when the log was last known to take entries of this gateway's term. The mutex
-// is held.
+// confirmed returns the last time at which the log was known to accept entries of this gateway's
+// term. The caller holds the mutex.
 func (m *Member) confirmed() time.Time {
 	if m.sent.After(m.acked) {
 		return m.sent
@@ -100,7 +100,7 @@ func (m *Member) confirmed() time.Time {
 	return m.acked
 }
 
-// runHangs reports whether a script has not ended long after its limit. The mutex is held.
+// runHangs reports whether a script has not ended long after its limit. The caller holds the mutex.
 func (m *Member) runHangs(now time.Time) bool {
 	for r := range m.runs {
 		if !r.gone.IsZero() && now.Sub(r.gone) > 2*r.limit {

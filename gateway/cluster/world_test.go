@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/journal/journaltest"
 )
 
-// world is a cluster in memory, and what really happens in it. It lives in a bubble of
-// testing/synctest, so that its times are exact.
+// world is a cluster in memory, together with everything that really happens in it. It lives in a
+// bubble of testing/synctest, so its times are exact.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -27,19 +27,19 @@ type world struct {
 
 	mu     sync.Mutex // guards the fields below
 	opened map[string]*truth
-	open   map[string]string // attempts that the log has open, by object
-	acked  []string          // changes that were answered as made
+	open   map[string]string // open attempts according to the log, by object
+	acked  []string          // changes that were reported as made
 	ids    int
 }
 
-// truth is what really becomes of an attempt.
+// truth records what really happens to an attempt.
 type truth struct {
 	object string
-	wrote  time.Time // zero: never
-	closed int       // how often
+	wrote  time.Time // zero if it never wrote
+	closed int       // number of times that it was closed
 }
 
-// newWorld returns a cluster of gateways a, b, c ... none of which runs.
+// newWorld returns a cluster of gateways a, b, c and so on. None of them is running.
 func newWorld(t *testing.T, size int) *world {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &world{
@@ -72,7 +72,7 @@ func (w *world) written() (ids []string) {
 	return ids
 }
 
-// names returns those of the gateways.
+// names returns the names of the gateways.
 func (w *world) names() (names []string) {
 	for _, h := range w.hosts {
 		names = append(names, h.name)
@@ -89,7 +89,7 @@ func (w *world) startAll(change ...func(h *host, o *Options)) *host {
 	return w.untilLed()
 }
 
-// untilLed waits until a gateway leads for certain, and returns it.
+// untilLed waits until a gateway is certain to lead, and returns it.
 func (w *world) untilLed() (leads *host) {
 	w.t.Helper()
 	w.until(time.Minute, func() bool {
@@ -99,7 +99,7 @@ func (w *world) untilLed() (leads *host) {
 	return leads
 }
 
-// untilReplaced waits until another gateway than one leads for certain.
+// untilReplaced waits until a gateway other than former is certain to lead, and returns it.
 func (w *world) untilReplaced(former *host) (leads *host) {
 	w.t.Helper()
 	w.until(time.Minute, func() bool {
@@ -109,7 +109,7 @@ func (w *world) untilReplaced(former *host) (leads *host) {
 	return leads
 }
 
-// until waits for a condition, at most for a time.
+// until waits for a condition, but no longer than most.
 func (w *world) until(most time.Duration, condition func() bool) (took time.Duration) {
 	w.t.Helper()
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -121,7 +121,8 @@ func (w *world) until(most time.Duration, condition func() bool) (took time.Dura
 	}
 }
 
-// leader returns the gateway that leads for certain; nil: none. It fails if there are two.
+// leader returns the gateway that is certain to lead, or nil if there is none. It fails the test if
+// there are two.
 func (w *world) leader() (leads *host) {
 	for _, h := range w.hosts {
 		p := h.running()
@@ -138,7 +139,7 @@ func (w *world) leader() (leads *host) {
 	return leads
 }
 
-// others returns the hosts but one.
+// others returns all hosts except one.
 func (w *world) others(than *host) (others []*host) {
 	for _, h := range w.hosts {
 		if h != than {
@@ -152,7 +153,7 @@ func (w *world) others(than *host) (others []*host) {
 type network struct {
 	mu      sync.Mutex
 	inboxes map[string]chan Message
-	cut     map[string]bool // from+to
+	cut     map[string]bool // keys are from+to
 	fate    func() (lost bool, delay time.Duration)
 	sent    func(m Message)
 }
@@ -189,7 +190,7 @@ func (n *network) send(m Message) {
 	}
 }
 
-// lossy lets a network lose and delay messages at random.
+// lossy makes a network lose and delay messages at random.
 func (n *network) lossy(r *rand.Rand, loss float64, delay time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -198,7 +199,7 @@ func (n *network) lossy(r *rand.Rand, loss float64, delay time.Duration) {
 	}
 }
 
-// host is a machine: its disk and its clocks outlive the processes of the gateway.
+// host is a machine. Its disk and its clocks outlive the gateway's processes.
 type host struct {
 	w    *world
 	name string
@@ -209,9 +210,9 @@ type host struct {
 	starts  int
 	wall    func() time.Time
 	lanes   []string
-	gate    chan struct{} // nil: it is not suspended
+	gate    chan struct{} // nil unless it is suspended
 	frozen  time.Time     // reading of its clocks when it was suspended
-	lost    time.Duration // for which its clocks stood still
+	lost    time.Duration // how long its clocks have stood still in total
 	resumed time.Time
 }
 
@@ -230,7 +231,7 @@ func (h *host) now() time.Time {
 	return time.Now().Add(-h.lost)
 }
 
-// suspend lets the host and its clocks stand still.
+// suspend stops the host and its clocks.
 func (h *host) suspend() {
 	now := h.now()
 	h.mu.Lock()
@@ -250,14 +251,14 @@ func (h *host) resume() {
 	}
 }
 
-// reaches sets the lanes whose controllers the host reaches.
+// reaches sets the lanes whose servers the host reaches.
 func (h *host) reaches(lanes ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lanes = lanes
 }
 
-// stoodStill reports whether the clocks of the host stood still just now, or do.
+// stoodStill reports whether the clocks of the host stand still, or did so a moment ago.
 func (h *host) stoodStill() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -274,7 +275,7 @@ func (h *host) pass() {
 	}
 }
 
-// process is a gateway that runs.
+// process is a running gateway.
 type process struct {
 	h       *host
 	self    journal.Process
@@ -283,15 +284,15 @@ type process struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	ended   sync.WaitGroup
-	writer  chan struct{} // holds an element while the store writes
+	writer  chan struct{} // contains an element while the store writes
 	inbox   chan Message
-	judging time.Duration // how long that takes
+	judging time.Duration // how long a judgement takes
 
 	mu      sync.Mutex
-	locks   map[string]string // attempts of this process, by object
+	locks   map[string]string // attempts of this process by object
 	noted   []string
-	fails   int // how many judgements fail
-	opens   int // how many times the open attempts cannot be read
+	fails   int // number of judgements that will fail
+	opens   int // number of times that reading the open attempts will fail
 	foreign []Attempt
 }
 
@@ -330,12 +331,12 @@ func (h *host) start(change ...func(h *host, o *Options)) *process {
 	return p
 }
 
-// log returns the log as it goes on from what the disk has.
+// log returns a log that continues from the state on the disk.
 func (p *process) log() *journal.Log {
 	return journal.New(gated{p.client, p.h}, p.m.Applier(), journaltest.Options())
 }
 
-// kill ends the process of the gateway, if there is one, in the middle of what it does.
+// kill ends the gateway's process, if there is one, in the middle of its work.
 func (h *host) kill() {
 	h.mu.Lock()
 	p := h.process
@@ -370,7 +371,7 @@ func (s peers) Receive(ctx context.Context) (Message, bool) {
 	}
 }
 
-// gated is a stream that stands still with its host.
+// gated is a stream that stops while its host is suspended.
 type gated struct {
 	journal.Stream
 	h *host

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// adwsConnections is how many connections the directory's web service gives an account on
-// one domain controller (MaxConnectionsPerUser; facts D19).
+// adwsConnections is the number of connections that the directory's web service allows one account
+// on a domain controller (MaxConnectionsPerUser; facts D19).
 const adwsConnections = 5
 
-// Advice returns sentences about settings that are allowed, but work badly. from is the origin of
-// each setting.
+// Advice returns sentences about settings that are allowed but work badly. from maps each setting's
+// key to its origin.
 func (s *Settings) Advice(from map[string]Origin) []string {
 	var out []string
 	if n := s.Pool.DirectorySessions; n > adwsConnections {
@@ -46,8 +46,8 @@ func (s *Settings) Advice(from map[string]Origin) []string {
 	return out
 }
 
-// advice names accounts whose credential is identified by a name. The name of a removed account may
-// be given to another one.
+// advice warns about accounts whose credential is identified by name, because a later account may
+// get the name of a removed one.
 func (a ACME) advice() (out []string) {
 	for _, one := range a.Inherited() {
 		const text = "acme.accounts: the credential '%s' of %s is a name, which a later token or user inherits: " +
@@ -57,7 +57,7 @@ func (a ACME) advice() (out []string) {
 	return out
 }
 
-// Inherited returns the accounts whose credential is identified by a name.
+// Inherited returns the accounts whose credential is identified by name.
 func (a ACME) Inherited() (all []ACMEAccount) {
 	for _, one := range a.Accounts {
 		if !strings.Contains(one.Credential, ":") {

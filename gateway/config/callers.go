@@ -44,7 +44,7 @@ func siteAttributes(field func(*Settings) *[]attributes.Site) value {
 		"and perhaps field, form, limit, values, unique and privileged"}
 }
 
-// intoCount reads a number of at least 1.
+// intoCount returns a part that is a number of at least 1.
 func intoCount(field *int) part {
 	set := func(node *yaml.Node) error {
 		n, err := strconv.ParseInt(node.Value, 10, 32)
@@ -63,15 +63,15 @@ func intoCount(field *int) part {
 	return part{set: set, get: get}
 }
 
-// intoRate reads a number of requests per second, minute or hour.
+// intoRate returns a part that is a number of requests per second, minute or hour.
 func intoRate(field *string) part {
 	return intoFitting(field, func(text string) error { return identity.Rate(text).Check() })
 }
 
-// mostPerHour is the largest hourly limit of a caller.
+// mostPerHour is the highest hourly limit of a caller.
 const mostPerHour = 1_000_000
 
-// intoNumber reads a limit of a caller; nil: it is not set.
+// intoNumber returns a part that is a limit of a caller; nil if it is not set.
 func intoNumber(field **int) part {
 	set := func(node *yaml.Node) error {
 		n, err := strconv.Atoi(node.Value)
@@ -100,7 +100,7 @@ func acmeAccounts(field func(*Settings) *[]ACMEAccount) value {
 	}, []string{"subdomain", "credential", "name"}, "a list of accounts with subdomain, credential and name"}
 }
 
-// checkReference returns the fault of a reference to a credential.
+// checkReference returns an error if the text is not a reference to a credential.
 func checkReference(text string) error {
 	_, err := identity.ParseReference(text)
 	return err

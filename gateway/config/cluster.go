@@ -11,18 +11,18 @@ import (
 
 // Cluster configures how a gateway takes part in a cluster, if it has joined one.
 type Cluster struct {
-	Servers []string // of an external NATS: nats:// or tls:// with host and port
-	Listen  string   // for the other gateways
+	Servers []string // URLs of an external NATS: nats:// or tls:// with host and port
+	Listen  string   // address for the other gateways
 
 	CA        string
 	NKeyFile  string
 	CredsFile string
 
-	KeyGroup    string // instead of the key file
+	KeyGroup    string // used instead of the key file
 	SettleDelay time.Duration
 }
 
-// Engine configures the node that runs beside the gateway, if the host has one of its cluster.
+// Engine configures the store's node that runs alongside the gateway, if this host has one.
 type Engine struct {
 	Listen   string
 	Cluster  string
@@ -31,8 +31,8 @@ type Engine struct {
 	Monitor  string
 }
 
-// LogBytes returns how much of its space the log of a cluster may take: the engine's own records
-// need the rest.
+// LogBytes returns the number of bytes of its space that the log of a cluster may take. The node's
+// own records need the rest.
 func (e Engine) LogBytes() int64 { return e.MaxStore / 2 }
 
 func clusterRows() []Row {
@@ -72,7 +72,7 @@ func engineRows() []Row {
 	}
 }
 
-// engineServers are the URLs of servers.
+// engineServers returns a list of server URLs.
 func engineServers(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		u, err := url.Parse(item)
@@ -92,13 +92,13 @@ func hostAndPort(text string) bool {
 	return err == nil && n > 0 && n <= 65535
 }
 
-// sizeUnits are the units of a size, the largest first.
+// sizeUnits are the units of a size, largest first.
 var sizeUnits = []struct {
 	name  string
 	bytes int64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}}
 
-// sized is a setting with a number of bytes.
+// sized is a setting that is a number of bytes.
 type sized struct{ scalar[int64] }
 
 func size(field func(*Settings) *int64) value {
@@ -130,20 +130,21 @@ func (v sized) get(s *Settings, _ bool) any {
 	return strconv.FormatInt(n, 10)
 }
 
-// clusterMisfits returns the contradictions between the settings of the cluster.
+// clusterMisfits reports the contradictions between the settings of the cluster.
 func (s *Settings) clusterMisfits(fault func(keys []string, format string, args ...any)) {
 	if err := s.Cluster.checkAccess(); err != nil {
 		fault([]string{"cluster.servers", "cluster.nkeyFile"}, "%v", err)
 	}
 }
 
-// checkAccess returns what is missing to connect to the servers.
+// checkAccess returns an error if a setting needed to connect to the servers is missing or
+// insecure.
 func (c Cluster) checkAccess() error {
 	encrypted := false
 	for _, server := range c.Servers {
 		u, err := url.Parse(server)
 		if err != nil {
-			return err // not after engineServers
+			return err // engineServers has parsed it before
 		}
 		if u.Scheme == "tls" {
 			encrypted = true

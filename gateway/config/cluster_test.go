@@ -11,7 +11,8 @@ import (
 	"adgateway/gateway/config/configtest"
 )
 
-// Settings of the cluster that contradict each other are refused where one of them is set.
+// TestClusterSettingsFitTogether: contradictory cluster settings are refused where one of them is
+// set.
 func TestClusterSettingsFitTogether(t *testing.T) {
 	const gateway = "cluster:\n  listen: :7443\n"
 	for name, c := range map[string]struct{ text, want string }{
@@ -47,8 +48,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestSettingsOfAnEarlierVersion: each source may still have them, and is told what takes their
-// place. They tell the migration what the cluster was.
+// TestSettingsOfAnEarlierVersion: each source may still contain them, with a message about their
+// replacement. The migration reads the former cluster from them.
 func TestSettingsOfAnEarlierVersion(t *testing.T) {
 	src := config.Sources{
 		Name: "x.yaml", Text: []byte("cluster:\n  name: corp\n  site: Berlin\n  keyFile: ring.key\n  loss: ~\nauth:\n  shared: true\n" +

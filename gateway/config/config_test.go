@@ -109,7 +109,7 @@ func TestLimitsMayBeNone(t *testing.T) {
 	}
 }
 
-// TestNamesInOneText: several names in one text are no name, and the fault has the list to write.
+// TestNamesInOneText: several names in one string are refused, and the error shows them as a list.
 func TestNamesInOneText(t *testing.T) {
 	for set, want := range map[string]string{
 		"servers.controllers=dc1.corp.example, dc2.corp.example":   `"dc1.corp.example, dc2.corp.example" is not one value: write [dc1.corp.example, dc2.corp.example]`,
@@ -142,11 +142,11 @@ func TestNamesInOneText(t *testing.T) {
 	}
 }
 
-// Settings that contradict each other are refused where one of them is set.
+// TestSettingsFitTogether: contradictory settings are refused where one of them is set.
 func TestSettingsFitTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want []string // nothing: they fit
+		want []string // empty if they fit together
 	}{
 		"the pause":             {"http:\n  settlePause: 5s\n", []string{"x.yaml:2: http.settlePause: http.settlePause (5s) is not shorter than http.settleTimeout (5s)"}},
 		"its limit":             {"http:\n  settleTimeout: 1s\n", []string{"x.yaml:2: http.settleTimeout: http.settlePause (1s) is not shorter"}},
@@ -187,8 +187,8 @@ func TestSettingsFitTogether(t *testing.T) {
 	}
 }
 
-// TestPeopleOfTheSandbox: passwords that everybody knows may be sent without TLS, on this
-// machine, and the sandbox has roles of its own.
+// TestPeopleOfTheSandbox: the sandbox accepts its well-known passwords without TLS on this machine,
+// and has roles of its own.
 func TestPeopleOfTheSandbox(t *testing.T) {
 	const form = "signIn:\n  mode: form\n"
 	for text, want := range map[string]string{
@@ -207,11 +207,11 @@ func TestPeopleOfTheSandbox(t *testing.T) {
 	}
 }
 
-// TestZeroTimes: a limit of 0 stands for the default, and where the documentation gives 0 a
-// meaning of its own, it keeps it.
+// TestZeroTimes: a limit of 0 means the default, except where the documentation gives 0 a meaning
+// of its own.
 func TestZeroTimes(t *testing.T) {
 	kept := []string{"audit.maxAge", "audit.keepFor", "audit.checkpoint", "sandbox.replicationLag", "sandbox.clock"}
-	refused := []string{"http.settleTimeout", "http.bodyTimeout"} // other limits must be shorter
+	refused := []string{"http.settleTimeout", "http.bodyTimeout"} // other limits must be shorter than these
 	byDefault, times := config.Default(), 0
 	for _, row := range config.Rows() {
 		if _, isText := row.Value(byDefault).(string); !isText || !strings.HasPrefix(row.Allowed(), "a time such as") {
@@ -265,7 +265,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestZonesAreThoseOfTheDatabase refuses what is no zone and what differs between machines.
+// TestZonesAreThoseOfTheDatabase: names that are not time zones, or that differ between machines,
+// are refused.
 func TestZonesAreThoseOfTheDatabase(t *testing.T) {
 	for _, name := range []string{"UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires"} {
 		s, err := configtest.Load("zone.yaml", []byte("time:\n  zone: "+name+"\n"), nil)

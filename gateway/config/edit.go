@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// AppendAccount returns the text of a settings file with one more item of acme.accounts. Comments
-// stay. If the file has no setting of ACME yet, its whole text stays.
+// AppendAccount returns the text of a settings file with one more item in acme.accounts. It keeps
+// comments. If the file has no ACME settings yet, its text is kept unchanged and only extended.
 func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -58,7 +58,7 @@ func AppendAccount(text []byte, a ACMEAccount) ([]byte, error) {
 	return edited.Bytes(), errors.Join(err, encoder.Close())
 }
 
-// member returns the value of a key of a mapping, or nil.
+// member returns the value of a key in a mapping, or nil if there is none.
 func member(mapping *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == key {

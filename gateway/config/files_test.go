@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// notUsed are the settings that name a file or a folder of which something else decides who may write it.
+// notUsed are settings that name a file or folder whose write access is not checked, with the
+// reason.
 var notUsed = map[string]string{
 	"powershell.path":  "it is run: its folder is checked with the program's",
 	"http.spoolFolder": "each file in it is made for this account alone, and is encrypted",
 }
 
-// TestEveryFileOfTheSettingsIsKnown: a setting that names a file is among those whose rights are checked.
+// TestEveryFileOfTheSettingsIsKnown: every setting that names a file has its access rights checked.
 func TestEveryFileOfTheSettingsIsKnown(t *testing.T) {
 	names := regexp.MustCompile(`(?i)(file|files|folder|store|ca|path|ldif|sandbox\.zones)$`)
 	found := 0

@@ -13,8 +13,8 @@ import (
 )
 
 // misfits returns the contradictions between settings that are valid in themselves. Each error
-// begins with the key of a setting that is not at its default. The sandbox has people of its own,
-// whose passwords everybody knows.
+// begins with the key of a setting that is not at its default. The sandbox has well-known people
+// and passwords of its own.
 func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	var faults []error
 	fault := func(keys []string, format string, args ...any) {
@@ -68,16 +68,16 @@ func (s *Settings) misfits(from map[string]Origin, sandbox bool) []error {
 	return faults
 }
 
-// loopback reports whether an address to listen on belongs to this machine only.
+// loopback reports whether a listen address belongs to this machine only.
 func loopback(listen string) bool {
-	host, _, _ := net.SplitHostPort(listen) // checked by the setting
+	host, _, _ := net.SplitHostPort(listen) // the setting was checked before
 	return ofThisMachine(host)
 }
 
-// challengeLabel begins the names of the records that answer challenges outside acme.zones.
+// challengeLabel is the prefix of the names of records that answer challenges outside acme.zones.
 const challengeLabel = "_acme-challenge."
 
-// uselessAccounts describes the accounts of acme-dns whose calls would all be refused.
+// uselessAccounts describes the acme-dns accounts whose calls would all be refused.
 func (s *Settings) uselessAccounts() []string {
 	var faults []string
 	seen := map[string]bool{}
@@ -99,19 +99,19 @@ func (s *Settings) uselessAccounts() []string {
 	return faults
 }
 
-// File is a file or a folder that a gateway opens or makes.
+// File is a file or folder that a gateway opens or creates.
 type File struct {
-	Path, Use string // Use is the setting that names it, or names its owner
-	Written   bool   // by the gateway; otherwise it only reads it
-	Secret    bool   // its reader can do what the gateway can
-	Required  bool   // it must be there
-	Folder    bool   // all in it is the gateway's alone
-	Told      bool   // nothing depends on it; if others may write it, there is a warning
+	Path, Use string // Use is the setting that names it, or that names its owner
+	Written   bool   // the gateway writes it; otherwise it only reads it
+	Secret    bool   // anyone who reads it can do everything that the gateway can
+	Required  bool   // it must exist
+	Folder    bool   // a folder that only the gateway uses
+	Told      bool   // nothing depends on it; if others may write it, a warning is enough
 }
 
-// Uses returns every file that a gateway with these settings uses, except for programs: its own,
-// and PowerShell. It omits files beside one of them whose name begins with its name. file is the
-// path of the settings.
+// Uses returns all files that a gateway with these settings uses, except the programs themselves
+// (its own, and PowerShell). It omits files next to one of them whose names begin with its name.
+// file is the path of the settings file.
 func (s *Settings) Uses(file string) []File {
 	all := []File{
 		{Path: file, Use: "settings", Secret: true},
@@ -175,8 +175,8 @@ func (s *Settings) named() []File {
 	return all
 }
 
-// sharedFiles returns two keys and the path for each file that the gateway writes and
-// that another setting names too.
+// sharedFiles returns two keys and the path for each file that the gateway writes and that a second
+// setting also names.
 func (s *Settings) sharedFiles() [][3]string {
 	var shared [][3]string
 	by := map[string]File{}

@@ -8,28 +8,28 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Former are the settings of a cluster of an earlier version. They have effect only in its
-// migration, and in the refusal to start without one.
+// Former holds the settings of a cluster of an earlier version. They only affect its migration, and
+// the refusal to start without one.
 type Former struct {
-	Name        string // of the cluster
+	Name        string // name of the cluster
 	Gateway     string // name of this gateway
-	KeyFile     string // of the key that sealed what the gateways shared
-	Certificate string // that this gateway showed to the nodes
-	Shared      bool   // the accounts were in the store of the cluster
+	KeyFile     string // file of the key that sealed the data shared by the gateways
+	Certificate string // certificate that this gateway presented to the nodes
+	Shared      bool   // whether the accounts were in the store of the cluster
 
-	Keys []string // settings of the earlier version that are set, each once
+	Keys []string // keys of the earlier version's settings that are set, each once
 }
 
-// inFolder says where the names are now.
+// inFolder explains where names are stored now.
 const inFolder = "'adgateway cluster init' and 'adgateway cluster join' keep the name in the folder cluster"
 
-// hostsOfList says where the hosts are now.
+// hostsOfList explains where hosts are listed now.
 const hostsOfList = "the nodes and gateways are those of the list that 'adgateway cluster init', 'join' and 'leave' keep"
 
-// formerSettings are the settings of an earlier version, with their replacements.
+// formerSettings are settings of an earlier version, with their replacements.
 var formerSettings = []struct {
 	key, now string
-	take     func(f *Former, text string) // nil: nothing of it is needed now
+	take     func(f *Former, text string) // nil if its value is no longer needed
 }{
 	{"cluster.name", inFolder,
 		func(f *Former, text string) { f.Name = text }},
@@ -53,7 +53,7 @@ var formerSettings = []struct {
 		func(f *Former, text string) { f.Shared = text == "true" }},
 }
 
-// Advice returns a sentence for each setting of an earlier version.
+// Advice returns a sentence for each setting of an earlier version that is set.
 func (f Former) Advice() []string {
 	var out []string
 	for _, s := range formerSettings {
@@ -64,7 +64,7 @@ func (f Former) Advice() []string {
 	return out
 }
 
-// former takes a setting of an earlier version. It returns false if there is none with that key.
+// former reads a setting of an earlier version. It returns false if there is none with that key.
 func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err error) {
 	for _, s := range formerSettings {
 		if s.key != key {
@@ -86,7 +86,7 @@ func (r *reader) former(key string, node *yaml.Node, from Origin) (is bool, err 
 	return false, nil
 }
 
-// formerText is former for a line of text; where names its source in messages.
+// formerText is like former for a line of text. where names its source in messages.
 func (r *reader) formerText(key, text string, from Origin, where string) bool {
 	node := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str"}
 	var document yaml.Node
@@ -100,7 +100,7 @@ func (r *reader) formerText(key, text string, from Origin, where string) bool {
 	return is
 }
 
-// formerVariable returns the setting of an earlier version that a variable set, or "".
+// formerVariable returns the setting of an earlier version that an environment variable set, or "".
 func formerVariable(name string) string {
 	for _, s := range formerSettings {
 		if (Row{Key: s.key}).Variable() == name {

@@ -8,7 +8,8 @@ import (
 	"adgateway/test/manual"
 )
 
-// The page about migration names every setting of an earlier version, with what takes its place.
+// TestTheManualNamesFormerSettings: the manual page about migration names every setting of an
+// earlier version, with its replacement.
 func TestTheManualNamesFormerSettings(t *testing.T) {
 	page := manual.Text(t, "cluster-migrate")
 	for _, s := range formerSettings {

@@ -12,22 +12,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// list is a setting with a list of strings; a single string is a list of one.
+// list is a setting with a list of strings. A single string is a list of one.
 type list struct {
 	field func(*Settings) *[]string
-	fits  func(string) bool // nil accepts any string
+	fits  func(string) bool // if nil, any string is accepted
 	words string
 }
 
-// texts are paths and arguments, which may contain anything.
+// texts returns a list of paths or arguments, which may contain anything.
 func texts(field func(*Settings) *[]string) value { return list{field, nil, "a list of texts"} }
 
-// hosts are servers, by name or address.
+// hosts returns a list of servers, by name or address.
 func hosts(field func(*Settings) *[]string) value {
 	return list{field, isHost, "a list of host names, such as [dc1.corp.example, dc2.corp.example]"}
 }
 
-// host is one server, by name or address; empty: none.
+// host returns a setting with one server, by name or address. It may be empty.
 func host(field func(*Settings) *string) value {
 	return scalar[string]{field, func(t string) (string, error) {
 		if t != "" && !isHost(t) {
@@ -41,7 +41,7 @@ func isHost(text string) bool {
 	return isAddress(text) || isName(strings.TrimSuffix(text, "."))
 }
 
-// dnsNames are names of hosts in full.
+// dnsNames returns a list of full host names.
 func dnsNames(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		name := strings.TrimSuffix(item, ".")
@@ -54,7 +54,7 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// groups are groups of the directory.
+// groups returns a list of directory groups.
 func groups(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		isDN := strings.Contains(item, "=")
@@ -62,14 +62,14 @@ func groups(field func(*Settings) *[]string) value {
 	}, "a list of groups by account name or DN, such as [GW-Operators, GW-Helpdesk]"}
 }
 
-// scopes are names of scopes; the server checks whether they exist.
+// scopes returns a list of scope names. The server checks whether they exist.
 func scopes(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool { return scopePattern.MatchString(item) }, "a list of scopes, such as user:write, or *"}
 }
 
 var scopePattern = regexp.MustCompile(`^(?:\*|[a-z]+:[a-z-]+)$`)
 
-// operations are ids of operations or patterns of them. Which there are, the gateway checks.
+// operations returns a list of operation ids or patterns. The gateway checks whether they exist.
 func operations(field func(*Settings) *[]string) value {
 	matches := operationPattern.MatchString
 	return list{field, matches, "a list of operations, such as user.delete, user.* or *"}
@@ -77,7 +77,7 @@ func operations(field func(*Settings) *[]string) value {
 
 var operationPattern = regexp.MustCompile(`^(?:\*|[a-zA-Z]+\.(?:\*|[a-zA-Z]+\*?))$`)
 
-// networks are addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
+// networks returns a list of addresses and networks: 10.0.0.1, 10.0.0.0/8, 2001:db8::/32.
 func networks(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		_, address := netip.ParseAddr(item)
@@ -86,7 +86,7 @@ func networks(field func(*Settings) *[]string) value {
 	}, "a list of addresses and networks, such as 10.0.0.1 or 10.0.0.0/8"}
 }
 
-// origins are the scheme, host and port of web sites, as browsers send them.
+// origins returns a list of web sites, each with scheme, host and port, as browsers send them.
 func origins(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool {
 		parsed, err := url.Parse(item)
@@ -118,7 +118,8 @@ func (v list) set(s *Settings, node *yaml.Node) error {
 	return nil
 }
 
-// several returns the items that a text was probably meant for; nil if some are invalid.
+// several returns the items that a string was probably meant to list, or nil if some of them are
+// invalid.
 func (v list) several(text string) []string {
 	for _, separators := range []string{",;", ",; \t"} {
 		var parts []string
@@ -134,7 +135,7 @@ func (v list) several(text string) []string {
 	return nil
 }
 
-// stringList reads a list. An empty text, for example of a variable, is an empty list.
+// stringList reads a list. An empty string, for example in a variable, is an empty list.
 func stringList(node *yaml.Node) ([]string, error) {
 	if node.Kind == yaml.ScalarNode && node.Tag != "!!null" {
 		if node.Value == "" {
@@ -155,7 +156,7 @@ func stringList(node *yaml.Node) ([]string, error) {
 	return items, nil
 }
 
-// zones are names of DNS zones.
+// zones returns a list of DNS zone names.
 func zones(field func(*Settings) *[]string) value {
 	return list{field, func(item string) bool { return isName(strings.TrimSuffix(item, ".")) }, "a list of DNS zones, such as corp.example"}
 }

@@ -17,18 +17,18 @@ type Live struct {
 	now  atomic.Pointer[Settings]
 
 	mu    sync.Mutex
-	text  *string // of the file as last loaded; nil if it could not be read
-	fault error   // of the last attempt to load; nil if it succeeded
+	text  *string // text of the file as last loaded; nil if it could not be read
+	fault error   // error of the last attempt to load; nil if it succeeded
 }
 
 // Change lists the settings that differ after a reload.
 type Change struct {
-	Applied []string // keys that are in effect now
-	Waiting []string // keys that take effect at the next start
+	Applied []string // keys of settings that are in effect now
+	Waiting []string // keys of settings that take effect at the next start
 }
 
-// NewLive loads the sources for the first time; the error joins every mistake. read
-// is called again for every reload; only the text of the file may change.
+// NewLive loads the sources for the first time. The error joins all mistakes. read is called again
+// for every reload; only the text of the file may differ then.
 func NewLive(read func() (Sources, error)) (*Live, error) {
 	src, err := read()
 	if err != nil {
@@ -44,10 +44,10 @@ func NewLive(read func() (Sources, error)) (*Live, error) {
 	return l, nil
 }
 
-// Now returns the settings in effect, which must not be changed.
+// Now returns the settings in effect. The caller must not modify them.
 func (l *Live) Now() *Settings { return l.now.Load() }
 
-// Fault returns the fault of the current sources, or nil. While it is not nil, earlier settings
+// Fault returns the error of the current sources, or nil. While it is not nil, earlier settings
 // remain in effect.
 func (l *Live) Fault() error {
 	l.mu.Lock()
@@ -55,8 +55,8 @@ func (l *Live) Fault() error {
 	return l.fault
 }
 
-// Reload loads the sources, and puts the settings into effect that differ and may
-// change while the gateway runs. After an error nothing has changed.
+// Reload loads the sources and puts the changed settings into effect, as far as they may change
+// while the gateway runs. If it fails, nothing has changed.
 func (l *Live) Reload() (Change, error) {
 	src, err := l.read()
 	l.mu.Lock()
@@ -68,7 +68,7 @@ func (l *Live) Reload() (Change, error) {
 	return l.take(src)
 }
 
-// take puts the sources into effect. l.mu is held.
+// take puts the sources into effect. The caller holds l.mu.
 func (l *Live) take(src Sources) (change Change, err error) {
 	text := string(src.Text)
 	l.text = &text
@@ -93,9 +93,9 @@ func (l *Live) take(src Sources) (change Change, err error) {
 	return change, nil
 }
 
-// Watch reloads when the file changes, until ctx is done, and reports each result.
-// It reads the file every interval, and loads a text only after it has seen it
-// twice, because an editor may still be writing. A mistake is reported once.
+// Watch reloads when the file changes, until ctx is done, and reports each result. It reads the
+// file at every interval, and loads a text only after it has read it twice, because an editor may
+// still be writing. It reports each mistake once.
 func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Change, error)) {
 	seen, failed := "", 0
 	every.Do(ctx, interval, func() {
@@ -107,7 +107,7 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 			if settled && l.differs(seen) {
 				report(l.takeSeen(src))
 			}
-		case failed == 1: // a file that is being replaced is missing only for a moment
+		case failed == 1: // a file is missing for a moment while it is replaced
 			report(l.Reload())
 			failed++
 		default:
@@ -116,7 +116,7 @@ func (l *Live) Watch(ctx context.Context, interval time.Duration, report func(Ch
 	})
 }
 
-// takeSeen puts sources into effect that were read already: if read once more, the
+// takeSeen puts sources into effect that have already been read. If they were read once more, the
 // text could be incomplete.
 func (l *Live) takeSeen(src Sources) (Change, error) {
 	l.mu.Lock()

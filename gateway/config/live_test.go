@@ -27,7 +27,7 @@ func TestTemplateMatchesTheTable(t *testing.T) {
 		}
 		assert.Equal(t, strings.Count(text, "\n"), strings.Count(text, newline))
 
-		// Without the comment marks the lines set every setting to its default.
+		// With the comment marks removed, the lines set every setting to its default.
 		var lines []string
 		for line := range strings.SplitSeq(text, newline) {
 			if rest, setting := strings.CutPrefix(line, "  #"); setting && !strings.HasPrefix(rest, " ") {
@@ -119,7 +119,7 @@ func TestShownSecretsAreMasked(t *testing.T) {
 	assert.Contains(t, string(shown), `"value":"********"`)
 }
 
-// source is a source of settings that a test changes.
+// source is a source of settings that a test can change.
 type source struct {
 	text string
 	err  error
@@ -172,7 +172,7 @@ func TestNewLiveFailsWithMistakes(t *testing.T) {
 func TestWatchReloadsTheFile(t *testing.T) {
 	const wait = 20 * time.Second
 	file := filepath.Join(t.TempDir(), "f.yaml")
-	write := func(text string) { // atomically: Watch reads faster than a write in two steps
+	write := func(text string) { // atomically, because Watch is faster than a write in two steps
 		require.NoError(t, os.WriteFile(file+".new", []byte(text), 0o600))
 		require.NoError(t, os.Rename(file+".new", file))
 	}
@@ -219,7 +219,8 @@ func TestWatchReloadsTheFile(t *testing.T) {
 	assert.Empty(t, reports, "every change is reported once")
 }
 
-// Only a text that was seen twice is loaded, whatever an editor writes meanwhile.
+// TestWatchIgnoresATextSeenOnce: only a text that was read twice is loaded, whatever an editor
+// writes meanwhile.
 func TestWatchIgnoresATextSeenOnce(t *testing.T) {
 	reads := 0
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -14,26 +14,26 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Sources are where settings come from, in rising precedence.
+// Sources are the sources of settings, in order of rising precedence.
 type Sources struct {
-	Name        string     // of the file, for messages
-	Text        []byte     // of the file; may be empty
+	Name        string     // name of the file, for messages
+	Text        []byte     // content of the file; may be empty
 	Environment []string   // NAME=VALUE; names without the prefix ADGATEWAY_ are ignored
-	Spelled     []Spelling // flags that stand for one setting
+	Spelled     []Spelling // flags that stand for a single setting
 	Flags       []string   // KEY=VALUE
 	Sandbox     bool       // the domain is simulated
-	// Amend changes the loaded settings, for what KEY=VALUE cannot express. It
-	// receives the origin of each setting by key. It may be nil.
+	// Amend changes the loaded settings in ways that KEY=VALUE cannot express. It receives the origin
+	// of each setting by key. It may be nil.
 	Amend func(*Settings, map[string]Origin) error
 }
 
-// Spelling is the value of a flag that stands for one setting.
+// Spelling is the value of a flag that stands for a single setting.
 type Spelling struct{ Flag, Key, Value string }
 
-// Origin says which source set a setting.
+// Origin is the source that set a setting.
 type Origin string
 
-// The origins, in rising precedence.
+// The origins, in order of rising precedence.
 const (
 	FromDefault     Origin = "default"
 	FromFile        Origin = "file"
@@ -41,8 +41,8 @@ const (
 	FromFlag        Origin = "flag"
 )
 
-// Load loads all sources, and returns the origin of each setting by key. The error
-// joins every mistake, one per line.
+// Load loads all sources, and returns the origin of each setting by key. The error joins all
+// mistakes, one per line.
 func (src Sources) Load() (*Settings, map[string]Origin, error) {
 	r := reader{settings: Default(), rows: map[string]Row{}, name: src.Name, from: map[string]Origin{}}
 	for _, row := range Rows() {
@@ -103,7 +103,7 @@ func (r *reader) file(text []byte) {
 	}
 }
 
-// mapping reads all keys below a prefix. Every key must be a row or lead to one.
+// mapping reads all keys below a prefix. Every key must be a row, or a prefix of one.
 func (r *reader) mapping(prefix string, node *yaml.Node) {
 	if node.Kind != yaml.MappingNode {
 		r.fault(node.Line, "%s must contain settings, each as 'key: value' on a line of its own, "+
@@ -123,7 +123,7 @@ func (r *reader) mapping(prefix string, node *yaml.Node) {
 		if row, ok := r.rows[key]; ok {
 			r.set(row, value, value.Line)
 		} else if r.leads(key+".") && value.Tag == "!!null" {
-			continue // a section whose settings are all commented out
+			continue // all settings of the section are commented out
 		} else if r.leads(key + ".") {
 			r.mapping(key+".", value)
 		} else if is, err := r.former(key, value, FromFile); err != nil {
@@ -148,11 +148,11 @@ func (r *reader) set(row Row, node *yaml.Node, line int) {
 	}
 }
 
-// internal are prefixes of variables that are not settings: they are passed to the
-// processes of the sandbox.
+// internal are prefixes of variables that are not settings but are meant for the processes of the
+// sandbox.
 var internal = []string{variablePrefix + "ENGINE_"}
 
-// Variables that are not settings: with them commands and clients find a gateway, its token, and
+// Variables that are not settings. Commands and clients use them to find a gateway, its token, and
 // the certificates to trust.
 const (
 	URLVariable    = variablePrefix + "URL"
@@ -169,7 +169,7 @@ func (r *reader) environment(variables []string) {
 	}
 	for _, variable := range variables {
 		name, value, _ := strings.Cut(variable, "=")
-		name = strings.ToUpper(name) // Windows ignores the case
+		name = strings.ToUpper(name) // Windows ignores case
 		if !strings.HasPrefix(name, variablePrefix) || slices.Contains([]string{URLVariable, TokenVariable, CAPathVariable}, name) ||
 			slices.ContainsFunc(internal, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
 			continue
@@ -201,7 +201,7 @@ func (r *reader) flag(text string) {
 	}
 }
 
-// setText sets a row from one line of text; where names its source in messages.
+// setText sets a row from one line of text. where names its source in messages.
 func (r *reader) setText(row Row, text string, from Origin, where string) {
 	r.from[row.Key] = from
 	for _, one := range split(row.setText(r.settings, text)) {
@@ -209,7 +209,7 @@ func (r *reader) setText(row Row, text string, from Origin, where string) {
 	}
 }
 
-// split returns the parts of a joined error; nil has none.
+// split returns the parts of a joined error. It returns none for nil.
 func split(err error) []error {
 	if err == nil {
 		return nil
@@ -229,7 +229,7 @@ func (r *reader) leads(prefix string) bool {
 	return false
 }
 
-// meant suggests the key nearest to a misspelt one.
+// meant suggests the key closest to a misspelt one.
 func (r *reader) meant(key string) string {
 	var keys []string
 	for _, row := range Rows() {
@@ -238,7 +238,7 @@ func (r *reader) meant(key string) string {
 	return meant(key, keys)
 }
 
-// meant suggests the name nearest to a misspelt one, or nothing if none is near.
+// meant suggests the name closest to a misspelt one, or "" if none is close.
 func meant(mistyped string, names []string) string {
 	best := nearest.Of(mistyped, names)
 	if best == "" {

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// leadingKey matches the key at the start of an error about a setting.
+// leadingKey matches a setting's key at the start of an error.
 var leadingKey = regexp.MustCompile(`^([a-zA-Z]+\.[A-Za-z.]+)[ :]`)
 
-// Place puts the file and the line of the setting before each of the joined errors that
-// begins with the key of a setting that the file sets.
+// Place prefixes each of the joined errors that begins with the key of a setting in the file with
+// the file and the setting's line.
 func (src Sources) Place(err error, from map[string]Origin) error {
 	var placed []error
 	for _, one := range flatten(err) {
@@ -28,7 +28,7 @@ func (src Sources) Place(err error, from map[string]Origin) error {
 	return errors.Join(placed...)
 }
 
-// flatten returns the errors that were joined, however deep.
+// flatten returns the errors that were joined, at any depth.
 func flatten(err error) []error {
 	var all []error
 	for _, one := range split(err) {
@@ -41,7 +41,7 @@ func flatten(err error) []error {
 	return all
 }
 
-// line returns the line of a setting in the file, or 0.
+// line returns the line of a setting in the file, or 0 if there is none.
 func (src Sources) line(key string) int {
 	var document yaml.Node
 	if yaml.Unmarshal(src.Text, &document) != nil || len(document.Content) == 0 {

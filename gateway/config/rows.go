@@ -15,7 +15,7 @@ type Row struct {
 	Default string // as written in the file
 	Doc     string // one sentence
 
-	value value // wrapped in live if a change takes effect without a restart
+	value value // a live if a change takes effect without a restart
 }
 
 // Live reports whether a change takes effect while the gateway runs.
@@ -24,18 +24,18 @@ func (r Row) Live() bool {
 	return ok
 }
 
-// Variable returns the environment variable that sets it: ADGATEWAY_HTTP_READ_TIMEOUT
-// for http.readTimeout.
+// Variable returns the environment variable of the setting, such as ADGATEWAY_HTTP_READ_TIMEOUT for
+// http.readTimeout.
 func (r Row) Variable() string {
 	words := wordBorder.ReplaceAllString(r.Key, "${1}_${2}")
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(words, ".", "_"))
 }
 
-// Value returns the setting's value as plain data whose YAML and JSON are as in the
-// file, with secrets masked.
+// Value returns the setting's value as plain data that is encoded in YAML and JSON as in the file,
+// with secrets masked.
 func (r Row) Value(s *Settings) any { return r.value.get(s, true) }
 
-// complete replaces a duration of 0 that stands for the default.
+// complete replaces a duration of 0 by the default, if 0 means the default.
 func (r Row) complete(s *Settings) {
 	v := r.value
 	if l, ok := v.(live); ok {
@@ -48,13 +48,13 @@ func (r Row) complete(s *Settings) {
 
 const variablePrefix = "ADGATEWAY_"
 
-// wordBorder matches where a new word starts in a part of a key.
+// wordBorder matches the start of a new word in a part of a key.
 var wordBorder = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// Allowed describes the values that the setting takes.
+// Allowed describes the values that the setting accepts.
 func (r Row) Allowed() string { return r.value.allowed() }
 
-// Rows returns every setting, in the order of the file.
+// Rows returns all settings, in the order of the file.
 func Rows() []Row {
 	return slices.Concat(httpRows(), tlsRows(), authRows(), signInRows(), serverRows(), protocolRows(),
 		recordRows(), ownRows(), eventRows(), clusterRows(), engineRows(), sandboxRows())
@@ -215,7 +215,7 @@ const (
 	SwitchOff  = "off"
 )
 
-// signInRows are the settings of signing in to the pages for people.
+// signInRows are the settings for signing in to the pages for people.
 func signInRows() []Row {
 	return []Row{
 		{"signIn.mode", SwitchOff, "How people sign in with their account of the domain, over HTTPS only: form, with name and password, to the pages under /ui/; kerberos, as they are signed in to Windows, to the pages and the API; form+kerberos, both; off: they cannot. The sandbox has people of its own, who may use the form unless this is kerberos.",
@@ -326,7 +326,7 @@ func recordRows() []Row {
 	}
 }
 
-// ownRows are the settings of metrics, memory and the log.
+// ownRows are the settings for metrics, memory and the log.
 func ownRows() []Row {
 	return []Row{
 		{"metrics.openOnLoopback", "true", "Clients on the gateway's machine may read /metrics without a credential; all others need the scope ops:read.",
@@ -358,7 +358,7 @@ func ownRows() []Row {
 	}
 }
 
-// eventRows are the settings of notifications about changes.
+// eventRows are the settings for notifications about changes.
 func eventRows() []Row {
 	return []Row{
 		{"events.sse", "50", "Streams of events that are served at the same time, of which one credential gets a quarter.",

@@ -1,11 +1,10 @@
 // Package config defines and loads the gateway's settings.
 //
-// Every setting is one row of a table ([Rows]): key, meaning, default, and how its
-// value is parsed. [Sources] (defaults, a YAML file, environment variables, flags)
-// are loaded in one strict pass that reports every mistake at once, with its place
-// and the allowed values. [Template] generates the file from the table. [Live] holds
-// the settings in effect while the gateway runs and applies changes of the file; the
-// table says which settings can change.
+// Every setting is one row of a table ([Rows]): key, meaning, default, and how its value is parsed.
+// [Sources] (defaults, a YAML file, environment variables, flags) are loaded in one strict pass
+// that reports all mistakes at once, each with its place and the allowed values. [Template]
+// generates the file from the table. [Live] holds the settings in effect while the gateway runs,
+// and applies changes of the file to the settings that the table allows to change.
 package config
 
 import (
@@ -15,8 +14,8 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// Settings are the values of all settings. The zero value is not usable: start from
-// [Default] or [Load].
+// Settings are the values of all settings. The zero value is not usable; start from [Default] or
+// [Load].
 type Settings struct {
 	HTTP        HTTP
 	TLS         TLS
@@ -53,7 +52,7 @@ type Settings struct {
 // HTTP configures how the server listens and what it accepts.
 type HTTP struct {
 	Listen              string
-	AllowUnencrypted    bool   // listen without TLS where other machines can connect
+	AllowUnencrypted    bool   // listen without TLS on addresses that other machines can reach
 	Dialect             string // standard or classic
 	AllowSecretsInQuery bool
 	RequireGuard        []string // scopes
@@ -62,14 +61,14 @@ type HTTP struct {
 	TrustedProxies      []string
 	ReadTimeout         time.Duration // time limit of a read
 	WriteTimeout        time.Duration // time limit of a change
-	SettleTimeout       time.Duration // time limit for settling a change that was cut off
+	SettleTimeout       time.Duration // time limit for settling an interrupted change
 	SettlePause         time.Duration // between the two reads that confirm it did not happen
 	ListTimeout         time.Duration // time limit of a list
 	HeaderTimeout       time.Duration // for a client to send the header
 	BodyTimeout         time.Duration // for a client to send the whole request
 	SendTimeout         time.Duration // for a client to receive 64 KiB
 	IdleTimeout         time.Duration // between requests
-	ShutdownTimeout     time.Duration // for running requests when the server stops
+	ShutdownTimeout     time.Duration // how long to wait for running requests when the server stops
 
 	MaxConnections           int
 	MaxConnectionsPerAddress int
@@ -97,10 +96,10 @@ type TLS struct {
 type Jobs struct {
 	MaxItems  int
 	MaxBytes  int // MiB
-	Running   int // at a time
+	Running   int // jobs that run at the same time
 	PerCaller int
-	Share     int // of a lane's sessions, in percent
-	Rate      int // items of a job a second; 0: no limit
+	Share     int // percentage of a lane's sessions that jobs may use
+	Rate      int // items per second and job; 0 for no limit
 	Keep      time.Duration
 	MaxStored int    // MiB
 	Secrets   string // SecretsRefused or SecretsSealed
@@ -117,9 +116,9 @@ type Auth struct {
 	AllowQueryToken bool
 	Store           string // empty means the command's default
 	StaleMax        time.Duration
-	Failures        int // failed logins before a user is locked from an address
+	Failures        int // failed logins before a user is locked for an address
 
-	// Quotas of accounts without their own; empty and nil mean no limit.
+	// Quotas of accounts without quotas of their own. Empty and nil mean no limit.
 	Rate                  string // "10/s", "600/m", "5000/h"
 	Concurrency           *int
 	DeletionsPerHour      *int
@@ -154,7 +153,7 @@ type Servers struct {
 	ReturnAfter time.Duration
 }
 
-// Limits limit what one request may do.
+// Limits are limits for a single request.
 type Limits struct {
 	BulkDelete    int
 	StaleDays     int
@@ -162,48 +161,47 @@ type Limits struct {
 	GuardedNames  []string
 }
 
-// Account configures what accounts have.
+// Account configures the attributes of accounts.
 type Account struct {
-	Attributes []attributes.Site // further ones of users
+	Attributes []attributes.Site // additional attributes of users
 }
 
 // ACME configures the challenges of certificate authorities in DNS.
 type ACME struct {
-	TTL      int      // of the records, in seconds
-	Zones    []string // in which a challenge may have any name
+	TTL      int      // time to live of the records, in seconds
+	Zones    []string // zones in which a challenge may have any name
 	Accounts []ACMEAccount
 }
 
-// ACMEAccount lets a credential write the challenges of one name, as clients of
-// acme-dns do.
+// ACMEAccount lets a credential write the challenges for one name, as acme-dns clients do.
 type ACMEAccount struct {
-	Subdomain  string // what the client sends
+	Subdomain  string // as sent by the client
 	Credential string // an [identity.Reference] to a token or user
-	Name       string // of the record, in full
+	Name       string // full name of the record
 }
 
 // ExternalDNS configures the webhook provider of ExternalDNS.
 type ExternalDNS struct {
-	Budget time.Duration // for the changes of one request
+	Budget time.Duration // time for the changes of one request
 }
 
-// ExpiryNotice is how long before its end a credential is worth a warning.
+// ExpiryNotice is how long before its expiry a credential deserves a warning.
 const ExpiryNotice = 14 * 24 * time.Hour
 
-// Store configures what the gateway keeps beyond one request.
+// Store configures the data that the gateway stores beyond a request.
 type Store struct {
 	MinFree int    // MiB
-	File    string // empty means the command's default, [AuditOff] none
+	File    string // empty means the command's default, [AuditOff] means none
 }
 
-// KeyFile returns the file of the key that the store is encrypted with.
+// KeyFile returns the path of the file with the store's encryption key.
 func (s Store) KeyFile() string { return s.File + ".key" }
 
-// KeptFree returns how many bytes are kept free where the store and the audit log are.
+// KeptFree returns the number of bytes to keep free on the disks of the store and the audit log.
 func (s Store) KeptFree() uint64 { return uint64(s.MinFree) << 20 }
 
-// ClusterFolder returns the folder with what a gateway has of its cluster; empty: there is no
-// store, so that the gateway is alone.
+// ClusterFolder returns the folder that holds a gateway's data about its cluster. It is "" if there
+// is no store, so the gateway cannot be in a cluster.
 func (s Store) ClusterFolder() string {
 	if s.File == "" || s.File == AuditOff {
 		return ""
@@ -211,27 +209,27 @@ func (s Store) ClusterFolder() string {
 	return filepath.Join(filepath.Dir(s.File), "cluster")
 }
 
-// Reason configures which changes must say why they are made.
+// Reason configures which changes must have a reason.
 type Reason struct {
-	Required []string // ids of operations, or patterns
+	Required []string // operation ids, or patterns
 }
 
-// Time configures in which zone days begin and end.
+// Time configures the time zone in which days begin and end.
 type Time struct {
-	Zone string // by its name in the IANA database
+	Zone string // name in the IANA database
 }
 
-// Location returns the zone.
+// Location returns the time zone.
 func (t Time) Location() *time.Location {
 	if zone, err := time.LoadLocation(t.Zone); err == nil && t.Zone != "UTC" {
 		return zone
 	}
-	return time.UTC // a zone that does not exist is refused with the settings
+	return time.UTC // settings with an unknown zone are refused
 }
 
 // Names configures the names of objects in a cluster.
 type Names struct {
-	Hold time.Duration // for which a name given at one server is not given at another
+	Hold time.Duration // how long a name assigned at one server is not assigned at another
 }
 
 // Idempotency configures calls with an Idempotency-Key.
@@ -246,19 +244,19 @@ type Changes struct {
 	MaxSize int // MiB
 }
 
-// Events configures how others learn what was changed.
+// Events configures how others learn about changes.
 type Events struct {
-	Streams  int // that are served at the same time
+	Streams  int // streams that are open at the same time
 	Webhooks []Webhook
 }
 
-// Webhook is a receiver of messages about what was changed.
+// Webhook is a receiver of messages about changes.
 type Webhook struct {
 	Name       string
 	URL        string
 	SecretFile string
-	CAFile     string   // empty: the authorities of the system
-	Types      []string // empty: all
+	CAFile     string   // empty means the system's authorities
+	Types      []string // empty means all
 }
 
 // Console configures the pages for people.
@@ -266,17 +264,17 @@ type Console struct {
 	Procedures []Procedure
 }
 
-// Procedure are changes that belong together, which have one form on the pages.
+// Procedure is a set of related changes with a single form on the pages.
 type Procedure struct {
 	Name  string
-	Title []string // in English, and perhaps in German
+	Title []string // in English, and optionally in German
 	Steps []string // operations with their parameters
 }
 
 // SignIn configures how people sign in to the pages.
 type SignIn struct {
 	Mode     string // SwitchOff, SignInForm, SignInKerberos or SignInBoth
-	Keytab   string // empty: the keys that Windows has for the account of the service
+	Keytab   string // empty means the keys that Windows has for the service's account
 	Bindings string // BindingsRequired, BindingsIfSent or SwitchOff
 	Domains  []string
 	Roles    []Role
@@ -294,27 +292,28 @@ const (
 	SignInBoth     = "form+kerberos"
 )
 
-// Whether a ticket must be made for the TLS connection that it comes by; SwitchOff: it need not be.
+// Whether a ticket must be bound to the TLS connection on which it arrives. SwitchOff means that it
+// need not be.
 const (
 	BindingsRequired = "required"
 	BindingsIfSent   = "ifSent"
 )
 
-// Tickets reports whether people sign in with a ticket of Kerberos.
+// Tickets reports whether people sign in with Kerberos tickets.
 func (s SignIn) Tickets() bool { return s.Mode == SignInKerberos || s.Mode == SignInBoth }
 
-// Role is what the members of a group may do on the pages for people.
+// Role holds the rights of a group's members on the pages for people.
 type Role struct {
 	Group  string // DOMAIN\name, or a SID
-	Name   string // shown to people; empty: the group
+	Name   string // for people; empty means the group's name
 	Scopes []string
 	Limits TokenLimits
 	Quota  Quota
 }
 
-// Quota is how much each member of a role may do. What is absent is as for everybody ([Auth]).
+// Quota limits each member of a role. Unset values are those for everyone ([Auth]).
 type Quota struct {
-	Rate                  string // empty: absent
+	Rate                  string // empty if unset
 	Concurrency           *int
 	DeletionsPerHour      *int
 	PasswordResetsPerHour *int
@@ -331,7 +330,7 @@ type Plans struct {
 
 // Audit configures the audit log.
 type Audit struct {
-	File    string // empty means the command's default, [AuditOff] none
+	File    string // empty means the command's default, [AuditOff] means none
 	KeyFile string
 	MaxSize int // MiB
 	MaxAge  time.Duration
@@ -339,17 +338,17 @@ type Audit struct {
 
 	KeepFor    time.Duration
 	MaxTotal   int    // MiB
-	AnchorFile string // empty means next to the key file, [AuditOff] none
+	AnchorFile string // empty means next to the key file, [AuditOff] means none
 	Checkpoint time.Duration
 	EventLog   string // "off", "changes" or "all"
 
-	// Of a gateway of a cluster.
+	// For gateways in a cluster.
 	Mirror     string // SwitchOn or SwitchOff
 	MirrorKeep time.Duration
 	Witness    time.Duration
 }
 
-// Anchor returns the file in which the end of the log is recorded as well, or "".
+// Anchor returns the path of the file that also records the end of the log, or "".
 func (a Audit) Anchor() string {
 	switch {
 	case a.AnchorFile == AuditOff:
@@ -360,8 +359,8 @@ func (a Audit) Anchor() string {
 	return a.AnchorFile
 }
 
-// AuditOff is the value of audit.file that switches the audit log off, and of
-// audit.anchorFile for none.
+// AuditOff is the value of audit.file that switches the audit log off, and of audit.anchorFile that
+// switches the anchor off.
 const AuditOff = "off"
 
 // Metrics configures who may read the metrics.
@@ -369,15 +368,15 @@ type Metrics struct {
 	OpenOnLoopback bool
 }
 
-// Docs configures the documentation that the server offers.
+// Docs configures the documentation that the server serves.
 type Docs struct {
 	Enabled bool
 }
 
-// Memory configures the garbage collector of the gateway's process.
+// Memory configures the garbage collector of the gateway process.
 type Memory struct {
-	GCPercent int // as GOGC
-	Limit     int // as GOMEMLIMIT, MiB; zero: none
+	GCPercent int // like GOGC
+	Limit     int // like GOMEMLIMIT, in MiB; zero for none
 }
 
 // Log configures the log.
@@ -403,11 +402,11 @@ type Sandbox struct {
 	SetRemovesPTR  bool
 	Processes      bool
 	Engine         string // "sandbox" is the built-in engine
-	Domain         string // HOST:PORT of the process that holds the domain; empty: this one
-	TicketFile     string // of that process
+	Domain         string // HOST:PORT of the process that holds the domain; empty means this process
+	TicketFile     string // ticket file of that process
 	GatewayName    string
-	Account        string        // whose connections the directory counts; empty: the account of all gateways
-	Clock          time.Duration // how far the clock of the domain is ahead
+	Account        string        // account that the directory counts connections for; empty means all share one
+	Clock          time.Duration // how far the domain's clock is ahead
 	Tokens         []Token
 	Users          []User
 }
@@ -415,14 +414,14 @@ type Sandbox struct {
 // Token is a bearer token of the sandbox.
 type Token struct {
 	Value   string
-	Subject string   // of a client certificate that is accepted instead
+	Subject string   // subject of a client certificate that is accepted in place of the token
 	Scopes  []string // empty means all
 	Dialect string   // empty means http.dialect
-	InQuery bool     // passwords may stand in the query
+	InQuery bool     // passwords may be sent in the query
 	Limits  TokenLimits
 }
 
-// TokenLimits restrict what a token sees and changes. An empty list means no limit.
+// TokenLimits restrict what a token can see and change. An empty list means no limit.
 type TokenLimits struct {
 	OUs    []string
 	Zones  []string
@@ -430,7 +429,7 @@ type TokenLimits struct {
 	Names  []string
 }
 
-// User is a user of the sandbox who sends name and password (Basic).
+// User is a user of the sandbox, who sends a name and a password (Basic).
 type User struct {
 	Name     string
 	Password string
@@ -443,7 +442,7 @@ func Default() *Settings {
 	s := &Settings{}
 	for _, row := range Rows() {
 		if err := row.setText(s, row.Default); err != nil {
-			panic("config: default of " + row.Key + ": " + err.Error()) // a defect of the table; the tests walk it
+			panic("config: default of " + row.Key + ": " + err.Error()) // a defect of the table
 		}
 	}
 	return s

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Template returns a settings file in which every setting is a comment with its
-// default, so that a setting is changed by removing the comment mark. Lines end in
-// newline.
+// Template returns a settings file that contains every setting, with its default, as a comment.
+// Removing the comment mark sets it. Lines end with newline.
 func Template(newline string) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Settings of adgateway.

@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// What is probably wrong with a file that is not YAML. The errors of the parser name its own states,
-// and often the line behind the mistake.
+// This file guesses the mistake in a file that is not YAML. The parser's errors name its own
+// states, and often the line after the mistake.
 
 var (
 	placedText = regexp.MustCompile(`^line (\d+): `)
-	// quotedPath is a text in double quotes with a backslash.
+	// quotedPath matches a string in double quotes with a backslash.
 	quotedPath = regexp.MustCompile(`"([^"\\]*(?:\\[^"]*)+)"?`)
-	// badStart is a value that begins with a character that YAML gives a meaning.
+	// badStart matches a value that begins with a character that has a meaning in YAML.
 	badStart   = regexp.MustCompile("^\\s*(?:-\\s+)?(?:[A-Za-z.]+:\\s+)?(?:\\[\\s*)?([*@%`&!|>])")
 	openText   = regexp.MustCompile(`:\s+(["'])[^"']*$`)
 	noSpace    = regexp.MustCompile(`^\s*[A-Za-z]+:[^\s/\\]`)
@@ -25,7 +25,7 @@ var (
 	twoParts   = regexp.MustCompile(`^\s*(?:-\s+)?[A-Za-z]+:\s+[^"'\[{#][^#]*:\s`)
 )
 
-// unreadable returns the error of a file that is not YAML.
+// unreadable returns the error for a file that is not YAML.
 func unreadable(name string, text []byte, err error) error {
 	if line := notUTF8(text); line > 0 {
 		return fmt.Errorf("%s:%d: a character is not UTF-8, as in a file saved as Windows-1252 or "+
@@ -34,7 +34,7 @@ func unreadable(name string, text []byte, err error) error {
 	lines := strings.Split(string(bytes.TrimPrefix(text, []byte("\ufeff"))), "\n")
 	at := 0
 	if match := placedText.FindStringSubmatch(strings.TrimPrefix(err.Error(), "yaml: ")); match != nil {
-		at, _ = strconv.Atoi(match[1]) // digits
+		at, _ = strconv.Atoi(match[1]) // only digits match
 	}
 	if line, advice := advise(lines, at); advice != "" {
 		return fmt.Errorf("%s:%d: %s", name, line, advice)
@@ -44,7 +44,7 @@ func unreadable(name string, text []byte, err error) error {
 		"of a section by the same number of spaces", name, max(at, 1))
 }
 
-// notUTF8 returns the first line that is not UTF-8; 0 if all are.
+// notUTF8 returns the first line that is not UTF-8, or 0 if there is none.
 func notUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return 0
@@ -57,7 +57,8 @@ func notUTF8(text []byte) int {
 	return 1
 }
 
-// advise looks for a mistake, first at the line of the error and around it, then in the whole file.
+// advise looks for a mistake, first in the line of the error and next to it, then in the whole
+// file.
 func advise(lines []string, at int) (line int, advice string) {
 	order := []int{at, at - 1, at + 1}
 	for i := range lines {
@@ -74,7 +75,7 @@ func advise(lines []string, at int) (line int, advice string) {
 	return 0, ""
 }
 
-// adviceOn explains the fault of a line; empty: the fault is not known.
+// adviceOn explains the mistake in a line. It returns "" if it does not recognise one.
 func adviceOn(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "#") {
 		return ""
@@ -105,7 +106,7 @@ func adviceOn(line string) string {
 	return ""
 }
 
-// isWindowsName reports whether a text is a path or a name of Windows, which may be shown.
+// isWindowsName reports whether a text is a path or name on Windows, which may be shown.
 func isWindowsName(text string) bool {
 	return len(text) <= 100 && (len(text) > 2 && text[1] == ':' || strings.HasPrefix(text, `\`) ||
 		domainName.MatchString(text))

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	_ "time/tzdata" // of a machine without a database of zones, such as one with Windows
+	_ "time/tzdata" // for machines without a time zone database, such as those with Windows
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
@@ -27,19 +27,19 @@ func placed(line int, format string, args ...any) error {
 	return &placedError{line, fmt.Sprintf(format, args...)}
 }
 
-// value parses and formats the values of a setting. The errors of set name the
-// place within the value if useful; the caller adds key and line.
+// value parses and formats the values of a setting. The errors of set name the place within the
+// value where that helps. The caller adds key and line.
 type value interface {
 	set(s *Settings, node *yaml.Node) error
 	allowed() string
-	// get returns the value as plain data whose YAML and JSON are as in the file;
-	// masked hides its secrets.
+	// get returns the value as plain data that is encoded in YAML and JSON as in the file. masked
+	// hides its secrets.
 	get(s *Settings, masked bool) any
 	take(to, from *Settings)
 }
 
-// live marks a setting whose changes take effect while the gateway runs: its users
-// read the current settings each time.
+// live marks a setting whose changes take effect while the gateway runs, because its users read the
+// current settings each time.
 type live struct{ value }
 
 // mask is shown in place of a secret.
@@ -57,7 +57,7 @@ func (r Row) setText(s *Settings, text string) error {
 	return r.value.set(s, document.Content[0])
 }
 
-// scalar is a setting with one value.
+// scalar is a setting with a single value.
 type scalar[T any] struct {
 	field func(*Settings) *T
 	parse func(string) (T, error)
@@ -106,7 +106,8 @@ func choice(field func(*Settings) *string, words ...string) value {
 	}, "one of " + strings.Join(words, ", ")}
 }
 
-// timeZone is the name of a zone. The database of zones is part of the program, as Windows has none.
+// timeZone returns a setting that is the name of a time zone. The zone database is part of the
+// program, because Windows has none.
 func timeZone(field func(*Settings) *string) value {
 	return scalar[string]{field, func(t string) (string, error) {
 		if t == "" || t == "Local" {
@@ -152,10 +153,10 @@ func number(field func(*Settings) *int, low, high int) value {
 	}, fmt.Sprintf("a whole number from %d to %d", low, high)}
 }
 
-// none is the value in the file for no limit.
+// none is the value that means no limit.
 const none = "none"
 
-// optional is a scalar that may be none, which is the zero value of its field.
+// optional is a scalar that may be none, the zero value of its field.
 type optional[T comparable] struct{ scalar[T] }
 
 func (v optional[T]) get(s *Settings, masked bool) any {
@@ -184,7 +185,7 @@ func numberOrNone(field func(*Settings) **int, low, high int) value {
 
 var ratePattern = regexp.MustCompile(`^[1-9][0-9]{0,5}/[smh]$`)
 
-// rate is a number of requests per second, minute or hour.
+// rate returns a setting that is a number of requests per second, minute or hour.
 func rate(field func(*Settings) *string) value {
 	return optional[string]{scalar[string]{field, func(t string) (string, error) {
 		switch {
@@ -207,7 +208,7 @@ func duration(field func(*Settings) *time.Duration) value {
 	}, "a time such as 500ms, 30s, 5m or 4h"}
 }
 
-// limit is a duration of which 0 stands for the default.
+// limit returns a duration for which 0 means the default.
 func limit(field func(*Settings) *time.Duration) value {
 	return orDefault{duration(field).(scalar[time.Duration])}
 }
@@ -215,7 +216,7 @@ func limit(field func(*Settings) *time.Duration) value {
 // orDefault is a duration that [Row.complete] sets to the default if it is 0.
 type orDefault struct{ scalar[time.Duration] }
 
-// shortDuration is a duration of at least shortest and at most longest.
+// shortDuration returns a duration between shortest and longest.
 func shortDuration(field func(*Settings) *time.Duration, shortest, longest time.Duration) value {
 	v := duration(field).(scalar[time.Duration])
 	parse := v.parse
@@ -233,7 +234,7 @@ func shortDuration(field func(*Settings) *time.Duration, shortest, longest time.
 	return v
 }
 
-// shortText formats a duration as 5m where Go formats it as 5m0s.
+// shortText formats a duration as 5m if Go formats it as 5m0s.
 func shortText(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -301,7 +302,7 @@ func (v records[T]) set(s *Settings, node *yaml.Node) error {
 	return errors.Join(faults...) // nil if there are none
 }
 
-// readParts parses a mapping strictly and returns every mistake.
+// readParts parses a mapping strictly and returns all mistakes.
 func readParts(node *yaml.Node, parts map[string]part, need []string, words string) []error {
 	if node.Kind != yaml.MappingNode {
 		return []error{placed(node.Line, "takes %s", words)}
@@ -331,7 +332,7 @@ func readParts(node *yaml.Node, parts map[string]part, need []string, words stri
 	return faults
 }
 
-// within adds the field of a record to an error, keeping its line.
+// within adds the name of a record's field to an error, and keeps its line.
 func within(line int, name string, err error) error {
 	var inner *placedError
 	if errors.As(err, &inner) {
@@ -360,7 +361,7 @@ func intoText(field *string, words ...string) part {
 	return part{set: set, get: get}
 }
 
-// intoName is a DNS name in full; a dot at its end is dropped.
+// intoName returns a part that is a full DNS name. A trailing dot is dropped.
 func intoName(field *string) part {
 	name := intoText(field)
 	set := name.set
@@ -392,7 +393,7 @@ func intoBoolean(field *bool) part {
 	return part{set: set, get: get}
 }
 
-// intoSecret is a string that is never shown.
+// intoSecret returns a part that is a string and is never shown.
 func intoSecret(field *string) part {
 	hidden := intoText(field)
 	hidden.secret = true
@@ -413,7 +414,7 @@ func intoList(field *[]string) part {
 	return part{set: set, get: get}
 }
 
-// intoParts is a field that has named fields itself.
+// intoParts returns a part that has named fields itself.
 func intoParts(parts map[string]part, words string) part {
 	set := func(node *yaml.Node) error { return errors.Join(readParts(node, parts, nil, words)...) }
 	get := func(masked bool) any {
@@ -481,7 +482,7 @@ func procedures(field func(*Settings) *[]Procedure) value {
 	}, []string{"name"}, "a list of procedures with name, title and steps"}
 }
 
-// intoFitting is a string that must pass a check.
+// intoFitting returns a part that is a string and must pass a check.
 func intoFitting(field *string, check func(string) error) part {
 	text := intoText(field)
 	set := text.set
@@ -494,7 +495,7 @@ func intoFitting(field *string, check func(string) error) part {
 	return text
 }
 
-// intoWords is a list of some words.
+// intoWords returns a part that is a list of some of the words.
 func intoWords(field *[]string, words ...string) part {
 	list := intoList(field)
 	set := list.set

@@ -8,7 +8,7 @@ import (
 	"regexp"
 )
 
-// webhookName matches the names of webhooks, which are labels of metrics and keys of the store.
+// webhookName matches the names of webhooks, which are metric labels and keys of the store.
 var webhookName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 func checkWebhookName(name string) error {
@@ -18,8 +18,8 @@ func checkWebhookName(name string) error {
 	return nil
 }
 
-// checkWebhookURL returns why messages cannot be sent to a URL: only over TLS, unless it is
-// one of this machine.
+// checkWebhookURL returns an error if messages must not be sent to a URL, because it is neither
+// over TLS nor on this machine.
 func checkWebhookURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -35,7 +35,7 @@ func checkWebhookURL(text string) error {
 	return errors.New("takes a URL that begins with https://, because others could read and alter what is sent; http:// only leads to this machine itself, such as http://127.0.0.1:9000/")
 }
 
-// ofThisMachine reports whether a host has loopback addresses.
+// ofThisMachine reports whether a host is a loopback address or localhost.
 func ofThisMachine(host string) bool {
 	address, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && address.IsLoopback()

@@ -10,10 +10,11 @@ import (
 	"adgateway/gateway/store"
 )
 
-// StateError says why an operation does not fit the state of a job. It wraps [ErrState].
+// StateError is the error of an operation that does not fit the state of a job. It wraps
+// [ErrState].
 type StateError struct {
 	State jobstate.Job
-	Wants string // the states that fit: "running or held"
+	Wants string // states that would fit: "running or held"
 }
 
 func (e *StateError) Error() string {
@@ -22,15 +23,15 @@ func (e *StateError) Error() string {
 
 func (e *StateError) Unwrap() error { return ErrState }
 
-// owns reports whether this manager runs the jobs of the store.
+// owns reports whether this manager runs the jobs in the store.
 func (m *Manager) owns() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.loaded
 }
 
-// control changes a job that has not ended, and returns the changed job. It calls change with the
-// lock of the run held.
+// control changes a job that has not ended, and returns the changed job. It calls change while it
+// holds the lock of the run.
 func (m *Manager) control(ctx context.Context, id, wants string, change func(r *run) bool) (*Job, error) {
 	job, err := m.Get(ctx, id)
 	if err != nil {
@@ -59,7 +60,7 @@ func (m *Manager) control(ctx context.Context, id, wants string, change func(r *
 	return &now, nil
 }
 
-// Pause keeps a job from beginning further items. Items that have begun still finish.
+// Pause keeps a job from starting further items. Items that have begun are finished.
 func (m *Manager) Pause(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "running or held", func(r *run) bool {
 		switch r.job.State {
@@ -88,7 +89,7 @@ func (m *Manager) Resume(ctx context.Context, id string) (*Job, error) {
 	})
 }
 
-// Cancel ends a job after its running items. The others are not run.
+// Cancel ends a job once its running items have ended. The other items are not run.
 func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "one that has not ended", func(r *run) bool {
 		if r.job.State.Ended() {
@@ -101,8 +102,8 @@ func (m *Manager) Cancel(ctx context.Context, id string) (*Job, error) {
 
 // Start runs the items of a job that was validated or dry run. After a dry run each item is bound
 // to its plan. An item whose dry run failed has no plan and is not run, unless it waits for another
-// item: a dry run cannot make that one. An undo that waits for the undo of a later change is not
-// bound either.
+// item, because a dry run cannot apply that one first. An undo that waits for the undo of a later
+// change is not bound either.
 func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 	return m.control(ctx, id, "ready, as it is after validate or dryRun", func(r *run) bool {
 		if r.job.State != jobstate.Ready {
@@ -122,8 +123,8 @@ func (m *Manager) Start(ctx context.Context, id string) (*Job, error) {
 			case result.State == jobstate.Skipped, result.State == jobstate.Waiting:
 				continue
 			case waits[i] && r.job.Undoes != "":
-				// Its plan shows the object as a later change of the same job has left it, which is taken
-				// back first. The undo itself refuses if others have changed the object.
+				// Its plan shows the object as it was after a later change of the same job, which is undone
+				// first. The undo itself refuses if others have changed the object.
 				*result = Result{State: jobstate.Waiting}
 			case result.State.Succeeded(), waits[i]:
 				*result = Result{State: jobstate.Waiting, Plan: result.Plan}
@@ -153,7 +154,7 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 	case !job.State.Ended() || m.runOf(id) != nil:
 		return job, &StateError{job.State, "one that has ended: cancel it first"}
 	}
-	err = m.store.change(ctx, id, func(stored *Job) bool { // no reader may find half of a list
+	err = m.store.change(ctx, id, func(stored *Job) bool { // no reader may find half a list
 		stored.Listless = true
 		return true
 	})
@@ -177,7 +178,7 @@ func (m *Manager) Remove(ctx context.Context, id string) (*Job, error) {
 }
 
 // forgetCalls removes the stored calls of a removed job's items, except those that another job may
-// try again.
+// retry.
 func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
 	if m.Forget == nil {
 		return nil
@@ -204,7 +205,7 @@ func (m *Manager) forgetCalls(ctx context.Context, job *Job) error {
 	return m.Forget(ctx, keys)
 }
 
-// dropItems removes the items of a job that was not run. If that fails, they expire with the job.
+// dropItems removes the items of a job that did not run. If that fails, they expire with the job.
 func (m *Manager) dropItems(ctx context.Context, job *Job) {
 	m.shelf.put(job)
 	err := m.store.removeItems(ctx, job)

@@ -1,11 +1,11 @@
-// Package jobs runs lists of calls: many changes as one job, next to the daily work.
+// Package jobs runs lists of calls: many changes as one job, in parallel to the daily work.
 //
 // A [Job] is a list of items ([Spec]). Each is a call of an operation under a key of its own, so it
-// is made at most once however often it is tried. The key is the truth; the [Result] of an item is
-// written to the store after it, in batches. A [Manager] runs jobs: it starts an item when the
-// items that it waits for have ended and a session is free (run.go), keeps the counters
+// is made at most once, however often it is tried. The key is authoritative; the [Result] of an
+// item is written to the store after it, in batches. A [Manager] runs jobs: it starts an item when
+// the items that it waits for have ended and a session is free (run.go), keeps the counters
 // (progress.go) and serves the calls that start, pause, resume and cancel (control.go). After a
-// gateway was killed, its jobs continue where the store says (manager.go).
+// gateway was killed, its jobs continue from the stored state (manager.go).
 //
 // In a cluster the leader runs the jobs: it loads them when its term begins ([Manager.Load]). The
 // others read their progress from the store.
@@ -27,7 +27,7 @@ import (
 	"adgateway/ps"
 )
 
-// Log is the log of the store to which each job that has ended is appended, in the form of
+// Log is the log of the store to which every finished job is appended, in the form of
 // [Options.Entry].
 const Log store.Log = "jobs"
 
@@ -39,7 +39,7 @@ type Job struct {
 	store.Formatted
 	ID        string        `json:"id"`
 	Name      string        `json:"name,omitempty"`
-	Operation string        `json:"operation,omitempty"` // operation of items that name none
+	Operation string        `json:"operation,omitempty"` // operation of items that do not name one
 	Mode      jobstate.Mode `json:"mode"`
 	Caller    Caller        `json:"caller"`
 	From      string        `json:"from,omitempty"` // address from which it was submitted
@@ -49,35 +49,35 @@ type Job struct {
 	Created   time.Time       `json:"created"`
 	Started   time.Time       `json:"started,omitzero"`
 	Ended     time.Time       `json:"ended,omitzero"`
-	Expires   time.Time       `json:"expires"`            // when it is removed
-	NotBefore time.Time       `json:"notBefore,omitzero"` // both the wall clock and the store's time must have reached it
+	Expires   time.Time       `json:"expires"`            // when the job is removed
+	NotBefore time.Time       `json:"notBefore,omitzero"` // wall clock and store time must both have reached it
 
-	StopAfter     int  `json:"stopAfter"` // failures; 0: never
+	StopAfter     int  `json:"stopAfter"` // number of failures; 0 for no limit
 	StopOnUnknown bool `json:"stopOnUnknown,omitempty"`
 
 	Total        int       `json:"total"`
 	Counts       Counts    `json:"counts"`
-	Problems     []Problem `json:"problems,omitempty"` // of a list with mistakes, the first ones
+	Problems     []Problem `json:"problems,omitempty"` // of a list with mistakes; the first ones
 	MoreProblems int       `json:"moreProblems,omitempty"`
 
 	List      List   `json:"list"`
-	ResultKey []byte `json:"resultKey,omitempty"` // X25519, to which generated secrets are sealed
-	Secrets   bool   `json:"secrets,omitempty"`   // items have secrets, sealed with the data key of the root
+	ResultKey []byte `json:"resultKey,omitempty"` // X25519 public key, for which generated secrets are sealed
+	Secrets   bool   `json:"secrets,omitempty"`   // items have secrets, sealed with the root's data key
 
-	Root    string `json:"root"`              // the job itself, or the first one that it retries
-	Retries string `json:"retries,omitempty"` // the job whose items it tries again
-	All     bool   `json:"all,omitempty"`     // of those that can be tried again, none is left out
-	Undoes  string `json:"undoes,omitempty"`  // the job that it takes back
+	Root    string `json:"root"`              // this job, or the first one that it retries
+	Retries string `json:"retries,omitempty"` // job whose items it retries
+	All     bool   `json:"all,omitempty"`     // it includes all items that can be retried
+	Undoes  string `json:"undoes,omitempty"`  // job that it undoes
 
-	Round int `json:"round,omitempty"` // how often it was started after a dry run
+	Round int `json:"round,omitempty"` // number of times it was started after a dry run
 
-	Bytes    int64 `json:"bytes,omitempty"`    // that it takes in the store with all its items; 0: not known
-	Listless bool  `json:"listless,omitempty"` // its items are no longer kept
+	Bytes    int64 `json:"bytes,omitempty"`    // bytes in the store, including its items; 0 if unknown
+	Listless bool  `json:"listless,omitempty"` // its items are no longer stored
 
 	revision store.Revision
 }
 
-// List is the form of the list, in which the result is written.
+// List is the format of the list. The result is written in the same format.
 type List struct {
 	Format    string   `json:"format"`
 	Separator string   `json:"separator,omitempty"`
@@ -85,7 +85,7 @@ type List struct {
 	Header    []string `json:"header,omitempty"`
 }
 
-// Problem is a mistake in a list. Message never has a value of the list.
+// Problem is a mistake in a list. Message never contains a value from the list.
 type Problem struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column,omitempty"`
@@ -99,27 +99,27 @@ type Spec struct {
 	Line       int            `json:"line"`
 	ID         string         `json:"id,omitempty"`
 	Operation  string         `json:"operation"`
-	Parameters map[string]any `json:"parameters"`       // without secrets
-	Sealed     []byte         `json:"sealed,omitempty"` // the secrets
+	Parameters map[string]any `json:"parameters"`       // except secrets
+	Sealed     []byte         `json:"sealed,omitempty"` // the sealed secrets
 	IfMatch    string         `json:"ifMatch,omitempty"`
-	After      []string       `json:"after,omitempty"` // as written
+	After      []string       `json:"after,omitempty"` // as submitted
 	Lane       ps.Lane        `json:"lane"`
-	Changes    []string       `json:"changes,omitempty"` // objects, each of which items change in the order of the list
-	Uses       []string       `json:"uses,omitempty"`    // objects that must be as the items before have left them
-	Waits      []int          `json:"waits,omitempty"`   // items that must have ended before
-	Needs      []int          `json:"needs,omitempty"`   // of those, the ones that must have succeeded
-	Key        string         `json:"key"`               // under which the call is made, in retries that of the first
+	Changes    []string       `json:"changes,omitempty"` // objects that items change in turn, in list order
+	Uses       []string       `json:"uses,omitempty"`    // objects that must be as the preceding items left them
+	Waits      []int          `json:"waits,omitempty"`   // items that must have ended before this one
+	Needs      []int          `json:"needs,omitempty"`   // those of them that must have succeeded
+	Key        string         `json:"key"`               // idempotency key; a retry uses the first one
 	RequestID  string         `json:"requestId"`
-	Skip       *Result        `json:"skip,omitempty"`  // the item is not run
-	Found      *Found         `json:"found,omitempty"` // nil: a list has it
+	Skip       *Result        `json:"skip,omitempty"`  // if not nil, the item is not run
+	Found      *Found         `json:"found,omitempty"` // nil if the item comes from a list
 }
 
-// Found says why a rule has put an object into a job.
+// Found is the reason why a rule has included an object in a job.
 type Found struct {
 	Account string `json:"account"`
 	Reason  string `json:"reason"`
 	Since   string `json:"since"`
-	Within  string `json:"within"` // identifies the limits of the caller within which it was found
+	Within  string `json:"within"` // identifies the caller's limits when it was found
 }
 
 // Result is the outcome of an item.
@@ -129,12 +129,12 @@ type Result struct {
 	Message  string        `json:"message,omitempty"`
 	ChangeID string        `json:"changeId,omitempty"`
 	GUID     string        `json:"guid,omitempty"`
-	Plan     string        `json:"plan,omitempty"` // that a dry run has made
+	Plan     string        `json:"plan,omitempty"` // plan made by the dry run
 	Secret   []byte        `json:"secret,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
 
-	// Within identifies the limits of the caller when the item was called. Empty: it was not called,
-	// or an earlier version has.
+	// Within identifies the caller's limits when the item was called. It is empty if the item was not
+	// called, or was called by an earlier version.
 	Within string `json:"within,omitempty"`
 }
 
@@ -172,29 +172,29 @@ func (c *Counts) of(state jobstate.Item) *int {
 	}
 }
 
-// Open returns how many items have not ended.
+// Open returns the number of items that have not ended.
 func (c Counts) Open() int { return c.Waiting + c.Going }
 
-// retryable returns how many items can be tried again.
+// retryable returns the number of items that can be retried.
 func (c Counts) retryable() int { return c.Refused + c.Unknown + c.NotRun }
 
-// ranNothing reports whether nothing of a job that has ended was run. A dry run runs nothing.
+// ranNothing reports whether a finished job has run no item. A dry run does not run items.
 func (j *Job) ranNothing() bool {
 	return j.State == jobstate.Rejected ||
 		j.State == jobstate.Cancelled && (j.Started.IsZero() || j.Mode != jobstate.Run || j.Counts == (Counts{Skipped: j.Counts.Skipped, NotRun: j.Counts.NotRun}))
 }
 
-// keepNoList lets the job take no more room than its record.
+// keepNoList reduces the space that the job takes to that of its record.
 func (j *Job) keepNoList() { j.Listless, j.Bytes = true, ofAJob*pageShare }
 
 const prefix = "jb_"
 
-// Pattern matches the identities of jobs.
+// Pattern matches the ids of jobs.
 const Pattern = prefix + `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var pattern = regexp.MustCompile("^" + Pattern + "$")
 
-// NewID returns an identity for a job. Later ones are greater.
+// NewID returns an id for a job. Ids are in the order of their creation.
 func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 // ItemKey returns the key and the request id of an item of a job.
@@ -205,6 +205,6 @@ var (
 	ErrAbsent = store.ErrAbsent
 	ErrState  = errors.New("the job is not in a state for it")
 	ErrOpen   = errors.New("the caller has as many jobs that have not ended as it may have")
-	// ErrRemoved means that the job which a call has submitted was removed.
+	// ErrRemoved means that the job submitted by a call was removed.
 	ErrRemoved = errors.New("the job was removed")
 )

@@ -23,55 +23,56 @@ import (
 type Call struct {
 	Job     *Job // a copy
 	Spec    *Spec
-	Secrets map[string]string // by parameter
+	Secrets map[string]string // keyed by parameter
 	DryRun  bool
-	Plan    string // to be applied; empty: none
+	Plan    string // plan to apply; empty if none
 }
 
-// Answer is the outcome of a call: a result, or why the item has to wait.
+// Answer is the outcome of a call: a result, or the reason why the item has to wait.
 type Answer struct {
 	Result
-	Hold  jobstate.Reason // nothing was done, and the job is held; empty: it was run
-	Again bool            // nothing was done, and this item alone is called again later
-	For   time.Duration   // how long the job is held, or the item waits, at least
+	Hold  jobstate.Reason // nothing was done, and the job is held; empty if the item was run
+	Again bool            // nothing was done, and only this item is called again later
+	For   time.Duration   // how long, at least, the job is held or the item waits
 }
 
 // Options configure a manager. Store, Call and Log are required.
 type Options struct {
 	Store *store.Sealed
-	// Call makes the call of an item. Its context ends only after the manager's has, and a
-	// call that was cut off by that is made again by the next manager.
+	// Call makes the call of an item. Its context ends only after the manager's. If the call is cut
+	// off by that, the next manager makes it again.
 	Call func(ctx context.Context, call Call) Answer
-	// Entry returns the entry of [Log] for a job that has ended. Nil: none.
+	// Entry returns the entry of [Log] for a finished job. If nil, there is none.
 	Entry func(job *Job) []byte
-	// Forget removes the stored answers to calls of items, by their keys. Nil: there are none.
+	// Forget removes the stored answers to calls of items, given their keys. If nil, there are none.
 	Forget func(ctx context.Context, keys []string) error
 	// Ended is called when a job has ended. It may be nil.
 	Ended func(job *Job)
 	Log   *logrus.Logger
 
-	// Ready reports whether a lane has a session that can be used. Items wait until it has:
-	// a call that only waits would count as one that ended with the gateway. Nil: always.
+	// Ready reports whether a lane has a usable session. Items wait until it has, because a call that
+	// is waiting for a session would count as interrupted when the gateway ends. If nil, lanes are
+	// always ready.
 	Ready func(lane ps.Lane) bool
 
-	Sessions map[ps.Lane]int // of each lane
-	Room     *bounds.Room    // the room on the disk; nil: no limit
+	Sessions map[ps.Lane]int // number of sessions of each lane
+	Room     *bounds.Room    // room left on the disk; nil for no limit
 	Limits
 
-	Wall func() time.Time // the clock of people, see [Job.NotBefore]; nil: time.Now
+	Wall func() time.Time // wall clock, see [Job.NotBefore]; nil means time.Now
 }
 
 // Limits limit jobs. All but Rate are required.
 type Limits struct {
-	Running   int           // jobs at a time
-	PerCaller int           // open jobs of one caller
-	Share     float64       // of a lane's sessions that items may use at a time; at least one may
-	Rate      int           // items of a job a second; zero: no limit
-	Keep      time.Duration // for which jobs are kept
-	MaxStored int64         // bytes that all jobs may take, of which one caller gets a quarter
+	Running   int           // number of jobs that run at a time
+	PerCaller int           // open jobs per caller
+	Share     float64       // share of a lane's sessions that items may use at a time; at least one session
+	Rate      int           // items per second and job; 0 for no limit
+	Keep      time.Duration // how long jobs are kept
+	MaxStored int64         // bytes that all jobs may take; one caller gets a quarter
 }
 
-// Check returns which limits are missing.
+// Check returns an error that names the missing limits.
 func (l *Limits) Check() error {
 	faults := required.Positive("Jobs.", map[string]int64{
 		"Running": int64(l.Running), "PerCaller": int64(l.PerCaller),
@@ -92,15 +93,15 @@ type Manager struct {
 	shelf *shelf
 
 	mu      sync.Mutex
-	active  map[string]*run // jobs that have not ended; none while they are not loaded
-	loads   int             // how often they were
-	loaded  bool            // the jobs are this manager's
-	ctx     context.Context // of Run; nil before and after
+	active  map[string]*run // jobs that have not ended; empty while no jobs are loaded
+	loads   int             // number of calls of Load
+	loaded  bool            // whether this manager runs the jobs
+	ctx     context.Context // context of Run; nil before and after
 	running sync.WaitGroup
 }
 
-// New returns a manager of the jobs in a store that runs none of them: another gateway does, or
-// nobody, until [Manager.Load].
+// New returns a manager of the jobs in a store. It runs none of them before [Manager.Load], because
+// another gateway may run them.
 func New(o Options) *Manager {
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -112,15 +113,15 @@ func New(o Options) *Manager {
 	return m
 }
 
-// Open returns the manager of the jobs in a store, which [Manager.Run] runs.
+// Open returns a manager of the jobs in a store, ready for [Manager.Run].
 func Open(ctx context.Context, o Options) (*Manager, error) {
 	m := New(o)
 	return m, m.Load(ctx)
 }
 
-// Load makes the manager serve the stored jobs. It drops its earlier state: another gateway may
-// have run the jobs in between. Calls of items that it has begun continue, but their results are
-// not stored. The gateway that calls these items again finds the results by the keys.
+// Load makes the manager serve the stored jobs. It discards the earlier state, because another
+// gateway may have run the jobs in between. Calls of items that are running continue, but their
+// results are not stored. The gateway that calls these items again finds the results by their keys.
 func (m *Manager) Load(ctx context.Context) error {
 	m.mu.Lock()
 	m.loads++
@@ -150,7 +151,7 @@ func (m *Manager) Load(ctx context.Context) error {
 		m.shelf.put(job)
 	}
 	active := map[string]*run{}
-	for _, job := range slices.Backward(open) { // the oldest first
+	for _, job := range slices.Backward(open) { // oldest first
 		r, err := m.load(ctx, job)
 		if errors.Is(err, store.ErrUnreadable) {
 			m.Log.WithError(err).WithField("job", job.ID).Error("a job cannot go on, as something of it cannot be read any more")
@@ -167,7 +168,7 @@ func (m *Manager) Load(ctx context.Context) error {
 	return nil
 }
 
-// unload forgets the jobs unless they were loaded again since, and ends whatever watches them.
+// unload drops all jobs, unless they were loaded again since, and ends all watches.
 func (m *Manager) unload(loads int) {
 	m.mu.Lock()
 	if m.loads != loads {
@@ -182,7 +183,7 @@ func (m *Manager) unload(loads int) {
 	}
 }
 
-// load returns the run of a job as the store has it.
+// load returns the run of a job in its stored state.
 func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 	r := newRun(m, job)
 	var err error
@@ -199,9 +200,9 @@ func (m *Manager) load(ctx context.Context, job *Job) (*run, error) {
 	return r, err
 }
 
-// Run runs the jobs that were loaded and the ones that are added, until ctx is done, and returns
-// when no item is being called. It can be called again after [Manager.Load]; until then jobs are
-// read from the store.
+// Run runs the loaded jobs and those that are added later, until ctx is done, and returns when no
+// item is being called. It can be called again after [Manager.Load]. Until then jobs are read from
+// the store.
 func (m *Manager) Run(ctx context.Context) {
 	m.mu.Lock()
 	m.ctx = ctx
@@ -218,7 +219,7 @@ func (m *Manager) Run(ctx context.Context) {
 	m.unload(loads)
 }
 
-// launch starts the goroutine of a job, if the manager runs. m.mu is held.
+// launch starts the goroutine of a job, if the manager is running. The caller holds m.mu.
 func (m *Manager) launch(r *run) {
 	if ctx := m.ctx; ctx != nil {
 		m.running.Go(func() {
@@ -228,7 +229,7 @@ func (m *Manager) launch(r *run) {
 	}
 }
 
-// leave forgets the run of a job that has ended, and wakes those that wait for a place.
+// leave drops the run of a finished job, and wakes jobs that wait for a place.
 func (m *Manager) leave(r *run) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -238,7 +239,7 @@ func (m *Manager) leave(r *run) {
 	m.wakeAll()
 }
 
-// wakeAll wakes the jobs that run or wait for their turn. m.mu is held.
+// wakeAll wakes the jobs that run or wait for their turn. The caller holds m.mu.
 func (m *Manager) wakeAll() {
 	for _, r := range m.active {
 		if state := r.state(); state == jobstate.Running || state == jobstate.Held || state == jobstate.Stopping {
@@ -247,15 +248,15 @@ func (m *Manager) wakeAll() {
 	}
 }
 
-// released wakes the jobs that wait for a session.
+// released wakes jobs that wait for a session.
 func (m *Manager) released() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.wakeAll()
 }
 
-// place reports whether a job may run now: whether running jobs, and older ones that could run as
-// well, leave a place for it, both overall and for its caller.
+// place reports whether a job may run now, that is whether the running jobs and the older ones that
+// could run leave a place for it, both overall and for its caller.
 func (m *Manager) place(id string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -284,19 +285,19 @@ func (m *Manager) place(id string) bool {
 	return false
 }
 
-// Submission is a job to be added.
+// Submission is a job to add.
 type Submission struct {
-	Job   *Job // without identity, state and counts
+	Job   *Job // without id, state and counts
 	Specs []Spec
-	// Secrets are the secrets of the items, by parameter; nil: none has any. They are
-	// sealed with a key of their own, which is destroyed when nothing is left to retry.
+	// Secrets are the secrets of the items, by parameter, or nil if there are none. They are sealed
+	// with a key of their own, which is destroyed when nothing is left to retry.
 	Secrets []map[string]string
-	Once    string // names the call, so that its repetition adds nothing; empty: no such call
+	Once    string // idempotency token of the call: a repetition adds no second job; "" for none
 }
 
-// Submit adds a job. If the call has added one before, it returns that one, or [ErrRemoved]. It fails
-// with [ErrOpen] if its caller has as many others that have not ended as it may have, and with a
-// [*bounds.Full] if there is no room for it.
+// Submit adds a job. If the call has already added one, it returns that job, or [ErrRemoved]. It
+// fails with [ErrOpen] if the caller has too many open jobs, and with a [*bounds.Full] if there is
+// no room for it.
 func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	if s.Once != "" {
 		switch id, err := m.store.submittedBy(ctx, s.Once); {
@@ -329,7 +330,7 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	case job.Mode == jobstate.Validate:
 		job.State = jobstate.Ready
 	default:
-		job.State = jobstate.Held // until it has a place
+		job.State = jobstate.Held // until the job gets a place
 	}
 	items := m.store.items(job, s.Specs)
 	if err := m.shelf.take(job); err != nil {
@@ -353,11 +354,11 @@ func (m *Manager) Submit(ctx context.Context, s Submission) (*Job, error) {
 	return &added, nil
 }
 
-// giveBack takes back the room of a job that was not added. What was stored of it before is removed
-// if the store can be written; else it expires.
+// giveBack releases the room of a job that was not added. It removes the parts that were already
+// stored if the store can be written; otherwise they expire.
 func (m *Manager) giveBack(ctx context.Context, job *Job) {
 	if _, err := m.store.job(ctx, job.ID); !errors.Is(err, ErrAbsent) {
-		return // it may have been added
+		return // the job may have been added after all
 	}
 	m.shelf.remove(job)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
@@ -367,7 +368,7 @@ func (m *Manager) giveBack(ctx context.Context, job *Job) {
 	}
 }
 
-// prepareSpecs completes the items of a job, whose secrets are sealed with the data key.
+// prepareSpecs completes the items of a job, and seals their secrets with the data key.
 func prepareSpecs(s *Submission) (dataKey []byte, err error) {
 	job := s.Job
 	if s.Secrets != nil {
@@ -392,8 +393,7 @@ func prepareSpecs(s *Submission) (dataKey []byte, err error) {
 	return dataKey, nil
 }
 
-// activate makes a run one of those that are active, unless there is one of its job.
-// m.mu is held.
+// activate adds a run to the active ones, unless its job already has one. The caller holds m.mu.
 func (m *Manager) activate(r *run) {
 	if m.active[r.id] == nil {
 		m.active[r.id] = r
@@ -401,7 +401,7 @@ func (m *Manager) activate(r *run) {
 	}
 }
 
-// entry returns the entry of the log for a job, or nothing unless it has ended.
+// entry returns the log entry of a job, or nothing if the job has not ended.
 func (m *Manager) entry(job *Job) []store.Change {
 	if m.Entry == nil || !job.State.Ended() {
 		return nil
@@ -409,7 +409,7 @@ func (m *Manager) entry(job *Job) []store.Change {
 	return []store.Change{{Log: Log, Value: m.Entry(job), Expires: job.Expires}}
 }
 
-// openOf returns how many jobs of a caller have not ended.
+// openOf returns the number of a caller's jobs that have not ended.
 func (m *Manager) openOf(by Caller) (n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -436,15 +436,15 @@ func (m *Manager) prepare(job *Job, specs []Spec) *run {
 	return r
 }
 
-// runOf returns the run of a job that has not ended; nil: there is none.
+// runOf returns the run of a job that has not ended, or nil if there is none.
 func (m *Manager) runOf(id string) *run {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.active[id]
 }
 
-// Get returns a copy of a job, or [ErrAbsent]. It fails with another error if another gateway may
-// have added the job, and cannot be asked at the moment.
+// Get returns a copy of a job, or [ErrAbsent]. It fails with a different error if another gateway
+// may have added the job but cannot be asked at the moment.
 func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 	if r := m.runOf(id); r != nil {
 		return r.snapshot(), nil
@@ -459,8 +459,8 @@ func (m *Manager) Get(ctx context.Context, id string) (*Job, error) {
 	return job, err
 }
 
-// List calls visit with the jobs that are older than a job, or with all, the newest first,
-// until it returns false.
+// List calls visit with the jobs that are older than before, or with all jobs if before is empty,
+// newest first, until visit returns false.
 func (m *Manager) List(ctx context.Context, before string, visit func(*Job) bool) error {
 	return m.store.jobs(ctx, before, func(job *Job) bool {
 		if r := m.runOf(job.ID); r != nil {
@@ -470,7 +470,7 @@ func (m *Manager) List(ctx context.Context, before string, visit func(*Job) bool
 	})
 }
 
-// Items calls visit with the items of a job from a number on, until it returns false.
+// Items calls visit with the items of a job, starting at an index, until visit returns false.
 func (m *Manager) Items(ctx context.Context, job *Job, from int, visit func(int, *Spec, Result) bool) error {
 	if job.Listless {
 		return nil
@@ -497,7 +497,7 @@ func (m *Manager) Items(ctx context.Context, job *Job, from int, visit func(int,
 	return nil
 }
 
-// Delivered removes the sealed secrets of a job's result, once it has been fetched.
+// Delivered removes the sealed secrets of a job's result once the result has been fetched.
 func (m *Manager) Delivered(ctx context.Context, job *Job) error {
 	if len(job.ResultKey) == 0 || !job.State.Ended() {
 		return nil
@@ -520,7 +520,7 @@ func (m *Manager) Delivered(ctx context.Context, job *Job) error {
 	return m.store.put(ctx, stored, changed, results, revisions)
 }
 
-// Open returns the number of jobs that have not ended, and of their items that have not.
+// Open returns the number of jobs that have not ended, and the number of their open items.
 func (m *Manager) Open() (jobs, items int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

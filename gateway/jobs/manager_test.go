@@ -27,12 +27,12 @@ import (
 
 const patience = 3 * time.Minute
 
-// world is what the calls of items change: the number of times that each key was called.
+// world is the state that calls of items change: the number of times that each key was called.
 type world struct {
 	mu     sync.Mutex
 	made   map[string]int
 	order  []string
-	most   map[ps.Lane]int // calls at a time
+	most   map[ps.Lane]int // maximum number of simultaneous calls
 	going  map[ps.Lane]int
 	answer func(c jobs.Call, tries int) jobs.Answer
 }
@@ -60,7 +60,7 @@ func (w *world) call(_ context.Context, c jobs.Call) jobs.Answer {
 	return w.answer(c, tries)
 }
 
-// gatewayOf is a manager that runs over a store in a file, until it is stopped.
+// gatewayOf is a manager that runs over a store in a file until it is stopped.
 type gatewayOf struct {
 	*jobs.Manager
 	stop func()
@@ -101,7 +101,7 @@ func start(t *testing.T, file string, w *world, change func(*jobs.Options)) *gat
 	return g
 }
 
-// specs returns so many items of a lane.
+// specs returns n items of a lane.
 func specs(n int, lane ps.Lane) []jobs.Spec {
 	all := make([]jobs.Spec, n)
 	for i := range all {
@@ -146,9 +146,9 @@ func TestItemsWaitForWhatTheyNeed(t *testing.T) {
 	})
 	g := start(t, storeFile(t), w, nil)
 	items := specs(6, ps.Directory)
-	items[2].Waits = []int{1}                                 // in the order only
-	items[3].Waits, items[3].Needs = []int{1}, []int{1}       // and needs it
-	items[4].Waits, items[4].Needs = []int{3}, []int{3}       // of what was not run
+	items[2].Waits = []int{1}                                 // only ordered
+	items[3].Waits, items[3].Needs = []int{1}, []int{1}       // ordered and dependent
+	items[4].Waits, items[4].Needs = []int{3}, []int{3}       // depends on an item that was not run
 	items[5].Waits, items[5].Needs = []int{0, 2}, []int{0, 2} //
 	job := g.await(t, g.submit(t, jobs.Job{}, items), jobstate.Done)
 	assert.Equal(t, jobs.Counts{Made: 3, Refused: 1, NotRun: 2}, job.Counts)
@@ -220,7 +220,7 @@ func TestJobsStop(t *testing.T) {
 		result jobstate.Item
 		want   jobstate.Job
 		why    jobstate.Reason
-		most   int // items that were called
+		most   int // number of items that were called
 	}{
 		"after failures":       {jobs.Job{StopAfter: 3}, jobstate.Refused, jobstate.Failed, jobstate.Errors, 4},
 		"never":                {jobs.Job{}, jobstate.Refused, jobstate.Done, "", 20},
@@ -238,11 +238,11 @@ func TestJobsStop(t *testing.T) {
 	}
 }
 
-// TestNothingIsLostOrRepeated: a manager that is ended at any moment is followed by another
-// one, and a call that had ended before is made again only under its key.
+// TestNothingIsLostOrRepeated: a manager that is ended at any moment is followed by another one,
+// and a call that had already ended is only made again under its key.
 func TestNothingIsLostOrRepeated(t *testing.T) {
 	file := storeFile(t)
-	effects := map[string]int{} // what is changed, once by key
+	effects := map[string]int{} // changes made, once per key
 	var mu sync.Mutex
 	w := newWorld(func(c jobs.Call, _ int) jobs.Answer {
 		mu.Lock()
@@ -305,7 +305,7 @@ func TestPlansAreBound(t *testing.T) {
 	assert.ErrorIs(t, err, jobs.ErrAbsent)
 }
 
-// TestSecretsAreDestroyed: the key of a job's secrets is gone when nothing is left to retry.
+// TestSecretsAreDestroyed: the key of a job's secrets is destroyed when nothing is left to retry.
 func TestSecretsAreDestroyed(t *testing.T) {
 	file := storeFile(t)
 	seen := make(chan map[string]string, 10)
@@ -375,7 +375,7 @@ func TestOpenJobsOfACallerAreLimited(t *testing.T) {
 	}, patience, time.Millisecond)
 }
 
-// kindsOf returns how many values of jobs the store has, by kind.
+// kindsOf returns the number of stored values of jobs, by kind.
 func kindsOf(t *testing.T, db *store.Sealed) map[store.Kind]int {
 	t.Helper()
 	n := map[store.Kind]int{}
@@ -433,7 +433,7 @@ func TestJobsAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	ended := func(id string) {
 		require.Eventually(t, func() bool {
-			_, err := g.Cancel(t.Context(), id) // ended, and forgotten by the manager
+			_, err := g.Cancel(t.Context(), id) // ended, and dropped by the manager
 			var wrong *jobs.StateError
 			return errors.As(err, &wrong)
 		}, patience, time.Millisecond)
@@ -532,7 +532,8 @@ func TestStateErrors(t *testing.T) {
 	}
 }
 
-// TestNamesOfValuesAreIdentities is about what a reader of the store sees.
+// TestNamesOfValuesAreIdentities: the keys of stored values, which a reader of the store can see,
+// consist of ids only.
 func TestNamesOfValuesAreIdentities(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	g := start(t, storeFile(t), newWorld(nil), func(o *jobs.Options) { o.Store = db })
@@ -548,12 +549,12 @@ func TestNamesOfValuesAreIdentities(t *testing.T) {
 	}
 }
 
-// behind is a store that cannot find out what others have written.
+// behind is a store that cannot find out whether others have written to it.
 type behind struct{ store.Store }
 
 func (behind) Reach(context.Context) error { return store.ErrUnreachable }
 
-// TestAJobIsNotAbsentWhileTheStoreIsBehind: another gateway may have just added it.
+// TestAJobIsNotAbsentWhileTheStoreIsBehind: another gateway may have just added the job.
 func TestAJobIsNotAbsentWhileTheStoreIsBehind(t *testing.T) {
 	m, err := jobs.Open(t.Context(), jobs.Options{Store: storetest.Seal(t, behind{store.NewMemory(nil)})})
 	require.NoError(t, err)

@@ -1,7 +1,7 @@
 package jobs
 
-// Reversed returns what items wait for when they are undone, given what they waited for:
-// each waits for those that waited for it.
+// Reversed inverts the dependency graph: an item of the result waits for those items that waited
+// for it.
 func Reversed(waits [][]int) [][]int {
 	after := make([][]int, len(waits))
 	for i, all := range waits {

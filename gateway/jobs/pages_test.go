@@ -15,7 +15,7 @@ import (
 	"adgateway/ps"
 )
 
-// counted counts the values that are read in ranges.
+// counted counts the values that are read by ranges.
 type counted struct {
 	store.Store
 	read atomic.Int64
@@ -30,8 +30,8 @@ func (c *counted) Range(
 	})
 }
 
-// TestPagesOfItemsReadEachItemOnce, but for those around their ends: a page costs what its own size is,
-// wherever it begins.
+// TestPagesOfItemsReadEachItemOnce: apart from items around its ends, a page reads each of its
+// items once, so its cost depends on its size and not on where it begins.
 func TestPagesOfItemsReadEachItemOnce(t *testing.T) {
 	const total, page = 1230, 100
 	db := &counted{Store: store.NewMemory(nil)}

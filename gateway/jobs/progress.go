@@ -11,8 +11,8 @@ import (
 // pace counts the items that ended in each of the last seconds.
 type pace struct {
 	seconds [paceWindow]int
-	last    int64 // second of the newest count
-	first   int64 // of the oldest one
+	last    int64 // second of the latest count
+	first   int64 // second of the earliest count
 }
 
 const paceWindow = 60
@@ -22,7 +22,7 @@ func (p *pace) add(at time.Time) {
 	p.seconds[at.Unix()%paceWindow]++
 }
 
-// forget clears the seconds since the last count.
+// forget clears the seconds since the latest count.
 func (p *pace) forget(second int64) {
 	if p.first == 0 {
 		p.first, p.last = second, second
@@ -36,7 +36,8 @@ func (p *pace) forget(second int64) {
 	}
 }
 
-// rate returns the items a second, a mean over the last minute or since the first.
+// rate returns the number of items per second, averaged over the last minute or since the first
+// item.
 func (p *pace) rate(at time.Time) float64 {
 	if p.first == 0 {
 		return 0
@@ -50,18 +51,18 @@ func (p *pace) rate(at time.Time) float64 {
 	return float64(sum) / float64(min(paceWindow, second-p.first+1))
 }
 
-// fewest is how many open items a job needs for an estimate of its remaining time.
+// fewest is the minimum number of open items for an estimate of a job's remaining time.
 const fewest = 20
 
 // Progress is the progress of a job.
 type Progress struct {
 	Job
-	Rate      float64        // items a second
-	Remaining *time.Duration // nil: not known
+	Rate      float64        // items per second
+	Remaining *time.Duration // nil if unknown
 }
 
-// Percent returns the share of the items that have ended, rounded down. Of a list that was
-// rejected nothing was done.
+// Percent returns the percentage of items that have ended, rounded down. It is 0 for a rejected
+// list.
 func (p *Progress) Percent() int {
 	if p.State == jobstate.Rejected {
 		return 0
@@ -72,7 +73,7 @@ func (p *Progress) Percent() int {
 	return (p.Total - p.Counts.Open()) * 100 / p.Total
 }
 
-// Progress returns how far a job has come. Its rate is known while it runs only.
+// Progress returns the progress of a job. Its rate is only known while it runs.
 func (m *Manager) Progress(ctx context.Context, id string) (*Progress, error) {
 	job, err := m.Get(ctx, id)
 	if err != nil {
@@ -81,7 +82,7 @@ func (m *Manager) Progress(ctx context.Context, id string) (*Progress, error) {
 	return m.ProgressOf(job), nil
 }
 
-// ProgressOf returns how far a job has come.
+// ProgressOf returns the progress of a job.
 func (m *Manager) ProgressOf(job *Job) *Progress {
 	p := &Progress{Job: *job}
 	r := m.runOf(job.ID)
@@ -106,35 +107,35 @@ func (r *run) snapshot() *Job {
 	return &job
 }
 
-// copyResults returns the results of the items from first on, before last.
+// copyResults returns the results of the items from first up to but excluding last.
 func (r *run) copyResults(first, last int) []Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.results[min(first, len(r.results)):min(last, len(r.results))])
 }
 
-// notify wakes everyone who watches the job. r.mu is held.
+// notify wakes everyone who watches the job. The caller holds r.mu.
 func (r *run) notify() {
 	for watcher := range r.watchers {
 		select {
 		case watcher <- struct{}{}:
-		default: // it was told already
+		default: // it has already been woken
 		}
 	}
 }
 
 // Watch follows a job. [Watch.Stop] must be called.
 type Watch struct {
-	// Changed gets a value after changes of the job. It is nil if the job had ended, and closed
-	// once this gateway has stopped running jobs.
+	// Changed receives a value after changes of the job. It is nil if the job had already ended, and
+	// closed once this gateway stops running jobs.
 	Changed <-chan struct{}
 
-	r       *run // nil: the job had ended
+	r       *run // nil if the job had already ended
 	changed chan struct{}
-	sent    int // failures that were returned
+	sent    int // number of failures that were returned
 }
 
-// Watch follows a job from now on.
+// Watch follows the further changes of a job.
 func (m *Manager) Watch(id string) *Watch {
 	r := m.runOf(id)
 	if r == nil {
@@ -161,7 +162,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// Over reports whether this gateway runs the job no more, although it has not ended.
+// Over reports whether this gateway no longer runs the job although it has not ended.
 func (w *Watch) Over() bool {
 	if w.r == nil {
 		return false
@@ -177,8 +178,8 @@ type Failure struct {
 	Result
 }
 
-// Failures returns the items that ended without success since the gateway started, those
-// that were returned before left out.
+// Failures returns the items that ended without success since the gateway started, except those
+// that were returned before.
 func (w *Watch) Failures(ctx context.Context) ([]Failure, error) {
 	if w.r == nil {
 		return nil, nil

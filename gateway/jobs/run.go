@@ -17,19 +17,19 @@ import (
 
 // Intervals of a run.
 const (
-	saveEvery   = 250 * time.Millisecond // how often waiting results are written
-	lookAgain   = 5 * time.Second        // how often a held job is checked that nothing wakes
-	laneAgain   = 100 * time.Millisecond // how often a lane without a session is checked
+	saveEvery   = 250 * time.Millisecond // interval at which pending results are written
+	lookAgain   = 5 * time.Second        // interval at which a held job that nothing wakes is checked
+	laneAgain   = 100 * time.Millisecond // interval at which a lane without a session is checked
 	shortestNap = time.Millisecond
-	lastWrites  = 10 * time.Second // how long writing may take when the gateway ends
+	lastWrites  = 10 * time.Second // time limit for the last writes when the gateway ends
 )
 
-// run is a job that has not ended. One goroutine, its loop, starts items and saves; each
-// item that is called has another one.
+// run is a job that has not ended. One goroutine, its loop, starts items and saves. Each item that
+// is being called has a goroutine of its own.
 type run struct {
 	m       *Manager
-	id      string // of the job
-	caller  Caller // of the job
+	id      string // id of the job
+	caller  Caller // caller of the job
 	limiter *rate.Limiter
 	wake    chan struct{}
 	calls   sync.WaitGroup
@@ -43,15 +43,15 @@ type run struct {
 	followers [][]int // items that wait for each item
 	needs     [][]int // items that must have succeeded
 	ready     map[ps.Lane][]int
-	changed   map[int]bool // results that are not saved
-	unsaved   bool         // the job has changes that are not saved
-	saveAt    time.Time    // zero: nothing has to be saved
+	changed   map[int]bool // results that are not saved yet
+	unsaved   bool         // the job has changes that are not saved yet
+	saveAt    time.Time    // zero if there is nothing to save
 	heldUntil time.Time
 	pace      pace
-	failures  []int // items that ended without success, in the order of their ends
+	failures  []int // items that ended without success, in the order in which they ended
 	watchers  map[chan struct{}]bool
-	later     map[int]time.Time // when items are called again
-	abandoned bool              // the job has left this run, see [Manager.Load]
+	later     map[int]time.Time // when to call items again
+	abandoned bool              // the job no longer belongs to this run, see [Manager.Load]
 }
 
 func newRun(m *Manager, job *Job) *run {
@@ -66,7 +66,7 @@ func newRun(m *Manager, job *Job) *run {
 	}
 }
 
-// plan notes which items an item waits for.
+// plan notes the items that an item waits for.
 func (r *run) plan(i int, spec *Spec) {
 	r.lanes[i], r.needs[i] = spec.Lane, spec.Needs
 	for _, before := range spec.Waits {
@@ -74,7 +74,7 @@ func (r *run) plan(i int, spec *Spec) {
 	}
 }
 
-// recount counts the items by state and finds those that may begin.
+// recount counts the items by state and finds those that may start.
 func (r *run) recount() {
 	r.job.Counts = Counts{}
 	clear(r.ready)
@@ -98,7 +98,7 @@ func (r *run) recount() {
 func (r *run) wakeUp() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is awake already
+	default: // it is already awake
 	}
 }
 
@@ -143,7 +143,7 @@ func (r *run) loop(ctx context.Context) {
 	r.save(ctx)
 }
 
-// step does everything that is due, and returns how long nothing else is.
+// step does everything that is due. nap is the time until something else is due.
 func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	mayRun := r.m.place(r.id)
 	r.mu.Lock()
@@ -173,7 +173,8 @@ func (r *run) step(ctx context.Context) (nap time.Duration, ended bool) {
 	return nap, false
 }
 
-// admit runs a held job when its reason has passed, and holds a job that has no place.
+// admit runs a held job when the reason for holding it has passed, and holds a job that has no
+// place.
 func (r *run) admit(mayRun bool) {
 	if r.job.State != jobstate.Held && r.job.State != jobstate.Running || r.job.Counts.Going > 0 && r.job.State == jobstate.Running {
 		return
@@ -194,8 +195,8 @@ func (r *run) admit(mayRun bool) {
 	}
 }
 
-// early returns how long the job must still wait to begin, by the clock that says longer; 0 or
-// less: it may begin. r.mu is held.
+// early returns the time that the job must still wait before it may begin, by the slower of the two
+// clocks. It is 0 or less if the job may begin. The caller holds r.mu.
 func (r *run) early() time.Duration {
 	now := r.m.store.Now()
 	if wall := r.m.Wall(); wall.Before(now) {
@@ -204,7 +205,7 @@ func (r *run) early() time.Duration {
 	return r.job.NotBefore.Sub(now)
 }
 
-// become changes the state of the job. r.mu is held.
+// become changes the state of the job. The caller holds r.mu.
 func (r *run) become(state jobstate.Job, why jobstate.Reason) {
 	if r.job.State == state && r.job.Why == why {
 		return
@@ -213,11 +214,11 @@ func (r *run) become(state jobstate.Job, why jobstate.Reason) {
 	if state.Ended() {
 		r.job.Ended = now()
 	}
-	r.unsaved, r.saveAt = true, time.Now() // a state is saved at once
+	r.unsaved, r.saveAt = true, time.Now() // a new state is saved at once
 	r.notify()
 }
 
-// begin starts the items that may be called now, and returns how long until the next one may.
+// begin starts the items that may be called now, and returns the time until the next one may be.
 func (r *run) begin(ctx context.Context) (nap time.Duration) {
 	nap = r.takeUp()
 	for lane := range r.ready {
@@ -231,8 +232,8 @@ func (r *run) begin(ctx context.Context) (nap time.Duration) {
 	return nap
 }
 
-// beginOne starts the first ready item of a lane. If it cannot, wait is when to try again; 0: when
-// a session is released, which wakes all runs.
+// beginOne starts the first ready item of a lane. If it cannot, wait is the time until it should be
+// tried again, or 0 to wait until a session is released, which wakes all runs.
 func (r *run) beginOne(ctx context.Context, lane ps.Lane) (begun bool, wait time.Duration) {
 	i := r.ready[lane][0]
 	if !r.allowed(i) {
@@ -280,7 +281,7 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 	r.results[i].State = jobstate.Waiting
 	switch {
 	case ctx.Err() != nil && (answer.Hold != "" || answer.Again || answer.State == jobstate.Unknown):
-		// The gateway ends. The next one calls it again, under the same key.
+		// The gateway ends. The next one makes the call again under the same key.
 	case answer.Again:
 		r.later[i] = time.Now().Add(answer.For)
 	case answer.Hold != "":
@@ -290,7 +291,7 @@ func (r *run) call(ctx context.Context, i int, slot chan struct{}) {
 		answer.Attempts = before.Attempts + 1
 		r.end(i, answer.Result)
 	}
-	<-slot // only now, so the next item begins after the outcome of this one is known
+	<-slot // only now, so the next item begins once the outcome of this one is noted
 	r.mu.Unlock()
 	r.wakeUp()
 	r.m.released()
@@ -315,7 +316,7 @@ func (r *run) answer(ctx context.Context, i int) Answer {
 	return r.m.Call(context.WithoutCancel(ctx), Call{Job: &job, Spec: spec, Secrets: secrets, DryRun: job.Mode == jobstate.DryRun, Plan: plan})
 }
 
-// unreadable holds a job that cannot be read from the store.
+// unreadable holds a job if the store cannot be read.
 func (r *run) unreadable(ctx context.Context, err error) Answer {
 	if ctx.Err() == nil {
 		r.m.Log.WithError(err).WithField("job", r.id).Error("an item of a job cannot be read from the store")
@@ -323,7 +324,7 @@ func (r *run) unreadable(ctx context.Context, err error) Answer {
 	return Answer{Hold: jobstate.Lane, For: lookAgain}
 }
 
-// hold keeps the job from beginning items for a time. r.mu is held.
+// hold keeps the job from starting items for some time. The caller holds r.mu.
 func (r *run) hold(answer Answer) {
 	if r.job.State == jobstate.Running {
 		r.heldUntil = time.Now().Add(answer.For)
@@ -331,8 +332,8 @@ func (r *run) hold(answer Answer) {
 	}
 }
 
-// takeUp makes items ready whose time to be called again has come, and returns how long until the
-// next. r.mu is held.
+// takeUp makes items ready that are due to be called again, and returns the time until the next one
+// is. The caller holds r.mu.
 func (r *run) takeUp() (nap time.Duration) {
 	nap = math.MaxInt64
 	for i, at := range r.later {
@@ -346,7 +347,8 @@ func (r *run) takeUp() (nap time.Duration) {
 	return nap
 }
 
-// end notes the outcome of an item, and lets the items that wait for it begin. r.mu is held.
+// end notes the outcome of an item, and lets the items start that wait for it. The caller holds
+// r.mu.
 func (r *run) end(i int, result Result) {
 	r.changed[i], r.unsaved = true, true
 	if r.saveAt.IsZero() {
@@ -367,7 +369,7 @@ func (r *run) end(i int, result Result) {
 	}
 	if r.job.Mode == jobstate.DryRun {
 		r.notify()
-		return // a dry run shows everything that would fail
+		return // a dry run shows all failures
 	}
 	switch {
 	case r.job.State != jobstate.Running && r.job.State != jobstate.Held && r.job.State != jobstate.Paused:
@@ -379,7 +381,7 @@ func (r *run) end(i int, result Result) {
 	r.notify()
 }
 
-// finish ends a job none of whose items can begin. r.mu is held.
+// finish ends a job if none of its items can start. The caller holds r.mu.
 func (r *run) finish() {
 	counts := r.job.Counts
 	switch {
@@ -410,7 +412,7 @@ func (r *run) finish() {
 	}
 }
 
-// save writes all changes. After an error it tries again. r.mu is held.
+// save writes all changes. After an error it will try again. The caller holds r.mu.
 func (r *run) save(ctx context.Context) {
 	if r.abandoned {
 		return
@@ -435,7 +437,7 @@ func (r *run) save(ctx context.Context) {
 	r.unsaved, r.saveAt = false, time.Time{}
 }
 
-// bury does the work that follows the end of a job. r.mu is held.
+// bury does the work that follows the end of a job. The caller holds r.mu.
 func (r *run) bury(ctx context.Context) {
 	r.m.seals.forget(r.job.Root)
 	if r.job.Listless {

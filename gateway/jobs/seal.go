@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// ErrNoSecrets means that the data key of a job was destroyed, and its secrets with it.
+// ErrNoSecrets means that the data key of a job, and with it its secrets, was destroyed.
 var ErrNoSecrets = errors.New("the secrets of the list are not kept any more")
 
 func cipherOf(dataKey []byte) (cipher.AEAD, error) {
@@ -30,10 +30,10 @@ func sealSecrets(dataKey []byte, itemKey string, secrets map[string]string) ([]b
 	return aead.Seal(nil, nil, plain, []byte(itemKey)), err
 }
 
-// seals opens the secrets of items. The data keys of running jobs stay in memory.
+// seals opens the secrets of items. It keeps the data keys of running jobs in memory.
 type seals struct {
 	mu   sync.Mutex
-	keys map[string][]byte // by root
+	keys map[string][]byte // keyed by root
 }
 
 // open returns the secrets of an item.

@@ -7,18 +7,18 @@ import (
 	"adgateway/gateway/bounds"
 )
 
-// shelf counts the bytes that stored jobs take, so no caller can fill the store. It is safe for
-// concurrent use.
+// shelf counts the bytes of stored jobs, so no caller can fill the store. It is safe for concurrent
+// use.
 type shelf struct {
 	most int64
 	room *bounds.Room
 	now  func() time.Time
 
 	mu   sync.Mutex
-	jobs map[string]*shelved // by identity of the job
+	jobs map[string]*shelved // keyed by job id
 }
 
-// shelved is the room that a job takes.
+// shelved is the space that a job takes.
 type shelved struct {
 	caller  Caller
 	root    string
@@ -30,14 +30,14 @@ func newShelf(o *Options) *shelf {
 	return &shelf{most: o.MaxStored, room: o.Room, now: o.Store.Now, jobs: map[string]*shelved{}}
 }
 
-// put counts a job without checking the limits.
+// put counts a job without checking limits.
 func (s *shelf) put(job *Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.jobs[job.ID] = &shelved{caller: job.Caller, root: job.Root, bytes: job.Bytes, expires: job.Expires}
 }
 
-// take counts a new job, or returns an error if it exceeds a limit.
+// take counts a new job, or returns an error if that would exceed a limit.
 func (s *shelf) take(job *Job) error {
 	share, short := s.room.Share(s.most)
 	s.mu.Lock()
@@ -64,7 +64,7 @@ func (s *shelf) take(job *Job) error {
 	return nil
 }
 
-// remove stops counting a job, and reports whether no other job has its root.
+// remove stops counting a job, and reports whether no other job has the same root.
 func (s *shelf) remove(job *Job) (last bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,7 +77,7 @@ func (s *shelf) remove(job *Job) (last bool) {
 	return true
 }
 
-// others returns the other jobs that have the root of a job.
+// others returns the ids of the other jobs with the same root as a job.
 func (s *shelf) others(job *Job) (ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,18 +89,18 @@ func (s *shelf) others(job *Job) (ids []string) {
 	return ids
 }
 
-// clear forgets all jobs.
+// clear drops all jobs.
 func (s *shelf) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.jobs)
 }
 
-// Bytes of the store: a page of it is half full after values were added in their order, and each
-// value has a header and a key.
+// Sizes in the store, in bytes. A page of the store is half full after values were added in order,
+// and each value has a header and a key.
 const (
 	pageShare  = 2
 	aroundEach = 64
-	ofAResult  = 1024 // the outcome of an item, and the call with its key
+	ofAResult  = 1024 // outcome of an item, and the call with its key
 	ofAJob     = 4 << 10
 )

@@ -13,44 +13,44 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values in the store. Items have the keys of itemName, so the items of a job are
-// adjacent and in order.
+// The kinds of values in the store. Items are keyed by itemName, so the items of a job are adjacent
+// and in order.
 const (
 	jobKind    store.Kind = "job"
 	specKind   store.Kind = "jobspec"
 	resultKind store.Kind = "jobitem"
-	dataKind   store.Kind = "jobkey" // the data key of a root
+	dataKind   store.Kind = "jobkey" // data key of a root
 	onceKind   store.Kind = "jobonce"
 )
 
-// SecretKinds are the kinds whose removed values must not stay readable in the file of a store: the
-// keys of secrets in lists.
+// SecretKinds are the kinds whose removed values must not stay readable in the file of a store.
+// They hold the keys of secrets in lists.
 var SecretKinds = []store.Kind{dataKind}
 
-// batch is the number of items that are written together with the job.
+// batch is the maximum number of items that are written together with their job.
 const batch = store.MostChanges - 100
 
 func itemName(job string, index int) string { return fmt.Sprintf("%s/%06d", job, index) }
 
-// stretch is the number of items that are read together. Their names have the same beginning.
+// stretch is the number of items that are read together. Their keys have a common prefix.
 const stretch = 100
 
-// stretchName returns the beginning of the names of a stretch of items.
+// stretchName returns the common prefix of the keys of a stretch of items.
 func stretchName(job string, first int) string {
 	return fmt.Sprintf("%s/%04d", job, first/stretch)
 }
 
 // indexOf is the inverse of itemName.
 func indexOf(name string) (index int) {
-	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // itemName has written it
+	_, _ = fmt.Sscanf(name[strings.IndexByte(name, '/')+1:], "%d", &index) // the name was written by itemName
 	return index
 }
 
 // db reads and writes jobs.
 type db struct{ *store.Sealed }
 
-// items returns the changes that add the items of a new job. It notes in the job how many bytes
-// everything will take.
+// items returns the changes that add the items of a new job. It sets job.Bytes to the size of
+// everything.
 func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	for i := range specs {
 		changes = append(changes, store.Change{Kind: specKind, Key: itemName(job.ID, i), Value: encode(s, storedSpec{Spec: specs[i]}), Expires: job.Expires})
@@ -66,9 +66,9 @@ func (s db) items(job *Job, specs []Spec) (changes []store.Change) {
 	return changes
 }
 
-// add adds a new job with its items. The job itself is written last: without it the items belong to
-// no job, and expire. once, if not empty, names the submitting call; also is stored together with
-// the job.
+// add adds a new job with its items. The job itself is written last. Without it the items belong to
+// no job, and expire. once, if not empty, identifies the submitting call. also is stored together
+// with the job.
 func (s db) add(ctx context.Context, job *Job, items []store.Change, dataKey []byte, once string, also ...store.Change) error {
 	for part := range slices.Chunk(items, batch) {
 		if _, err := s.Apply(ctx, part...); err != nil {
@@ -99,7 +99,7 @@ type (
 	}
 )
 
-// encode encodes a value of this package. It cannot fail.
+// encode encodes a value of this package, which never fails.
 func encode[T any, P store.Value[T]](s db, value T) []byte {
 	raw, err := store.Encode[T, P](s.Sealed, value)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s db) job(ctx context.Context, id string) (*Job, error) {
 	return s.decodeJob(e)
 }
 
-// jobs calls visit with the jobs whose identity is less than before, or with all, the
-// newest first, until it returns false.
+// jobs calls visit with the jobs whose ids are less than before, or with all if before is empty,
+// newest first, until visit returns false.
 func (s db) jobs(ctx context.Context, before string, visit func(*Job) bool) error {
 	var failed error
 	err := s.RangeBack(ctx, jobKind, before, func(e store.Entry) bool {
@@ -159,12 +159,12 @@ func (s db) decodeSpec(e store.Entry) (*Spec, error) {
 	return spec, decoder.Decode(spec)
 }
 
-// specs calls visit with the items of a job in their order.
+// specs calls visit with the items of a job in order.
 func (s db) specs(ctx context.Context, job string, visit func(int, *Spec) bool) error {
 	return s.specsOf(ctx, job+"/", visit)
 }
 
-// specsIn is specs for the items of one stretch.
+// specsIn is like specs for the items of one stretch.
 func (s db) specsIn(ctx context.Context, job string, first int, visit func(int, *Spec) bool) error {
 	return s.specsOf(ctx, stretchName(job, first), visit)
 }
@@ -182,7 +182,7 @@ func (s db) specsOf(ctx context.Context, prefix string, visit func(int, *Spec) b
 	return errors.Join(err, failed)
 }
 
-// results returns the stored results of a job's items by number, with their revisions.
+// results returns the stored results of a job's items by index, with their revisions.
 func (s db) results(ctx context.Context, job *Job) ([]Result, []store.Revision, error) {
 	return s.resultsOf(ctx, job.ID+"/", 0, job.Total)
 }
@@ -217,10 +217,11 @@ func (s db) decodeResult(e store.Entry) (Result, error) {
 	return stored.Result, err
 }
 
-// put stores a job and results of its items, and also together with the job. The keys of the calls
-// have every decision of a job except the last batch of results.
+// put stores a job, results of its items, and the changes in also, which are stored together with
+// the job. All decisions of a job except its last batch of results are also stored with the keys of
+// its calls.
 func (s db) put(ctx context.Context, job *Job, changed []int, results []Result, revisions []store.Revision, also ...store.Change) error {
-	for len(changed) > batch { // all batches except the last are written without the job
+	for len(changed) > batch { // write all batches except the last without the job
 		if err := s.putSome(ctx, nil, nil, job, changed[:batch], results, revisions); err != nil {
 			return err
 		}
@@ -257,7 +258,7 @@ func (s db) dataKey(ctx context.Context, root string) ([]byte, error) {
 	return e.Value, err
 }
 
-// measure returns how many bytes a job of an earlier version takes.
+// measure computes the number of bytes that a job of an earlier version takes.
 func (s db) measure(ctx context.Context, job *Job) (bytes int64, err error) {
 	bytes = ofAJob
 	for _, kind := range []store.Kind{specKind, resultKind} {
@@ -290,7 +291,7 @@ func (s db) removeItems(ctx context.Context, job *Job) error {
 	return nil
 }
 
-// change changes the record of a finished job, or removes it if keep is false.
+// change changes the record of a finished job, or removes the record if change returns false.
 func (s db) change(ctx context.Context, id string, change func(*Job) (keep bool)) error {
 	return s.Update(ctx, func(tx *store.Tx) error {
 		e, err := tx.Get(jobKind, id)
@@ -324,14 +325,14 @@ func (s db) destroyKey(ctx context.Context, root string) error {
 	})
 }
 
-// submittedBy returns the job that a call has submitted, or [ErrAbsent].
+// submittedBy returns the id of the job that a call has submitted, or [ErrAbsent].
 func (s db) submittedBy(ctx context.Context, once string) (string, error) {
 	e, err := s.Get(ctx, onceKind, once)
 	return string(e.Value), err
 }
 
-// now returns the time as stored in records.
+// now returns the current time as stored in records.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{jobKind, specKind, resultKind, dataKind, onceKind}

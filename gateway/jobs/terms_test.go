@@ -20,7 +20,7 @@ import (
 	"adgateway/ps"
 )
 
-// follower is a store that takes no changes while another gateway leads.
+// follower is a store that accepts no changes while another gateway leads.
 type follower struct {
 	store.Store
 	follows atomic.Bool
@@ -33,7 +33,7 @@ func (f *follower) Apply(ctx context.Context, all ...store.Change) (store.Revisi
 	return f.Store.Apply(ctx, all...)
 }
 
-// leading is a manager of a gateway that leads now and then.
+// leading is a manager of a gateway that leads from time to time.
 type leading struct {
 	*jobs.Manager
 	t     *testing.T
@@ -65,8 +65,9 @@ func (l *leading) lead() {
 	l.stop = func() { cancel(); <-done }
 }
 
-// TestAJobGoesOnInTheNextTerm: at the gateway that leads then, also the one that has before. An
-// item that was being called when a term ended is called again, as its result is not known.
+// TestAJobGoesOnInTheNextTerm: a job continues at the gateway that leads next, which may be the
+// previous leader. An item that was being called when a term ended is called again, because its
+// result is unknown.
 func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	db := store.NewMemory(nil)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })
@@ -94,7 +95,7 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 		item     string
 	}{{a, b, "3"}, {b, a, "7"}} {
 		require.Equal(t, turn.item, <-reached)
-		turn.from.store.follows.Store(true) // the term is over while the item is being called
+		turn.from.store.follows.Store(true) // the term ends while the item is being called
 		ended := make(chan struct{})
 		go func() { defer close(ended); turn.from.stop() }()
 		turn.to.lead()
@@ -107,10 +108,10 @@ func TestAJobGoesOnInTheNextTerm(t *testing.T) {
 	_, err = b.Pause(t.Context(), added.ID)
 	var wrong *jobs.StateError
 	assert.True(t, errors.Is(err, store.ErrFollows) || errors.As(err, &wrong), "it may have ended by now: %v", err)
-	for range watch.Changed { // it is closed
+	for range watch.Changed { // the channel is closed
 	}
 	require.Eventually(t, func() bool {
-		got, err := b.Get(t.Context(), added.ID) // who does not lead reads the store
+		got, err := b.Get(t.Context(), added.ID) // a follower reads the store
 		return err == nil && got.State == jobstate.Done
 	}, patience, time.Millisecond)
 	a.stop()

@@ -77,10 +77,10 @@ var acmeRows = []*Operation{
 	},
 }
 
-// challengeShape is the shape of the records which scripts emit, and no answer shows.
+// challengeShape is the shape of the records that the scripts emit. No answer shows them.
 var challengeShape = &schema.Shape{Name: "Challenge", Fields: []schema.Field{{Name: "fqdn"}, {Name: "value"}}}
 
-// challengeParams are the parameters of both modes of httpreq.
+// challengeParams are the parameters of both httpreq modes.
 var challengeParams = []Param{
 	{Name: "fqdn", Kind: schema.RecordName, Audited: true, Unsent: true, Doc: "The name of the record."},
 	{Name: "value", Kind: schema.Challenge, Audited: true, Unsent: true, Doc: "The text of the record."},
@@ -89,7 +89,7 @@ var challengeParams = []Param{
 	{Name: "keyAuth", Kind: schema.KeyAuthorization, Unsent: true, Doc: "The key authorization, in the mode RAW."},
 }
 
-// oneMode requires the members of one mode of httpreq.
+// oneMode requires the members of exactly one httpreq mode.
 var oneMode = Rule{
 	Doc: "either fqdn and value, or domain, token and keyAuth (the mode RAW) are required",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -107,7 +107,7 @@ var oneMode = Rule{
 	},
 }
 
-// presented and presentedRaw are the answers of httpreq: they repeat the request, because clients
+// presented and presentedRaw are the answers to httpreq. They repeat the request, because clients
 // compare them.
 type presented struct {
 	FQDN  string `json:"fqdn"`
@@ -120,12 +120,12 @@ type presentedRaw struct {
 	KeyAuth string `json:"keyAuth"`
 }
 
-// updated is the answer of acme-dns.
+// updated is the answer to acme-dns.
 type updated struct {
 	Text string `json:"txt"`
 }
 
-// httpReq returns the protocol of lego's provider httpreq, which others speak as well.
+// httpReq returns the protocol of lego's provider httpreq, which other clients speak as well.
 func httpReq(presents bool) *Protocol {
 	supplies := map[string]string{"Name": "string", "Text": "string"}
 	if presents {
@@ -152,8 +152,8 @@ func httpReq(presents bool) *Protocol {
 	}
 }
 
-// challenge supplies the record of a challenge, unless its name is out of bounds. They
-// hold for every credential.
+// challenge supplies the record of a challenge, or refuses a name that is out of bounds. These
+// bounds hold for every credential.
 func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.FieldError {
 	name = strings.TrimSuffix(name, ".")
 	label, _, _ := strings.Cut(name, ".")
@@ -173,7 +173,7 @@ func (b *Bound) challenge(c Context, name, value string, presents bool) *schema.
 	return nil
 }
 
-// completeAccount finds the account of acme-dns, which must be one of the caller's.
+// completeAccount finds the acme-dns account, which must belong to the caller.
 func completeAccount(b *Bound, c Context) *schema.FieldError {
 	for _, account := range c.Settings.Accounts {
 		if account.Subdomain == b.Text("subdomain") && meansCaller(account.Credential, c.Caller) {
@@ -183,7 +183,7 @@ func completeAccount(b *Bound, c Context) *schema.FieldError {
 	return &schema.FieldError{Field: "subdomain", Code: schema.Limit, Message: "is no account of this credential (acme.accounts)"}
 }
 
-// meansCaller reports whether the credential of an account is the caller.
+// meansCaller reports whether an account's credential is the caller's.
 func meansCaller(credential string, caller *identity.Principal) bool {
 	by, err := identity.ParseReference(credential)
 	return err == nil && by.Means(caller.Who())

@@ -10,7 +10,7 @@ import (
 
 const deletedSubject = "deleted object '{Guid}'"
 
-// binRows are about the Recycle Bin of the directory.
+// binRows are the rows of the directory's Recycle Bin.
 var binRows = []*Operation{
 	{
 		ID: "bin.status", Summary: "Shows whether the Recycle Bin is enabled, and how long objects stay in it.",

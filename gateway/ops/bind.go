@@ -10,31 +10,32 @@ import (
 	"adgateway/ps"
 )
 
-// Given holds the values of a request by the documented names of the parameters,
-// of the types that [schema.Kind] decodes.
+// Given holds the values of a request, keyed by the documented names of the parameters. Their types
+// are those that [schema.Kind] decodes.
 type Given map[string]any
 
 // Bound holds the accepted parameters of a request.
 type Bound struct {
 	Op        *Operation
-	Args      ps.Args           // for the script, without those about the caller (limits, privileges)
+	Args      ps.Args           // for the script, except those about the caller (limits, privileges)
 	Fields    *schema.Selection // fields of the records
 	Scopes    []identity.Scope  // required in addition to the operation's
-	Generated *Generated        // secret generated for this request; nil: none
+	Generated *Generated        // secret generated for this request; nil if none
 	texts     map[string]string
-	lines     map[string][]string // lists that parameters append to, by argument
-	absent    []*Param            // with a default
-	items     map[string][]string // lists that several parameters fill, by argument
-	document  document            // of a foreign protocol
+	lines     map[string][]string // lists that parameters append to, keyed by argument
+	absent    []*Param            // parameters with a default that were not given
+	items     map[string][]string // lists that several parameters fill, keyed by argument
+	document  document            // the body, if it belongs to a foreign protocol
 }
 
-// Text returns the accepted value of a parameter, or its default, for rules and
-// sentences; empty if it is absent or a secret.
+// Text returns the accepted value of a parameter, or its default, for rules and sentences. It is ""
+// if the parameter is absent or a secret.
 func (b *Bound) Text(name string) string { return b.texts[name] }
 
-// Moment returns the time that a parameter says; the zero time if it is absent or no time.
+// Moment returns the time given in a parameter. It is zero if the parameter is absent or not a
+// time.
 func (b *Bound) Moment(name string) time.Time {
-	t, _ := time.Parse(time.RFC3339, b.texts[name]) // else it is the zero time
+	t, _ := time.Parse(time.RFC3339, b.texts[name]) // zero on error
 	return t
 }
 
@@ -44,7 +45,7 @@ func (b *Bound) Has(name string) bool {
 	return has
 }
 
-// Secret returns the secret of the request, given or generated, or false.
+// Secret returns the secret of the request, given or generated, or false if it has none.
 func (b *Bound) Secret(op *Operation) (ps.Value, bool) {
 	for i := range op.Params {
 		if value := b.Args[op.Params[i].arg()]; value.IsSecret() {
@@ -54,7 +55,8 @@ func (b *Bound) Secret(op *Operation) (ps.Value, bool) {
 	return ps.Value{}, false
 }
 
-// Added returns the attributes that the request writes or reads and that not every forest has. b may be nil.
+// Added returns those attributes which the request writes or reads and which not every forest has.
+// b may be nil.
 func (b *Bound) Added() (names []string) {
 	if b == nil {
 		return nil
@@ -71,14 +73,14 @@ func (b *Bound) Added() (names []string) {
 	return append(names, b.Fields.Added()...)
 }
 
-// Canonical returns the request as text: equal requests have equal texts. A secret that
-// was generated for it is not part of it; others are, so that it must not be shown.
+// Canonical returns the request as text, so equal requests have equal texts. The text contains
+// secrets that the caller sent and must not be shown. It does not contain a generated one.
 func (b *Bound) Canonical() string {
 	return b.canonical(func(*Param) bool { return false })
 }
 
-// Planned is [Bound.Canonical] of the change, whether it is a dry run or not. It does not include
-// the fields of the answer.
+// Planned is [Bound.Canonical] of the change, whether it is a dry run or not, without the fields of
+// the answer.
 func (b *Bound) Planned() string {
 	return b.canonical(func(p *Param) bool { return !p.Plans() })
 }
@@ -95,16 +97,17 @@ func (b *Bound) canonical(without func(*Param) bool) string {
 		switch {
 		case without(p), b.Generated != nil && p.Generated == b.Generated.Member:
 			delete(args, p.arg())
-		case len(p.Parts()) == 0 && b.Has(p.Name): // no argument of the script
+		case len(p.Parts()) == 0 && b.Has(p.Name): // it is not an argument of the script
 			args["?"+p.Name] = ps.List([]string{b.texts[p.Name]})
 		}
 	}
 	return ps.EncodeRequest("", b.Op.ID, args)
 }
 
-// Bind checks the values of a request and returns all problems. It ignores names in given that the
-// operation does not have. Problems with reading the request come first, and their parameters are
-// not reported again. If there are problems, Bound holds the accepted values, for sentences.
+// Bind checks the values of a request and returns all problems. It ignores names in given that are
+// not parameters of the operation. The problems passed in, found while reading the request, come
+// first, and no further problems of their parameters are reported. If there are any problems, Bound
+// holds the values that were accepted, for sentences.
 func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, []schema.FieldError) {
 	b := &Bound{Op: op, Args: ps.Args{}, texts: map[string]string{}}
 	maps.Copy(b.Args, op.Fixed)
@@ -128,13 +131,13 @@ func (op *Operation) Bind(given Given, problems ...schema.FieldError) (*Bound, [
 	return b, problems
 }
 
-// Classic selects the fields that records of the classic dialect have, and its defaults.
+// Classic applies the defaults of the classic dialect and selects the fields that its records have.
 func (b *Bound) Classic() {
 	for _, p := range b.absent {
 		if p.Classic == "" {
 			continue
 		}
-		if decoded, problem := p.Kind.Decode(p.Classic); problem == nil { // Check has tried it
+		if decoded, problem := p.Kind.Decode(p.Classic); problem == nil { // Check has verified it
 			b.accept(p, decoded)
 		}
 	}
@@ -220,8 +223,7 @@ func (b *Bound) appendLine(name string, lines []string) {
 	b.Args[name] = ps.List(b.lines[name])
 }
 
-// fill sets an item of the list that several parameters fill. Those that are absent are
-// empty.
+// fill sets an item of a list that several parameters fill. Items of absent parameters are empty.
 func (b *Bound) fill(p *Param, text string) {
 	if b.items == nil {
 		b.items = map[string][]string{}
@@ -240,19 +242,19 @@ func (b *Bound) fill(p *Param, text string) {
 	b.Args[name] = ps.List(b.items[name])
 }
 
-// Emptiness is the meaning of an empty text.
+// Emptiness is the meaning of an empty string.
 type Emptiness uint8
 
-// The meanings of an empty text.
+// The meanings of an empty string.
 const (
 	Absent  Emptiness = iota // as if the parameter were not given
 	Cleared                  // the attribute is cleared
 	Refused
 )
 
-// EmptyMeans returns the meaning of an empty text for a parameter of the operation. Clients and
-// forms send fields that were not filled in as empty text. So it means absent, unless that is
-// dangerous or an update could not clear its attribute.
+// EmptyMeans returns the meaning of an empty string for a parameter of the operation. Clients and
+// forms send fields that were not filled in as empty strings, so it means absent unless that is
+// dangerous or leaves no way to clear the attribute.
 func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	switch {
 	case p.Kind.Secret() || p.Narrows:
@@ -264,7 +266,7 @@ func (op *Operation) EmptyMeans(p *Param) Emptiness {
 	}
 }
 
-// nullHint says what to send instead of null, which no kind accepts.
+// nullHint says what to send instead of null, which is not a value of any kind.
 func (op *Operation) nullHint(raw any, p *Param) string {
 	switch {
 	case raw != nil || p.Required:
@@ -281,7 +283,7 @@ func (op *Operation) nullHint(raw any, p *Param) string {
 type Impact struct {
 	Kind identity.Impact
 	Many bool // more than one object, up to the limit of a bulk removal
-	Most int  // of many objects; 0: that is not known
+	Most int  // upper limit with Many; 0 if unknown
 }
 
 // Impacts returns everything that a run counts as. Deletions and password resets follow from the
@@ -296,11 +298,11 @@ func (b *Bound) Impacts() []Impact {
 		if deletes, more := scope.Deletes(); deletes {
 			deletion, deletesMany = true, deletesMany || more
 		}
-		// A new account's first password replaces none.
+		// A new account's first password does not replace one.
 		reset = reset || scope == identity.UserPassword && b.Op.Effect != Create
 	}
 	if b.Op.Protocol == nil && b.Op.Effect == Delete && b.Op.Reply.Mark == List {
-		deletesMany = deletion // the answer names each
+		deletesMany = deletion // the answer names each deleted object
 	}
 	change = b.Op.Disrupts
 	for i := range b.Op.Params {

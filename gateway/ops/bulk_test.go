@@ -54,7 +54,8 @@ func TestAFlagRequiresItsScopeOnlyIfTrue(t *testing.T) {
 	assert.Empty(t, bound.Scopes)
 }
 
-// Only of a flag the word false means that it is not set: an account or a password may be called so.
+// TestWhatIsNoFlagRequiresItsScopeWhateverItSays: only in a flag does the word false mean that it
+// is not set. An account name or a password can be "false".
 func TestWhatIsNoFlagRequiresItsScopeWhateverItSays(t *testing.T) {
 	for _, c := range []struct {
 		id    string

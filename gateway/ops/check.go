@@ -14,12 +14,12 @@ import (
 	"adgateway/ps"
 )
 
-// TokenName is the name, in any case, of the header that carries a token. The query and the
-// body may have it, too, so that no parameter has this name.
+// TokenName is the name, in any case, of the header that carries a token. The token may also be
+// sent in the query or the body, so no parameter may have this name.
 const TokenName = "Auth-Token"
 
-// contextArgs are the types of the script parameters that no row feeds: the
-// gateway supplies the caller's limits, the runner the server to ask.
+// contextArgs are the types of the script parameters that no row feeds. The gateway supplies the
+// caller's limits, and the runner supplies the server to use.
 var contextArgs = map[string]string{
 	"AllowedOU":         "string[]",
 	"AllowedZone":       "string[]",
@@ -32,25 +32,25 @@ var contextArgs = map[string]string{
 	"ImpactLimit":       "int",
 	"Readable":          "string[]", // types of objects that the caller may read
 	"CreatableType":     "string[]", // types of objects that the caller may create
-	"RemovedTogether":   "string[]", // objects that the change removed which is undone
-	"ProtectedTogether": "string[]", // the protected ones among them
+	"RemovedTogether":   "string[]", // objects removed by the change that is undone
+	"ProtectedTogether": "string[]", // those of them that are protected
 	"StaleSince":        "string[]", // as a file time and as a generalized time
 	"Server":            "string",
 	"ComputerName":      "string",
 
-	"DomainController": "string[]", // all reachable ones
-	"Unreached":        "string[]", // the others
-	"KnownController":  "string[]", // both
+	"DomainController": "string[]", // all reachable controllers
+	"Unreached":        "string[]", // all unreachable controllers
+	"KnownController":  "string[]", // all controllers
 }
 
-// ForecastScript is the script that reads the checks of dry runs.
+// ForecastScript is the script that reads facts for the checks of dry runs.
 const ForecastScript = "Get-GatewayForecast"
 
 // ownScripts serve no operation: the runner and dry runs use them.
 var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 
-// Check verifies the table in itself and against the scripts. It returns all
-// faults, in the order of the table. Rows and scripts must not change afterwards:
+// Check verifies the table itself and compares it with the scripts. It returns all faults, in table
+// order. Rows and scripts must not change afterwards:
 // Check remembers the last ones that it found to be without a fault, which all
 // gateways of a process share. It is safe for concurrent use.
 func Check(table []*Operation, scripts []ps.Script) []error {
@@ -109,7 +109,7 @@ func check(table []*Operation, scripts []ps.Script) []error {
 type checker struct {
 	scripts map[string]ps.Script
 	used    map[string]bool
-	seen    map[string]string // operation by id and route
+	seen    map[string]string // operations by id and by route
 	shapes  map[*schema.Shape]bool
 	faults  []error
 }
@@ -176,8 +176,8 @@ func (c *checker) operation(op *Operation) {
 
 var segment = regexp.MustCompile(`\{[^}]*\}`)
 
-// routeKey returns a path with anonymous placeholders and folded literals: paths
-// with the same key conflict.
+// routeKey returns a path with anonymous placeholders and folded literals. Paths with the same key
+// conflict.
 func routeKey(path string) string { return segment.ReplaceAllString(Fold(path), "{}") }
 
 func (c *checker) path(op *Operation, fault func(string, ...any)) {
@@ -260,14 +260,14 @@ func (c *checker) sentences(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// sample checks that a row has a good call.
+// sample checks that a row has a valid sample call.
 func (c *checker) sample(op *Operation, fault func(string, ...any)) {
 	switch {
 	case op.Sample == nil && op.Protocol == nil && !op.Local:
 		fault("has no sample")
 		return
 	case slices.ContainsFunc(op.Params, func(p Param) bool { return p.Kind == nil }):
-		return // is a fault itself
+		return // reported elsewhere as a fault
 	}
 	for _, name := range slices.Sorted(maps.Keys(op.Sample)) {
 		if p := op.Param(name); p == nil || p.Name != name {
@@ -283,7 +283,7 @@ func (c *checker) sample(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// needs checks that the call in a sample's Needs is a good call of a row.
+// needs checks that the call in a sample's Needs is a valid call of its row.
 func (c *checker) needs(op *Operation, table []*Operation) {
 	if op.Needs.Row == "" {
 		return
@@ -299,7 +299,7 @@ func (c *checker) needs(op *Operation, table []*Operation) {
 	}
 }
 
-// beside checks that the row which completes a record has records that fit in it.
+// beside checks that the row in Beside emits records that fit into the completed record.
 func (c *checker) beside(op *Operation, table []*Operation) {
 	of := op.Beside
 	if of.Row == "" {
@@ -395,7 +395,7 @@ func (c *checker) script(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// reveals checks a row that shows a secret, and that no other one does.
+// reveals checks a row that reveals a secret, and that no other row does.
 func reveals(op *Operation, fault func(string, ...any)) {
 	secret := op.Reply.Shape != nil && len(schema.Secrets(op.Reply.Shape)) > 0
 	if !op.Reveals {
@@ -426,8 +426,8 @@ func reveals(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// FieldOf returns the name of the parameter that feeds an argument of the script;
-// empty if none does.
+// FieldOf returns the name of the parameter that feeds an argument of the script, or "" if none
+// does.
 func (op *Operation) FieldOf(arg string) string {
 	for _, p := range op.Params {
 		if a := schema.AttributeOf(p.Kind); a != nil && EqualFold(a.Field, arg) {
@@ -456,8 +456,8 @@ func (op *Operation) IsAbout(p *Param) bool {
 	}
 }
 
-// Codes returns the codes that a row can fail with besides the common ones, in
-// order of status and without duplicates.
+// Codes returns the codes that a row can fail with in addition to the common ones, ordered by
+// status and without duplicates.
 func (op *Operation) Codes() []schema.Code {
 	codes := slices.Clone(op.Fails)
 	slices.SortStableFunc(codes, func(a, b schema.Code) int { return a.Status() - b.Status() })

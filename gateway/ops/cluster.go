@@ -8,7 +8,7 @@ import (
 	"adgateway/ps"
 )
 
-// clusterRows are about the gateways of the cluster.
+// clusterRows are the rows about the gateways of a cluster.
 var clusterRows = []*Operation{
 	{
 		ID: "cluster.show", Summary: "Shows the gateways of the cluster, which of them leads, and the servers that they use.",

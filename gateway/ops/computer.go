@@ -201,8 +201,7 @@ var computerRows = []*Operation{
 	},
 }
 
-// existingComputer is the target of a row. The name of the placeholder differs
-// between rows.
+// existingComputer is the target of a row. The name of the placeholder differs between rows.
 func existingComputer(placeholder string) Param {
 	return Param{
 		Name: computerName, Path: placeholder, Arg: "Identity", Kind: schema.Identity, Required: true, Example: "FS1",
@@ -210,8 +209,8 @@ func existingComputer(placeholder string) Param {
 	}
 }
 
-// patternOrOU prevents one request from removing every computer of the domain. The
-// script checks that the OU is not the domain root.
+// patternOrOU keeps one request from removing every computer of the domain. The script checks that
+// the OU is not the domain root.
 var patternOrOU = Rule{
 	Doc: "WildCard holds more than *, or OUPath is given",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -222,7 +221,8 @@ var patternOrOU = Rule{
 	},
 }
 
-// ReasonName is the parameter that says why a caller changes something or wants to see a secret.
+// ReasonName is the parameter for the reason why a caller changes something or wants to see a
+// secret.
 const ReasonName = "Reason"
 
 var reason = Param{
@@ -242,7 +242,7 @@ func managedComputer(placeholder string) Param {
 	return p
 }
 
-// localAdminRows are about the password of the local administrator of a computer that LAPS keeps.
+// localAdminRows are the rows for the local administrator password of a computer, as kept by LAPS.
 var localAdminRows = []*Operation{
 	{
 		ID: "computer.localAdmin", Summary: "Shows whether LAPS keeps the password of a computer's local administrator, and when it expires.",
@@ -294,8 +294,8 @@ var localAdminRows = []*Operation{
 	},
 }
 
-// expiryBack is the undo of an expiry, by the row itself. A password that the computer has set meanwhile
-// stays.
+// expiryBack is the undo of an expiry, by the row itself. A password that the computer has set
+// meanwhile stays.
 var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
 	given := Given{computerName: d.object().GUID}
 	for _, c := range d.object().Changes {
@@ -304,7 +304,7 @@ var expiryBack = called("computer.expireLocalAdmin", func(d Done) Given {
 	return given
 })
 
-// recoveryRows are about the BitLocker keys of computers.
+// recoveryRows are the rows for the BitLocker recovery keys of computers.
 var recoveryRows = []*Operation{
 	{
 		ID: "computer.recoveryKey", Summary: "Lists the BitLocker keys that the directory has of a computer, without the keys themselves.",

@@ -77,12 +77,12 @@ var delegationRows = []*Operation{
 
 var delegatingZone = Param{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone that delegates."}
 
-// childName returns the parameter for the name that is delegated.
+// childName returns the parameter for the name to delegate.
 func childName(example string) Param {
 	return Param{Name: childParam, Kind: schema.ChildZone, Required: true, Example: example, Doc: "The name: relative to the zone, or a full name inside it, which ends with the zone's name or with a dot."}
 }
 
-// delegationFits rejects names that are too long together with the zone.
+// delegationFits rejects names that, completed by the zone, are too long.
 var delegationFits = Rule{
 	Doc: "names completed by the zone are at most 253 characters long",
 	Apply: func(b *Bound) []schema.FieldError {

@@ -7,21 +7,20 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Where a parameter has another name.
+// Names that parameters have in other tools.
 const (
 	inLDAP    = "the LDAP name of "
 	inCmdlets = "what the PowerShell cmdlets call "
 )
 
-// Alias is a parameter that has another name elsewhere.
+// Alias is a parameter that has a different name elsewhere.
 type Alias struct {
 	Param *Param
-	Where string // the beginning of a phrase that the parameter's name completes
+	Where string // beginning of a phrase that ends with the parameter's name
 }
 
-// others are names that no table of attributes or records has: parameters of the cmdlets, and
-// second names of attributes. Each stands for the first parameter in its list that an operation
-// has.
+// others are names that are in no table of attributes or records: parameters of cmdlets, and second
+// names of attributes. Each stands for the first parameter in its list that the operation has.
 var others = []struct {
 	name, where string
 	params      []string
@@ -56,14 +55,14 @@ var others = []struct {
 	{"TTL", "short for ", []string{"TimeToLive"}},
 }
 
-// subjects are the names of the attributes and parameters of cmdlets that say which object is meant.
+// subjects are the names of attributes and cmdlet parameters that identify an object.
 var subjects = []struct{ name, where string }{
 	{"Identity", inCmdlets}, {"sAMAccountName", inLDAP}, {"distinguishedName", inLDAP}, {"objectGUID", inLDAP},
 	{"objectSid", inLDAP}, {"cn", inLDAP}, {"Name", inCmdlets},
 }
 
-// Elsewhere returns the parameter that has a name in the directory or in the cmdlets; its Param is
-// nil if none has. A hyphen before the name, as PowerShell writes it, does not count.
+// Elsewhere returns the parameter that has a name in the directory or in the cmdlets. Its Param is
+// nil if there is none. A leading hyphen, as PowerShell writes it, is ignored.
 func Elsewhere(op *Operation, name string) Alias {
 	if name = strings.TrimPrefix(name, "-"); name == "" {
 		return Alias{}
@@ -95,7 +94,7 @@ func Elsewhere(op *Operation, name string) Alias {
 	return Alias{}
 }
 
-// paramOf returns the first parameter with one of some names; nil if there is none.
+// paramOf returns the first parameter with one of the names, or nil if there is none.
 func paramOf(op *Operation, names ...string) *Param {
 	for _, name := range names {
 		if p := op.Param(name); p != nil && name != "" {
@@ -105,7 +104,8 @@ func paramOf(op *Operation, names ...string) *Param {
 	return nil
 }
 
-// fieldInput returns the input of the field of the record that holds an attribute; empty: none does.
+// fieldInput returns the input of the record's field that holds an attribute, or "" if there is
+// none.
 func fieldInput(op *Operation, attribute string) string {
 	if op.Reply.Shape == nil || !op.Effect.Writes() {
 		return ""
@@ -122,8 +122,8 @@ func fieldInput(op *Operation, attribute string) string {
 	return ""
 }
 
-// recordInput returns the parameter for a property of a record's data, as the cmdlets of DNS call it;
-// empty: there is none.
+// recordInput returns the parameter for a property of a record's data, named as in the DNS cmdlets,
+// or "" if there is none.
 func recordInput(op *Operation, property string) string {
 	resource, _, _ := strings.Cut(op.ID, ".")
 	for _, kind := range schema.RecordTypes {
@@ -140,8 +140,8 @@ func recordInput(op *Operation, property string) string {
 	return ""
 }
 
-// subjectOf returns the parameter that names the object of the operation: the first in its path, or
-// else the first that is required.
+// subjectOf returns the parameter that names the object of the operation: the first one in its path
+// or, without one, the first required one.
 func subjectOf(op *Operation) *Param {
 	for i := range op.Params {
 		if op.Params[i].Path != "" {
@@ -156,7 +156,8 @@ func subjectOf(op *Operation) *Param {
 	return nil
 }
 
-// Setter returns another change of the same record that takes a field as a parameter; nil if none does.
+// Setter returns another change of the same record that takes a field as a parameter, or nil if
+// there is none.
 func Setter(op *Operation, field string) *Operation {
 	at := slices.IndexFunc(table, func(other *Operation) bool {
 		alike := other != op && other.Effect == Update && other.Reply.Shape == op.Reply.Shape

@@ -18,7 +18,7 @@ type endpoint struct {
 	Targets          []string          `json:"targets"`
 	RecordType       string            `json:"recordType"`
 	SetIdentifier    string            `json:"setIdentifier,omitempty"`
-	RecordTTL        int64             `json:"recordTTL,omitempty"` // in seconds; zero: not set
+	RecordTTL        int64             `json:"recordTTL,omitempty"` // in seconds; zero if not set
 	Labels           map[string]string `json:"labels,omitempty"`
 	ProviderSpecific []property        `json:"providerSpecific,omitempty"`
 }
@@ -28,8 +28,7 @@ type property struct {
 	Value string `json:"value"`
 }
 
-// endpointChanges are the changes that ExternalDNS wants. The members of UpdateOld and UpdateNew
-// belong together by their position.
+// endpointChanges are the changes that ExternalDNS requests. UpdateOld[i] becomes UpdateNew[i].
 type endpointChanges struct {
 	Create    []*endpoint `json:"create"`
 	UpdateOld []*endpoint `json:"updateOld"`
@@ -40,17 +39,17 @@ type endpointChanges struct {
 // typeTXT is the type in which ExternalDNS records its ownership.
 const typeTXT = "TXT"
 
-// ownership begins the text by which ExternalDNS records that it owns a record.
+// ownership is the prefix of the text by which ExternalDNS records that it owns a record.
 const ownership = "heritage="
 
-// maxTTL is the largest time to live (RFC 2181, 8).
+// maxTTL is the longest time to live (RFC 2181, 8).
 const maxTTL = 1<<31 - 1
 
 // key identifies the record set.
 func (e *endpoint) key() string { return e.DNSName + " " + e.RecordType }
 
-// normalise writes the name, type, time to live and targets as records shows them. It fails if a
-// target does not fit its type.
+// normalise brings the name, type, time to live and targets into the form in which records are
+// read. It fails if a target does not fit its type.
 func (e *endpoint) normalise() error {
 	e.DNSName = strings.TrimSuffix(strings.ToLower(e.DNSName), ".")
 	e.RecordType = strings.ToUpper(e.RecordType)
@@ -84,8 +83,8 @@ func printableType(name string) string {
 	return name
 }
 
-// targetFields returns the data of a target: names without the dot at their end and in
-// lower case, texts without quotes around them.
+// targetFields returns the data of a target: names in lower case without a trailing dot, texts
+// without surrounding quotes.
 func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	if kind == typeTXT {
 		target = unquoted(target)
@@ -102,8 +101,8 @@ func targetFields(kind, target string) ([]string, *schema.FieldError) {
 	return fields, nil
 }
 
-// targetOf writes canonical data as ExternalDNS expects it: the host of an SRV record
-// ends in a dot.
+// targetOf writes canonical data as ExternalDNS expects it: the host of an SRV record ends with a
+// dot.
 func targetOf(kind, data string) string {
 	if kind == "SRV" && !strings.HasSuffix(data, ".") {
 		return data + "."
@@ -111,7 +110,7 @@ func targetOf(kind, data string) string {
 	return data
 }
 
-// unquoted takes the quotes off a text that has them at both ends.
+// unquoted removes the quotes from a text that starts and ends with one.
 func unquoted(text string) string {
 	if len(text) >= 2 && strings.HasPrefix(text, `"`) && strings.HasSuffix(text, `"`) {
 		return text[1 : len(text)-1]
@@ -119,8 +118,8 @@ func unquoted(text string) string {
 	return text
 }
 
-// adjusted returns record sets as they will be once they exist, so that the next loop finds no
-// difference: it drops values that the server cannot store. The notes name them.
+// adjusted returns record sets as they will be once they exist, so the next loop finds no
+// difference. It drops values that the server cannot store and names them in the notes.
 func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	left = []*endpoint{}
 	seen := map[string]bool{}
@@ -141,7 +140,7 @@ func adjusted(wanted []*endpoint) (left []*endpoint, notes []string) {
 	return left, notes
 }
 
-// zoneRecord is the part of a record that a set is made from.
+// zoneRecord is the part of a record that goes into a set.
 type zoneRecord struct {
 	Type string `json:"type"`
 	Data string `json:"data"`
@@ -150,8 +149,8 @@ type zoneRecord struct {
 	TTL  int64  `json:"ttl"`
 }
 
-// endpointsOf groups records into sets, in the order of name and type. The name servers of a zone
-// itself are not shown, the name servers of delegations are.
+// endpointsOf groups records into sets, ordered by name and type. It omits the name servers of the
+// zone itself, but not those of delegations.
 func endpointsOf(batches []json.RawMessage) ([]*endpoint, error) {
 	sets := map[string]*endpoint{}
 	for _, batch := range batches {
@@ -187,8 +186,7 @@ func endpointsOf(batches []json.RawMessage) ([]*endpoint, error) {
 	return all, nil
 }
 
-// ownershipFirst orders the text that ExternalDNS looks at before others: it reads the
-// first one only.
+// ownershipFirst sorts ownership texts before others, because ExternalDNS reads only the first one.
 func ownershipFirst(a, b string) int {
 	first, second := strings.HasPrefix(a, ownership), strings.HasPrefix(b, ownership)
 	switch {
@@ -204,14 +202,14 @@ func ownershipFirst(a, b string) int {
 // setChange is the change of one record set.
 type setChange struct {
 	name, kind  string
-	add, remove [][]string // data of values
-	ttl         int64      // of the set afterwards; -1: the zone's default, or as it is
-	removes     bool       // nothing of it is to stay, so that the set may be gone
+	add, remove [][]string // data of the values
+	ttl         int64      // of the set afterwards; -1 keeps it, or uses the zone's default for a new set
+	removes     bool       // nothing of the set is to stay, so it may be missing
 }
 
-// setChanges returns the change of each set, in the order in which they are made: first removals,
-// then updates, then creations. Ownership is recorded before the record is created, and forgotten
-// after it was removed. A problem names no value.
+// setChanges returns the change of each set, in the order in which to make them: first removals,
+// then updates, then creations. Ownership is recorded before its record is created, and removed
+// after it. A problem does not name values.
 func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	if len(c.UpdateOld) != len(c.UpdateNew) {
 		return nil, &schema.FieldError{Code: schema.InvalidRequest, Message: "updateOld and updateNew do not have the same length."}
@@ -244,9 +242,10 @@ func (c *endpointChanges) setChanges() ([]setChange, *schema.FieldError) {
 	return slices.Concat(removed, updated, created), nil
 }
 
-// besides returns the name at which the ownership of an alias is recorded for a registry that wants it at the
-// alias itself, where DNS can have no text: the one that later registries use. It is empty for a wildcard.
-func besides(alias string) string {
+// ownershipName returns the name at which to record the ownership of an alias when a registry asks
+// for a text at the alias itself, where DNS allows none. Later registries use the returned name. It
+// is empty for a wildcard.
+func ownershipName(alias string) string {
 	if strings.HasPrefix(alias, "*") {
 		return ""
 	}
@@ -260,21 +259,22 @@ func (e *endpoint) owns() bool {
 	})
 }
 
-// parted moves texts at the names of aliases to the names besides, and removes them there, too.
+// parted moves ownership texts from the names of aliases to the names that ownershipName returns,
+// in creations and changes, and adds these names to removals.
 func (c *endpointChanges) parted() {
 	plain := func(e *endpoint) string { return bare(strings.ToLower(e.DNSName)) }
 	aliases := func(list []*endpoint) map[string]bool {
 		names := map[string]bool{}
 		for _, e := range list {
 			if strings.EqualFold(e.RecordType, "CNAME") {
-				names[plain(e)] = besides(plain(e)) != ""
+				names[plain(e)] = ownershipName(plain(e)) != ""
 			}
 		}
 		return names
 	}
 	moved := func(e *endpoint) *endpoint {
 		other := *e
-		other.DNSName, other.Targets = besides(plain(e)), slices.Clone(e.Targets)
+		other.DNSName, other.Targets = ownershipName(plain(e)), slices.Clone(e.Targets)
 		return &other
 	}
 	created, changed, gone := aliases(c.Create), aliases(c.UpdateNew), aliases(c.Delete)
@@ -295,10 +295,11 @@ func (c *endpointChanges) parted() {
 	}
 }
 
-// joined adds the texts of aliases that are recorded besides them to where their registry looks for them.
+// joined repeats the ownership texts of aliases at the aliases themselves, where some registries
+// look for them.
 func joined(sets map[string]*endpoint) {
 	for _, alias := range slices.Collect(maps.Values(sets)) {
-		name := besides(alias.DNSName)
+		name := ownershipName(alias.DNSName)
 		text := sets[name+" "+typeTXT]
 		at := alias.DNSName + " " + typeTXT
 		if alias.RecordType != "CNAME" || text == nil || !text.owns() || sets[at] != nil {
@@ -310,7 +311,7 @@ func joined(sets map[string]*endpoint) {
 	}
 }
 
-// appendChange appends the change from one endpoint to another; either may be nil.
+// appendChange appends the change from one endpoint to another. Either may be nil.
 func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 	change := setChange{ttl: -1, removes: to == nil || len(to.Targets) == 0}
 	for _, e := range []*endpoint{from, to} {
@@ -335,13 +336,13 @@ func appendChange(all *[]setChange, from, to *endpoint) *schema.FieldError {
 	}
 	change.remove, change.add = difference(from, to), difference(to, from)
 	if from != nil && to != nil && len(change.add)+len(change.remove) == 0 && change.ttl >= 0 {
-		change.add = difference(to, nil) // all are there: their time to live changes
+		change.add = difference(to, nil) // all values, because their time to live changes
 	}
 	*all = append(*all, change)
 	return nil
 }
 
-// difference returns the data of the values that only the first set has.
+// difference returns the data of the values in a that are not in b.
 func difference(a, b *endpoint) [][]string {
 	if a == nil {
 		return nil
@@ -352,20 +353,20 @@ func difference(a, b *endpoint) [][]string {
 			continue
 		}
 		fields, problem := targetFields(a.RecordType, target)
-		if problem == nil { // normalise has parsed it before
+		if problem == nil { // always, because normalise has parsed it
 			data = append(data, fields)
 		}
 	}
 	return data
 }
 
-// fieldSeparator separates the parts of an encoded change. No name and no data has it:
+// fieldSeparator separates the parts of an encoded change. Names and data never contain it, because
 // control characters are refused.
 const fieldSeparator = "\x1d"
 
-// encoded returns the lines by which the script knows a change: one for each value,
-// with its action, the number of the set, type, time to live, name and data. Only a set whose
-// values are cleared may be gone afterwards.
+// encoded returns the lines that describe a change to the script, one per value: its action, the
+// number of the set, type, time to live, name and data. Only a set whose values are cleared may be
+// missing afterwards.
 func (c *setChange) encoded(number int) []string {
 	line := func(action string, data []string) string {
 		return strings.Join(slices.Concat([]string{action, fmt.Sprint(number), c.kind, fmt.Sprint(c.ttl), c.name}, data), fieldSeparator)

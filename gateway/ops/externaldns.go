@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// mediaExternalDNS is compared by ExternalDNS as a text: no blank, no charset.
+	// mediaExternalDNS must match ExternalDNS's own spelling exactly: no space, no charset.
 	mediaExternalDNS = "application/external.dns.webhook+json;version=1"
-	// externalBody is the limit of ExternalDNS itself.
+	// externalBody is the limit of ExternalDNS itself, in bytes.
 	externalBody = 32 << 20
-	// externalRead is the time limit of a read: ExternalDNS gives up after 15 s, and ends.
+	// externalRead is the time limit of a read. ExternalDNS gives up after 15 s and exits.
 	externalRead = 12 * time.Second
 )
 
@@ -89,15 +89,15 @@ var externalDNSRows = []*Operation{
 
 var exampleEndpoint = &endpoint{DNSName: "app.corp.example", Targets: []string{"10.0.1.80"}, RecordType: "A", RecordTTL: 300}
 
-// external completes a row of the webhook protocol of ExternalDNS.
+// external completes a row of the ExternalDNS webhook protocol.
 func external(p Protocol) *Protocol {
 	p.Name, p.Media, p.Refusal = "externaldns", mediaExternalDNS, refuseExternal
 	return &p
 }
 
-// refuseExternal returns the status of a refusal: ExternalDNS ends on every 4xx, and
-// tries again in its next loop after a 5xx. A forbidden call is one whose credential lacks a
-// scope or reaches beyond its zones; a forbidden set is a failed one.
+// refuseExternal returns the status of a refusal. ExternalDNS exits on any 4xx, but retries in its
+// next loop after a 5xx. A call is forbidden if its credential lacks a scope or has no access to
+// the zone; a forbidden set counts as a failed one.
 func refuseExternal(code schema.Code, _ string) (int, any) {
 	switch status := code.Status(); {
 	case code == schema.RateLimited || code == schema.Timeout:
@@ -111,12 +111,12 @@ func refuseExternal(code schema.Code, _ string) (int, any) {
 	}
 }
 
-// domainFilter says which names ExternalDNS manages. An empty one would mean all.
+// domainFilter lists the names that ExternalDNS manages. An empty list would mean all names.
 type domainFilter struct {
 	Include []string `json:"include"`
 }
 
-// externalZones refuses a caller without a limit to zones.
+// externalZones refuses a caller that is not limited to zones.
 func externalZones(_ *Bound, c Context) *schema.FieldError {
 	if len(c.Caller.Limits.Zones) == 0 {
 		return &schema.FieldError{Code: schema.Limit, Message: "The credential must be limited to zones (--zone): they are what ExternalDNS manages, and all zones of the server are not offered."}
@@ -124,7 +124,7 @@ func externalZones(_ *Bound, c Context) *schema.FieldError {
 	return nil
 }
 
-// plainZones returns the caller's zones in lower case without a dot at their end.
+// plainZones returns the caller's zones in lower case without a trailing dot.
 func plainZones(c Context) []string {
 	var zones []string
 	for _, zone := range c.Caller.Limits.Zones {
@@ -136,7 +136,7 @@ func plainZones(c Context) []string {
 
 var nullEndpoint = &schema.FieldError{Code: schema.InvalidRequest, Message: "A record of the body is null."}
 
-// readJSON decodes a body; members that are not known are ignored.
+// readJSON decodes a body. It ignores unknown members.
 func readJSON(body []byte, into any) *schema.FieldError {
 	if err := json.Unmarshal(body, into); err != nil {
 		return &schema.FieldError{Code: schema.InvalidRequest, Message: "The body is not the JSON that the protocol asks for."}
@@ -144,8 +144,8 @@ func readJSON(body []byte, into any) *schema.FieldError {
 	return nil
 }
 
-// readChanges takes the changes of one request. What removes sets needs the scope for that and
-// counts, whatever the request calls it.
+// readChanges reads the changes of one request. Removing a set needs the scope for that, and is
+// counted, whatever the request calls it.
 func readChanges(b *Bound, body []byte) *schema.FieldError {
 	var c endpointChanges
 	if problem := readJSON(body, &c); problem != nil {
@@ -182,7 +182,7 @@ func readChanges(b *Bound, body []byte) *schema.FieldError {
 	return nil
 }
 
-// completeChanges gives the script its time.
+// completeChanges passes its time limit to the script.
 func completeChanges(b *Bound, c Context) *schema.FieldError {
 	b.supply("Seconds", ps.Int(int64(c.Settings.Budget/time.Second)))
 	return externalZones(b, c)

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// shownAs are the fields that show what a field of filters compares, where that is none of the
-// record itself.
+// shownAs maps a filter field to the shape and field that show the compared value, if it is not a
+// field of the record itself.
 var shownAs = map[string]struct {
 	shape *schema.Shape
 	field string
@@ -29,8 +29,9 @@ var shownAs = map[string]struct {
 	"computer:read stale":            {schema.Computer, "lastLogon"},
 }
 
-// TestWhatIsFilteredByIsShown: what a field of filters compares is shown with the scope that lists the
-// objects, so that no filter tells more. Memberships need a scope of their own.
+// TestWhatIsFilteredByIsShown: a value that a filter compares is also shown by a read with the
+// scope that lists the objects, so filters do not reveal more. Memberships need a scope of their
+// own.
 func TestWhatIsFilteredByIsShown(t *testing.T) {
 	members := []string{"memberOf", "memberOfNested", "noGroups", "empty"}
 	compared := 0

@@ -108,7 +108,7 @@ var (
 	forwarderScope    = schema.OneOf(aboutScopes, "Domain", "Forest", "Legacy", "Server")
 )
 
-// forwarded returns the parameter for the names that are forwarded.
+// forwarded returns the parameter for the names to forward.
 func forwarded(example string, kind schema.Kind) Param {
 	return Param{Name: zoneParam, Path: "ZoneName", Kind: kind, Required: true, Example: example, Doc: "The domain whose names are forwarded."}
 }

@@ -14,11 +14,11 @@ import (
 // Generated is a secret that the gateway generated because the request had none.
 // It is shown once, in the answer. Printing it does not reveal the value.
 type Generated struct {
-	Member string // of the record, in addition to its fields
+	Member string // of the record, in addition to its shape's fields
 	value  string
 }
 
-// Reveal returns the secret, for the answer.
+// Reveal returns the secret, to put it into the answer.
 func (m *Generated) Reveal() string { return m.value }
 
 func (*Generated) String() string { return "***" }
@@ -39,7 +39,7 @@ func (b *Bound) generate(p *Param) {
 // password parameter.
 const GenerateName = "Generate"
 
-// Of what a password is made.
+// How passwords are generated.
 const (
 	inCharacters = "characters"
 	inWords      = "words"
@@ -57,7 +57,7 @@ var wordList string
 
 var words = strings.Fields(wordList)
 
-// What a password of words has: at least 60 bits, small and capital letters, digits and hyphens.
+// A password made of words has at least 60 bits, upper and lower case letters, digits and hyphens.
 const (
 	wordCount  = 5
 	digitCount = 4
@@ -87,7 +87,7 @@ var passwordClasses = [...]string{
 	"!#$%*+-=?@_~",
 }
 
-// randomPassword generates a password that has every class, at random positions.
+// randomPassword generates a password that has every character class, at random positions.
 func randomPassword() string {
 	all := ""
 	password := make([]byte, 0, passwordLength)
@@ -109,12 +109,12 @@ func randomPassword() string {
 func random(n int) int {
 	number, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil {
-		panic(err) // the reader of crypto/rand does not fail
+		panic(err) // crypto/rand.Reader does not fail
 	}
 	return int(number.Int64())
 }
 
-// generated checks a parameter that can be generated.
+// generated checks a parameter whose value can be generated.
 func (c *checker) generated(op *Operation, p *Param, fault func(string, ...any)) {
 	if p.Generated == "" {
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 func TestGeneratedPasswordsHaveEveryClassAtRandomPositions(t *testing.T) {
-	first := map[int]bool{} // classes seen at the first position
+	first := map[int]bool{} // classes that have occurred at the first position
 	seen := map[string]bool{}
 	for range 500 {
 		password := randomPassword()
@@ -66,8 +66,8 @@ func TestCheckFindsFaultsOfGeneratedSecrets(t *testing.T) {
 	}
 }
 
-// TestAPasswordOfWordsCanBeReadOut: it has three classes, no character that looks like another one, and at
-// least 60 bits.
+// TestAPasswordOfWordsCanBeReadOut: it has three character classes, no characters that look alike,
+// and at least 60 bits.
 func TestAPasswordOfWordsCanBeReadOut(t *testing.T) {
 	known := map[string]bool{}
 	for _, word := range words {

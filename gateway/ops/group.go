@@ -196,7 +196,7 @@ var existingGroup = Param{
 	Doc: "The group.",
 }
 
-// groupSearch are the inputs of lists.
+// groupSearch are the parameters of group lists.
 var groupSearch = searched(filter.Groups,
 	Param{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
 	Param{Name: "Recursive", Kind: schema.Bool, Default: "true", Doc: "Search below the OU, too."},

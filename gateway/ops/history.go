@@ -8,7 +8,7 @@ import (
 	"adgateway/ps"
 )
 
-// Names of parameters of the history.
+// Parameter names of the history.
 const (
 	ChangeIDParam = "ChangeId"
 	AcceptDrift   = "AcceptDrift"
@@ -16,10 +16,10 @@ const (
 	WaitName      = "Wait"
 	SinceName     = "Since"
 	UndoFields    = "Fields"
-	ShowFields    = "ShowFields" // of rows whose records can be cut down
+	ShowFields    = "ShowFields" // of rows whose records can be reduced to some fields
 )
 
-// historyRows are about the gateway's changes. The change that an undo makes is a change of another
+// historyRows are the rows about the gateway's changes. A change made by an undo belongs to another
 // row, with its scopes and limits.
 var historyRows = []*Operation{
 	{
@@ -87,7 +87,7 @@ var historyRows = []*Operation{
 	},
 }
 
-// The filters of changes.
+// Filters of changes.
 var (
 	aboutObject = Param{Name: "Object", Kind: schema.Identity, Unsent: true, Doc: "Changes of this object, by a name that it had before or has after: its GUID, SID, distinguished name, account, UPN or name; of DNS a zone, or the name of a record."}
 	byOperation = Param{Name: "Operation", Kind: schema.Word, Unsent: true, Example: "user.update", Doc: "Changes by this operation, or by all of a resource."}
@@ -99,7 +99,7 @@ var (
 	ofOutcome = Param{Name: "Outcome", Kind: schema.OneOf("What became of it.", "done", "partial", "unknown"), Unsent: true, Doc: "Changes that ended so."}
 )
 
-// waitsForward refuses parameters that make sense only for a list of the past.
+// waitsForward refuses parameters that only make sense for a list of past changes.
 var waitsForward = Rule{
 	Doc: "Wait looks forward: it takes no Until",
 	Apply: func(b *Bound) []schema.FieldError {

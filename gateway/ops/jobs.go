@@ -11,7 +11,7 @@ import (
 	"adgateway/ps"
 )
 
-// Names of parameters of jobs.
+// Parameter names of jobs.
 const (
 	JobIDParam    = "JobId"
 	JobOperation  = "Operation"
@@ -28,7 +28,7 @@ const (
 	JobUndoFields = UndoFields
 )
 
-// The media types of lists and of what streams.
+// Media types of lists and streams.
 const (
 	MediaNDJSON = "application/x-ndjson"
 	MediaCSV    = "text/csv"
@@ -45,13 +45,13 @@ const jobSubject = "job '{JobId}'"
 
 var jobID = Param{Name: JobIDParam, Path: JobIDParam, Kind: schema.JobID, Required: true, Unsent: true, Example: "jb_019ab3f0-0000-7000-8000-000000000000", Doc: "The job."}
 
-// stopParams say when a job stops.
+// stopParams determine when a job stops.
 var stopParams = []Param{
 	{Name: JobStopAfter, Kind: schema.Number("A number of items.", 0, 1_000_000), Default: "20", Unsent: true, Doc: "Stop when so many items have failed; 0: never."},
 	{Name: JobOnUnknown, Kind: schema.OneOf("What follows an item of which it is not known what became.", StopOnUnknown, GoOnUnknown), Default: StopOnUnknown, Unsent: true, Doc: "Stop or go on after an item whose outcome is not known."},
 }
 
-// pageParams choose a part of a list.
+// pageParams select a part of a list.
 var pageParams = []Param{
 	{Name: LimitName, Kind: schema.Number("At most so many.", 1, 1000), Default: "100", Unsent: true, Doc: "How many records the answer has."},
 	{Name: AfterName, Kind: schema.ChangeCursor, Unsent: true, Doc: "Go on where an answer ended: its next."},
@@ -162,7 +162,7 @@ var jobRows = []*Operation{
 	}),
 }
 
-// Names of parameters of jobs that treat unused accounts.
+// Parameter names of jobs that treat unused accounts.
 const (
 	StaleAction = "Action"
 	StaleTarget = "TargetPath"
@@ -180,8 +180,9 @@ var staleActions = schema.WordList(
 	"What is done with each account, separated by commas; in JSON also an array: disable, move, remove.",
 	StaleDisable, StaleMove, StaleRemove)
 
-// staleJob returns a row that makes a job of the accounts that a rule finds. Each item is a call of
-// another row, with its scopes and limits; the list is read as by the row that shows it.
+// staleJob returns a row that creates a job for the accounts that a rule finds. Each item is a call
+// of another row, with its scopes and limits. The row that lists such accounts also finds them for
+// the job.
 func staleJob(id, summary, path, what string) *Operation {
 	rule := slices.Clone(StaleRule)
 	for i := range rule {
@@ -206,7 +207,7 @@ func staleJob(id, summary, path, what string) *Operation {
 	}
 }
 
-// targetOfMove is about actions that cannot be combined, and where accounts are moved to.
+// targetOfMove rejects combined actions that exclude each other, and a target without a move.
 var targetOfMove = Rule{
 	Doc: StaleTarget + " is given with the action move and with no other; remove stands alone",
 	Apply: func(b *Bound) (problems []schema.FieldError) {
@@ -233,9 +234,9 @@ func (op *Operation) Listable() bool {
 	return op.Effect.Writes() && op.Protocol == nil && op.Reply.Shape != schema.Job
 }
 
-// Touches returns the objects that the request is about, by names that are equal for the
-// same object: those that it changes, and those that it only needs. An object that is
-// called by its account name here and by its distinguished name there has two names.
+// Touches returns the objects that the request changes and those that it only uses, by names that
+// are equal for the same object. An object that one request names by its account name and another
+// by its distinguished name has two names.
 func (b *Bound) Touches() (changes, uses []string) {
 	if names := b.NamesChanged(); len(names) > 0 {
 		for _, name := range names {

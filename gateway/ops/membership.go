@@ -164,7 +164,7 @@ var childGroup = Param{
 
 const membersName = "Members"
 
-// membersRows change several members of a group at once: all members in a call, or none.
+// membersRows change several members of a group at once. A call changes all of them or none.
 var membersRows = []*Operation{
 	{
 		ID: "membership.addMembers", Summary: "Adds members of any class to a group.",
@@ -223,7 +223,7 @@ var membersRows = []*Operation{
 	},
 }
 
-// smallGroup has few members in the sandbox, so that all of them can be replaced.
+// smallGroup has few members in the sandbox, so all of them can be replaced.
 var smallGroup = func() Param {
 	group := existingGroup
 	group.Example = "Help Desk"
@@ -240,12 +240,12 @@ func namedMembers(kind schema.Kind, about string) Param {
 	return Param{Name: membersName, Kind: kind, Required: true, Group: true, Doc: about}
 }
 
-// MemberChange begins the names of announced changes of a group that is announced with several
-// members, before the GUID of the member.
+// MemberChange is the prefix in the names of announced changes of a group with several members. The
+// member's GUID follows.
 const MemberChange = "member:"
 
-// undoMembers takes back a change of several members: it removes the added ones, and adds the
-// removed ones.
+// undoMembers undoes a change of several members: it removes the added ones and adds the removed
+// ones.
 func undoMembers(d Done) []Undoing {
 	var calls []Undoing
 	for _, one := range []struct{ row, after string }{

@@ -10,7 +10,7 @@ import (
 	"adgateway/ps"
 )
 
-// Parameters from which the names follow that a change in DNS is about.
+// Parameters that determine which names a DNS change is about.
 const (
 	ownerParam = "DNS_HostName"
 	childParam = "ChildName"
@@ -24,12 +24,11 @@ var (
 	newAddressParams = []string{"NewIP_Address", "NewIPv6_Address"}
 )
 
-// ChallengeLabel begins the names of the records that answer challenges of certificate
-// authorities.
+// ChallengeLabel is the first label of records that answer challenges of certificate authorities.
 const ChallengeLabel = "_acme-challenge"
 
-// NamesChanged returns the names, in full, whose records a change in DNS is about:
-// those that the limit to names applies to. It is nil for everything else.
+// NamesChanged returns the full names whose records a DNS change is about. The caller's limit to
+// names applies to them. It is nil for all other calls.
 func (b *Bound) NamesChanged() []string {
 	if b.Op.Lane != ps.DNS || !b.Op.Effect.Writes() {
 		return nil
@@ -46,7 +45,7 @@ func (b *Bound) NamesChanged() []string {
 		names = append(names, FullName(child, zone))
 	case address != "":
 		names = append(names, reverseName(address))
-	case b.Text(hostParam) != "": // the script refuses records of other names outside
+	case b.Text(hostParam) != "": // the script refuses records whose names are out of bounds
 		names = append(names, strings.TrimSuffix(b.Text(hostParam), "."))
 	default:
 		names = append(names, zone)
@@ -58,7 +57,7 @@ func (b *Bound) NamesChanged() []string {
 	return names
 }
 
-// ZoneIn returns the zone that the parameters of a call in DNS name; empty: they name none.
+// ZoneIn returns the zone named by the parameters of a DNS call, or "" if they name none.
 func ZoneIn(parameters map[string]string) string {
 	for _, name := range zoneParams {
 		if text := parameters[name]; text != "" {
@@ -68,7 +67,7 @@ func ZoneIn(parameters map[string]string) string {
 	return ""
 }
 
-// first returns the value of the first of some parameters that is given.
+// first returns the value of the first of some parameters that was given.
 func (b *Bound) first(params []string) string {
 	for _, name := range params {
 		if text := b.Text(name); text != "" {
@@ -78,8 +77,7 @@ func (b *Bound) first(params []string) string {
 	return ""
 }
 
-// FullName completes an owner name from its zone, as the scripts do, without a dot at
-// its end.
+// FullName completes an owner name from its zone, as the scripts do, and removes a trailing dot.
 func FullName(name, zone string) string {
 	plain := strings.TrimSuffix(name, ".")
 	switch {
@@ -92,7 +90,7 @@ func FullName(name, zone string) string {
 	}
 }
 
-// reverseName returns the name of the PTR record of an address.
+// reverseName returns the name of the PTR record for an address.
 func reverseName(text string) string {
 	address, err := netip.ParseAddr(text)
 	if err != nil {
@@ -101,9 +99,9 @@ func reverseName(text string) string {
 	return schema.ReverseName(address)
 }
 
-// NameWithin reports whether a name is one of the names of a limit or lies below one. A
-// leading _acme-challenge is passed over, so that who is limited to a host can answer
-// the challenges for it.
+// NameWithin reports whether a name is one of the names of a limit or lies below one. A leading
+// _acme-challenge is ignored, so a caller that is limited to a host can answer the challenges for
+// it.
 func NameWithin(name string, limit []string) bool {
 	name = strings.TrimPrefix(Fold(strings.TrimSuffix(name, ".")), ChallengeLabel+".")
 	return slices.ContainsFunc(limit, func(allowed string) bool {
@@ -112,8 +110,7 @@ func NameWithin(name string, limit []string) bool {
 	})
 }
 
-// names checks that the names which a change in DNS is about follow from its
-// parameters.
+// names checks that the parameters determine the names that a DNS change is about.
 func (c *checker) names(op *Operation, fault func(string, ...any)) {
 	if op.Lane != ps.DNS || !op.Effect.Writes() || op.Protocol != nil {
 		return

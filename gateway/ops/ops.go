@@ -19,111 +19,112 @@ import (
 
 // Operation is one row of the API.
 type Operation struct {
-	ID      string           // "user.create": operationId, audit name, metric label; unique
+	ID      string           // e.g. "user.create": operationId, audit name, metric label; unique
 	Summary string           // one sentence
-	Method  string           // http.MethodPost
-	Also    string           // another method that is accepted, which the document does not list; empty: there is none
-	Path    string           // "/api/ADUser/{UserName}"
-	Scope   identity.Scope   // required of the caller; empty: none
-	Or      []identity.Scope // any of them suffices instead of Scope; the operation then restricts itself to what the caller may do
+	Method  string           // e.g. http.MethodPost
+	Also    string           // another accepted method, which the API document does not list; empty if none
+	Path    string           // e.g. "/api/ADUser/{UserName}"
+	Scope   identity.Scope   // required of the caller; empty if none is
+	Or      []identity.Scope // alternatives to Scope; the operation then does only what the caller may do
 	Effect  Effect           // decides what an empty string means and whether a run is cancelled when the client leaves
 	Params  []Param
 	Rules   []Rule // constraints across parameters, in order
 
-	Script string  // "New-GatewayUser"
-	Fixed  ps.Args // constant arguments: {"Category": "Security"}
+	Script string  // e.g. "New-GatewayUser"
+	Fixed  ps.Args // constant arguments, such as {"Category": "Security"}
 	Lane   ps.Lane
 	Reply  Reply
-	Settle Settle        // how a write that was cut off is settled; zero for reads
-	Fails  []schema.Code // domain failures, besides the faults of the request itself
+	Settle Settle        // how an interrupted write is settled; zero for reads
+	Fails  []schema.Code // domain failures, in addition to faults of the request itself
 
-	// Reveals reports that the answer has a secret of the directory. Such a read is a POST, which nothing
-	// repeats or keeps, with a scope that [identity.All] does not imply and a [ReasonName]. It counts
-	// against the caller's hourly limit, and the audit has its intent before the script runs.
+	// Reveals reports that the answer contains a secret of the directory. Such a read is a POST, which
+	// nothing repeats or caches, with a scope that [identity.All] does not imply and a [ReasonName].
+	// It counts against the caller's hourly limit, and its intent is in the audit before the script
+	// runs.
 	Reveals bool
-	// Beside is another row that completes the record. Zero: none does.
+	// Beside is another row that completes the record. It is zero if there is none.
 	Beside Beside
 	// Disrupts reports that the operation counts against the caller's hourly limit of
 	// changes: it disables, renames, moves, ends a membership, or redirects or opens
 	// a part of DNS.
 	Disrupts bool
-	// Extent names the count of the script that says how many objects the run affects
-	// besides the one that is addressed, such as the records of a zone. The script gets
-	// what the caller has left as ImpactLimit, and refuses more with too_many.
+	// Extent names the script's count of affected objects other than the addressed one, such as the
+	// records of a zone. The script receives the rest of the caller's limit as ImpactLimit, and
+	// refuses to affect more with too_many.
 	Extent string
 
-	// Sample is a good call: values of the parameters, as a caller writes them, with which the
-	// operation succeeds in the domain of the sandbox. It must not be changed. Nil: none, which only
-	// rows without a script and those that speak protocols of others have.
+	// Sample is a valid call: parameter values, as a caller sends them, with which the operation
+	// succeeds in the sandbox's domain. It must not be changed. It is nil only for rows without a
+	// script and rows for third-party protocols.
 	Sample Given
-	// Needs is a call of another row that creates, or removes, the object of the sample. Zero: the
-	// domain of the sandbox has the right state.
+	// Needs is a call of another row that creates or removes the object of the sample. It is zero if
+	// the sandbox's domain already has the right state.
 	Needs Step
 
-	// Local reports that the gateway itself answers, from its own data: there is no script.
+	// Local reports that the gateway itself answers from its own data, without a script.
 	Local bool
-	// Here reports that any gateway of a cluster answers from its own copy or about itself,
-	// although it is Local. See [Operation.Where].
+	// Here reports that any gateway of a cluster can answer, from its own copy or about itself,
+	// although the row is Local. See [Operation.Where].
 	Here bool
-	// Takes are the media types of a body that is a list of calls; then no parameter is in
-	// the body. Nil: the body has parameters.
+	// Takes are the media types of a body that is a list of calls. Such a row has no parameters in the
+	// body. If nil, the body holds parameters.
 	Takes []string
-	// Answers are the media types of the answer, if it is not an envelope.
+	// Answers are the media types of an answer that is not an envelope.
 	Answers []string
-	// Images are the media types of an image that is the answer to callers that prefer it to an envelope.
+	// Images are the media types of an image. Callers that prefer one get the image instead of the
+	// envelope.
 	Images []string
-	// Makes reports that an update creates a missing object, which is 201.
+	// Makes reports that an update may create a missing object, which is answered with 201.
 	Makes bool
-	// Accepted reports that the work continues after a success, which is 202.
+	// Accepted reports that the work continues after a successful answer, which then is 202.
 	Accepted bool
 
-	Undo  Undo  // how a change is taken back; zero for reads
-	Guard Guard // which guards of a change are honoured; zero for reads
+	Undo  Undo  // how a change is undone; zero for reads
+	Guard Guard // which guards a change honours; zero for reads
 
-	// Protocol is the foreign protocol that the row speaks; nil: our own.
+	// Protocol is the foreign protocol that the row speaks. If nil, it speaks our own.
 	Protocol *Protocol
 
-	Timeout time.Duration // zero: the server's default for reads, lists or writes
+	Timeout time.Duration // zero means the server's default for reads, lists or writes
 
-	// Subject names the target of the operation in sentences; {Name} is replaced
-	// by the value of a parameter: "user '{Username}'". A part in [brackets] is left
-	// out if its parameter is absent.
+	// Subject names the target of the operation in sentences. {Name} is replaced by a parameter's
+	// value, as in "user '{Username}'". A part in [brackets] is left out if its parameter is absent.
 	Subject string
-	// Success is the sentence of a success. Besides parameters it may contain
-	// {records} ("2 records"), {count:NAME} for one of the script's counts,
-	// {counts} for all of them, and {also} for the objects changed along with the
-	// first. Empty on reads, whose sentence follows from the mark of the reply.
+	// Success is the sentence for a success. In addition to parameters it may contain {records} ("2
+	// records"), {count:NAME} for one of the script's counts, {counts} for all of them, and {also} for
+	// the objects changed along with the first. It is empty for reads, whose sentence follows from the
+	// reply's Mark.
 	Success string
-	// Partly is the sentence when some of it was done and some was not, if Success would say
-	// that all of it was.
+	// Partly is the sentence for a partial success, if Success would claim that everything was done.
 	Partly string
-	// Unchanged is the sentence when the script had nothing to change.
+	// Unchanged is the sentence if the script had nothing to change.
 	Unchanged string
 }
 
-// Beside is a row about the same target whose records are a member of another row's record: where that has
-// null, the script of the row runs, too, within its own limit. Its failure is a warning.
+// Beside is a row about the same target whose records become a member of another row's record. If
+// that member is null, the script of this row runs, too, within its own time limit. Its failure is
+// only a warning.
 type Beside struct {
-	Row     string // id; empty: there is none
-	Member  string // a list of objects
-	Code    string // of the warning
-	Unasked string // sentence without a full stop: what is not known then
+	Row     string // id; empty if none
+	Member  string // member of the record, a list of objects
+	Code    string // code of the warning
+	Unasked string // sentence without a full stop that says what is then unknown
 	Given   func(*Bound) Given
 }
 
 // Step is a call of a row.
 type Step struct {
-	Row   string // id; empty: there is none
+	Row   string // id; empty if none
 	Given Given
 }
 
-// Creates reports whether a success may be that an object was made.
+// Creates reports whether a success can mean that an object was created.
 func (op *Operation) Creates() bool { return op.Effect.Creates() || op.Makes }
 
 // Effect is the effect of an operation on its target.
 type Effect uint8
 
-// The effects. Move and Rename are changes in which an empty text clears nothing.
+// The effects. Move and Rename are changes in which an empty string clears nothing.
 const (
 	_ Effect = iota
 	Read
@@ -151,37 +152,37 @@ func (e Effect) String() string {
 // Param is one parameter of an operation.
 type Param struct {
 	Name     string // as documented; case-insensitive on the wire: "Username"
-	Path     string // placeholder of the path: "UserName"; empty: query, form or JSON
-	Arg      string // parameter of the script, without the kind's suffix; empty: Name
-	Item     int    // place in a list that several parameters fill, from 1; zero: the argument is the value
+	Path     string // placeholder of the path: "UserName"; empty for query, form or JSON
+	Arg      string // parameter of the script, without the kind's suffix; empty means Name
+	Item     int    // position in a list that several parameters fill, from 1; zero if there is no list
 	Kind     schema.Kind
 	Required bool
-	Default  string         // value if absent; empty: the argument is omitted
-	Classic  string         // value if absent in the classic dialect; empty: Default
-	Implied  string         // the effect of an absent value that is no argument; for the API document
-	Narrows  bool           // without it more would be changed, so that an empty text is refused
-	Clears   bool           // required, but an empty text clears
-	Moves    bool           // given in an update, it moves the object, which counts as a change
-	Audited  bool           // optional, but shown in the audit: it narrows the target or the extent
+	Default  string         // value if absent; empty to omit the argument
+	Classic  string         // value if absent in the classic dialect; empty means Default
+	Implied  string         // effect of an absent value without a default, for the API document
+	Narrows  bool           // its absence widens the change, so an empty string is refused
+	Clears   bool           // required, but an empty string clears
+	Moves    bool           // in an update, it moves the object, which counts as a change
+	Audited  bool           // optional, but shown in the audit, because it narrows the target or the extent
 	Scope    identity.Scope // also required if the parameter is given and not false
-	Unsent   bool           // not an argument of the script: Protocol.Complete uses it
-	Group    bool           // names a group, to which limits to named groups apply
-	Here     bool           // given in the query, it makes the operation one that any gateway answers
+	Unsent   bool           // not an argument of the script; Protocol.Complete uses it
+	Group    bool           // names a group, so limits to named groups apply
+	Here     bool           // in the query, it lets any gateway answer the operation
 	Doc      string
-	Example  string // valid in the sandbox's domain; empty: the kind's
+	Example  string // valid in the sandbox's domain; empty means the kind's
 
-	// Without is a sentence that follows the sentence of a success if the parameter is absent.
+	// Without is a sentence to add to the sentence for a success if the parameter is absent.
 	Without string
 
-	// Generated is for a secret that the gateway generates if it is absent: the
-	// member of the record that shows it, once.
+	// Generated is set for a secret that the gateway generates if it is absent. It names the member of
+	// the record that shows the secret, once.
 	Generated string
 }
 
 // shares reports whether several parameters may feed the argument.
 func (p *Param) shares() bool { return p.Item > 0 || schema.AttributeOf(p.Kind) != nil }
 
-// arg returns the parameter of the script, without the kind's suffix.
+// arg returns the script's parameter, without the kind's suffix.
 func (p *Param) arg() string {
 	if p.Arg != "" {
 		return p.Arg
@@ -189,7 +190,7 @@ func (p *Param) arg() string {
 	return p.Name
 }
 
-// Parts returns the arguments that the parameter becomes.
+// Parts returns the script arguments that the parameter becomes.
 func (p *Param) Parts() []schema.Part {
 	if p.Unsent {
 		return nil
@@ -200,7 +201,7 @@ func (p *Param) Parts() []schema.Part {
 	return p.Kind.Parts()
 }
 
-// Sample returns an example of a value; empty if there is none.
+// Sample returns an example value, or "" if there is none.
 func (p *Param) Sample() string {
 	if p.Example != "" {
 		return p.Example
@@ -211,21 +212,21 @@ func (p *Param) Sample() string {
 // Identifies reports whether the parameter identifies the target in the audit.
 func (p *Param) Identifies() bool { return p.Path != "" || p.Required || p.Audited }
 
-// Reply is the kind of an operation's answer.
+// Reply describes an operation's answer.
 type Reply struct {
 	Shape *schema.Shape
 	Mark  Mark
 }
 
-// Mark is the number of records in an answer and their form in the classic dialect.
+// Mark is the number of records in an answer, and their form in the classic dialect.
 type Mark string
 
 // The marks.
 const (
 	List   Mark = "L"
 	Single Mark = "1"
-	Exists Mark = "?" // one existence; classic: a boolean
-	Moment Mark = "t" // one last logon; classic: a date-time
+	Exists Mark = "?" // whether an object exists; classic: a boolean
+	Moment Mark = "t" // a last logon; classic: a date-time
 	Events Mark = "E" // a stream of server-sent events, whose data are the records
 )
 
@@ -240,7 +241,7 @@ type Rule struct {
 // changed.
 func Table() []*Operation { return table }
 
-// Find returns the operation of a table that has an id; nil: none has it.
+// Find returns the operation with an id in a table, or nil if there is none.
 func Find(table []*Operation, id string) *Operation {
 	for _, op := range table {
 		if op.ID == id {
@@ -258,17 +259,15 @@ var table = tagged(undoable(slices.Concat(
 // LastEventHeader is the header with which clients resume a stream of events.
 const LastEventHeader = "Last-Event-ID"
 
-// KeyHeader is the header with which changing operations run once, and KeyPattern matches its
-// values.
+// KeyHeader is the header that makes a change run at most once. KeyPattern matches its values.
 const (
 	KeyHeader = "Idempotency-Key"
-	// ChangeHeader is the header of an answer that identifies the change that was made.
+	// ChangeHeader is the answer's header that identifies the change that was made.
 	ChangeHeader = "X-Change-Id"
 	KeyPattern   = `[A-Za-z0-9._:-]{8,128}`
 )
 
-// Resources describes each resource, by the part of an operation's id before the
-// dot.
+// Resources describes each resource, keyed by the part of an operation's id before the dot.
 var Resources = map[string]string{
 	"cname":       "CNAME records of the DNS server",
 	"a":           "A records of the DNS server",
@@ -313,8 +312,8 @@ func (op *Operation) Methods() []string {
 	return []string{op.Method, op.Also}
 }
 
-// Param returns the parameter with the name, in any case, or nil. One in the path may
-// be called by its placeholder, too.
+// Param returns the parameter with a name, in any case, or nil if there is none. A parameter in the
+// path may also be called by its placeholder.
 func (op *Operation) Param(name string) *Param {
 	for i := range op.Params {
 		p := &op.Params[i]
@@ -325,7 +324,7 @@ func (op *Operation) Param(name string) *Param {
 	return nil
 }
 
-// PhotoParam returns the parameter that a body of an image type is the value of, or nil.
+// PhotoParam returns the parameter whose value is a body of an image type, or nil if there is none.
 func (op *Operation) PhotoParam() *Param {
 	for i := range op.Params {
 		if schema.PhotoTypes(op.Params[i].Kind) != nil {
@@ -366,8 +365,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// Fold converts ASCII letters to lower case and nothing else. Fixed parts of paths
-// and names of parameters are equal if their folds are.
+// Fold converts ASCII letters to lower case and nothing else. Fixed parts of paths and parameter
+// names are equal if their folds are.
 func Fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -77,7 +77,7 @@ func TestUserInputsAreThoseOfTheContract(t *testing.T) {
 	var names []string
 	for _, p := range userInputs {
 		if schema.AttributeOf(p.Kind) != nil || p.Name == "Name" || p.Name == "UserPrincipalName" {
-			continue // are further ones
+			continue // are added on their own
 		}
 		names = append(names, p.Name)
 	}

@@ -9,13 +9,13 @@ import (
 	"adgateway/ps"
 )
 
-// Names of the parameters with which a change is shown first, and then made as shown.
+// Names of the parameters for showing a change first and then making it as shown.
 const (
 	DryRun = "DryRun"
 	PlanID = "PlanId"
 )
 
-// previewable adds these parameters, and the reason, to the operations that change something.
+// previewable adds these parameters, and the reason, to all operations that change something.
 func previewable(table []*Operation) []*Operation {
 	for _, op := range table {
 		if !op.Effect.Writes() {
@@ -42,7 +42,8 @@ var (
 	}
 )
 
-// Matches reports whether a pattern is the id of an operation, or its beginning and an asterisk.
+// Matches reports whether a pattern is the id of an operation, or a prefix of it followed by an
+// asterisk.
 func Matches(pattern, id string) bool {
 	begin, open := strings.CutSuffix(pattern, "*")
 	return pattern == id || open && strings.HasPrefix(id, begin)
@@ -65,7 +66,7 @@ var shownOrMade = Rule{
 	},
 }
 
-// planRows are about plans that dry runs have made.
+// planRows are the rows about plans made by dry runs.
 var planRows = []*Operation{{
 	ID: "plan.get", Summary: "Shows a plan that a dry run has made, and whether it can be applied. Plans of other credentials need the scope change:read.",
 	Method: http.MethodGet, Path: "/api/Plans/{PlanId}",

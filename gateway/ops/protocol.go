@@ -10,46 +10,45 @@ import (
 )
 
 // Protocol is the declaration of a row that speaks a foreign protocol instead of our envelope:
-// media types, credential, answers and refusals. Unknown members of a body are ignored, because
-// such protocols grow.
+// media types, credential, answers and refusals. It ignores unknown members of a body, because such
+// protocols grow.
 type Protocol struct {
-	Name      string // label of the metrics: "httpreq"
+	Name      string // label in metrics, such as "httpreq"
 	Media     string // of bodies and answers, spelled as clients compare it
-	Status    int    // of a success
-	BodyLimit int64  // in bytes; zero: the server's
+	Status    int    // of a successful answer
+	BodyLimit int64  // in bytes; zero means the server's limit
 
-	// UserHeader and KeyHeader carry the name and the secret of the credential; empty:
-	// our own headers do.
+	// UserHeader and KeyHeader carry the name and the secret of the credential. If they are empty, our
+	// own headers do.
 	UserHeader, KeyHeader string
 
-	// Read takes a body that is a document. Nil: the body is a JSON object with the
-	// row's parameters, or there is none.
+	// Read reads a body that is a document. If nil, the body is a JSON object with the row's
+	// parameters, or missing.
 	Read func(b *Bound, body []byte) *schema.FieldError
-	// Complete derives the script's arguments, and refuses values outside the bounds of the
-	// protocol, the settings or the caller. Nil: nothing is derived.
+	// Complete derives the script's arguments, and refuses values outside the bounds of the protocol,
+	// the settings or the caller. If nil, nothing is derived.
 	Complete func(b *Bound, c Context) *schema.FieldError
 	// Supplies are the types of the script's parameters that Complete sets.
 	Supplies map[string]string
-	// Answer returns the body of a success, given the records that the script emitted,
-	// as JSON arrays. Nil: it has none.
+	// Answer returns the body of a successful answer, given the records that the script emitted, as
+	// JSON arrays. If nil, the answer has no body.
 	Answer func(b *Bound, c Context, batches []json.RawMessage) (any, error)
-	// Refusal returns the status of a refusal, and its body unless that is our envelope.
-	// Nil: as everywhere.
+	// Refusal returns the status of a refusal, and its body, which is nil for our envelope. If Refusal
+	// is nil, the protocol has no form of its own.
 	Refusal func(code schema.Code, field string) (status int, body any)
 
-	// PerSet reports that the audit has a line for each record set that is changed.
+	// PerSet reports that the audit gets a line for each changed record set.
 	PerSet bool
-	// Whole reports that a warning of the script is a failure: the client would take missing
-	// records for removed ones.
+	// Whole reports that a warning from the script counts as a failure, because the client would take
+	// missing records for removed ones.
 	Whole bool
-	// Repeats reports that a change which was cut off, and proved not to have been made,
-	// is tried once more.
+	// Repeats reports that a change that was cut off, and verifiably not made, is tried once more.
 	Repeats bool
 
 	Input, Output any // examples of bodies, from which the API document derives their schemas
 }
 
-// Context is the data that a row of a protocol has besides the request.
+// Context is the data that a row of a protocol gets in addition to the request.
 type Context struct {
 	Caller   *identity.Principal
 	Settings ProtocolSettings
@@ -57,30 +56,30 @@ type Context struct {
 
 // ProtocolSettings are the settings of the protocols.
 type ProtocolSettings struct {
-	ChallengeTTL   int      // of the records that answer challenges, in seconds
-	ChallengeZones []string // in which these may have any name
+	ChallengeTTL   int      // TTL of the records that answer challenges, in seconds
+	ChallengeZones []string // zones in which these records may have any name
 	Accounts       []AcmeAccount
-	Budget         time.Duration // for the changes of one request of ExternalDNS
+	Budget         time.Duration // time for the changes of one ExternalDNS request
 }
 
-// AcmeAccount lets a credential write the challenges of one name.
+// AcmeAccount lets a credential write the challenges for one name.
 type AcmeAccount struct {
 	Subdomain  string
 	Credential string // name of the token or user
-	Name       string // of the record, in full
+	Name       string // full name of the record
 }
 
 // document is the body of a request, with the values that Complete derived from it.
 type document struct {
-	body  any      // the result of Read
-	names []string // whose records are changed, in full
+	body  any      // result of Read
+	names []string // full names whose records are changed
 	notes []string // omissions, for the log
-	idle  bool     // there is nothing to do
+	idle  bool     // nothing to do
 
-	removals int // sets that may be gone afterwards
+	removals int // number of sets that may be missing afterwards
 }
 
-// Idle reports that the body asks for nothing, so that no script runs.
+// Idle reports that the body requests nothing, so no script runs.
 func (b *Bound) Idle() bool { return b.document.idle }
 
 // Notes returns the omissions of an answer, for the log.
@@ -89,7 +88,7 @@ func (b *Bound) Notes() []string { return b.document.notes }
 // supply sets an argument of the script.
 func (b *Bound) supply(name string, value ps.Value) { b.Args[name] = value }
 
-// protocol checks the fields that only rows of protocols declare.
+// protocol checks the fields that only rows for protocols declare.
 func (c *checker) protocol(op *Operation, fault func(string, ...any)) {
 	p := op.Protocol
 	switch {

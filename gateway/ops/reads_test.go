@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// TestTheScopeForReading: what a row is about can be read with a scope that there is.
+// TestTheScopeForReading: ReadScope returns an existing scope, and one for every change.
 func TestTheScopeForReading(t *testing.T) {
 	for _, op := range ops.Table() {
 		if scope := op.ReadScope(); scope != "" {

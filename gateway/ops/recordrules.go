@@ -14,13 +14,13 @@ import (
 
 const tooLong = "is too long together with the zone: a DNS name has at most 253 characters"
 
-// insideZone reports whether the scripts take a name as a full one.
+// insideZone reports whether the scripts treat a name as a full name in a zone.
 func insideZone(name, zone string) bool {
 	plain, absolute := strings.CutSuffix(Fold(name), ".")
 	return absolute || plain == "@" || plain == Fold(zone) || strings.HasSuffix(plain, "."+Fold(zone))
 }
 
-// rules returns the constraints of a type. A name that cannot exist fails with code.
+// rules returns the constraints of a type. A name that cannot exist is refused with code.
 func (r recordType) rules(code schema.Code) []Rule {
 	var rules []Rule
 	if r.Reverse {
@@ -39,9 +39,8 @@ func (r recordType) rules(code schema.Code) []Rule {
 	return rules
 }
 
-// namesFit rejects names that are too long together with the zone, which the
-// server would call malformed. No such record can exist, so reads and removals
-// answer not_found.
+// namesFit rejects names that, completed by the zone, are too long; the server would call them
+// malformed. No such record can exist, so reads and removals answer not_found.
 func namesFit(code schema.Code, targets ...string) Rule {
 	return Rule{
 		Doc: "names completed by the zone are at most 253 characters long",
@@ -61,7 +60,7 @@ func namesFit(code schema.Code, targets ...string) Rule {
 	}
 }
 
-// targetsAreFull refuses targets that the server would complete inside a reverse zone.
+// targetsAreFull refuses relative targets, which the server would complete inside a reverse zone.
 func targetsAreFull(targets []string) Rule {
 	return Rule{
 		Doc: "a target has a dot: it is a full name",
@@ -78,7 +77,7 @@ func targetsAreFull(targets []string) Rule {
 	}
 }
 
-// standsForName lets an address stand for the owner and the zone of a PTR record.
+// standsForName lets an address replace the owner and the zone of a PTR record.
 func standsForName(writes bool) Rule {
 	return Rule{
 		Doc: "DNS_HostName and ZoneName are given, or IP_Address; together they must name the same",
@@ -107,7 +106,7 @@ func standsForName(writes bool) Rule {
 			if zone != "" && len(problems) == 0 && !insideZone(reverse, zone) {
 				wrong(schema.InvalidRequest, zoneParam, "does not hold IP_Address: leave it out")
 			}
-			if zone != "" { // the record is looked for in this zone and no other
+			if zone != "" { // search only in this zone
 				delete(b.Args, "Address")
 				b.Args["Name"] = ps.Text(reverse + ".")
 			}
@@ -116,7 +115,7 @@ func standsForName(writes bool) Rule {
 	}
 }
 
-// somethingNew refuses a change that asks for none.
+// somethingNew refuses a change that sets no new value.
 func somethingNew(r recordType) Rule {
 	var names []string
 	for _, f := range r.Fields {
@@ -135,15 +134,15 @@ func somethingNew(r recordType) Rule {
 	}
 }
 
-// Arguments of the script that makes a set: the faults of values and of the owner. They matter only
-// if these are new: whatever the set has already stays.
+// Arguments of the script that writes a set: the faults of its values and of its owner. They only
+// matter for new values and owners, because whatever the set already contains may stay.
 const (
 	doubtArg      = "Doubt"
 	ownerDoubtArg = "OwnerDoubt"
 )
 
-// valuesFit reads the values of a set by its type, and hands their fields to the script
-// one after another.
+// valuesFit parses the values of a set according to its type, and passes their fields to the script
+// in one list.
 var valuesFit = Rule{
 	Doc: "values have the form of the type, and differ; what is new has a name and a value that can be meant",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -184,7 +183,7 @@ var valuesFit = Rule{
 	},
 }
 
-// newOwnerDoubt returns the fault of the owner of a set, should there be no such set yet.
+// newOwnerDoubt returns the fault of a set's owner, which counts if no such set exists yet.
 func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	if t.Reverse && !schema.IsReverse(zone) {
 		return "must be in a reverse zone: PTR records are found by the names of addresses"
@@ -195,7 +194,7 @@ func newOwnerDoubt(t *schema.RecordType, owner, zone string) string {
 	return unmeantOwner(owner, zone)
 }
 
-// readValue returns the fields of a value, and its fault, should it be new.
+// readValue returns the fields of a value, and its fault, which counts if the value is new.
 func readValue(t *schema.RecordType, value, zone string) (fields []string, doubt string, problem *schema.FieldError) {
 	if _, problem := t.Parse(value); problem != nil {
 		doubt = problem.Message
@@ -219,7 +218,7 @@ func readValue(t *schema.RecordType, value, zone string) (fields []string, doubt
 	return fields, doubt, nil
 }
 
-// bare returns a name without a dot at its end, unless it has no other.
+// bare returns a name without its trailing dot, unless that is its only dot.
 func bare(name string) string {
 	if short := strings.TrimSuffix(name, "."); strings.Contains(short, ".") {
 		return short
@@ -227,8 +226,8 @@ func bare(name string) string {
 	return name
 }
 
-// completed returns a target as the scripts store it: without any dot it is a name in
-// the zone.
+// completed returns a target as the scripts store it. A target without any dot is a name in the
+// zone.
 func completed(target, zone string) string {
 	if strings.Contains(target, ".") {
 		return target
@@ -244,8 +243,8 @@ const (
 	labelsOfIPv6 = 32
 )
 
-// ownerIsMeant refuses owner names of new records that a server takes, although nobody can mean them: an
-// address, and a name in a reverse zone that no address has.
+// ownerIsMeant refuses owner names of new records that a server accepts although nobody can mean
+// them: an address, or a name in a reverse zone that cannot belong to an address.
 var ownerIsMeant = Rule{
 	Doc: "DNS_HostName is no address; in a reverse zone it is one that an address can have",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -261,7 +260,7 @@ var ownerIsMeant = Rule{
 	},
 }
 
-// unmeantOwner returns why an owner name cannot be meant, "" if it can.
+// unmeantOwner returns the reason why an owner name cannot be meant, or "" if it can.
 func unmeantOwner(owner, zone string) string {
 	address, err := netip.ParseAddr(strings.TrimSuffix(owner, "."))
 	switch reverse := schema.IsReverse(zone); {
@@ -288,7 +287,7 @@ func unmeantOwner(owner, zone string) string {
 	return ""
 }
 
-// unmeantOctets judges names of numbers only: others name hosts, or follow RFC 2317.
+// unmeantOctets judges only names made of numbers. Others name hosts, or follow RFC 2317.
 func unmeantOctets(labels []string) string {
 	for _, label := range labels {
 		if strings.Trim(label, "0123456789") != "" {
@@ -312,7 +311,8 @@ func unmeantOctets(labels []string) string {
 
 var nibbles = regexp.MustCompile(`^[0-9a-f]+$`)
 
-// unmeantNibbles judges names of hexadecimal digits only: a label such as "cafe" may be a host.
+// unmeantNibbles judges only names made of hexadecimal digits. A label such as "cafe" may be a
+// host.
 func unmeantNibbles(labels []string) string {
 	long := ""
 	for _, label := range labels {

@@ -11,18 +11,18 @@ import (
 	"adgateway/ps"
 )
 
-// Parameters of records.
+// Parameter names of records.
 const (
 	zoneParam    = "ZoneName"
-	addressParam = "IP_Address" // of PTR records: it stands for owner and zone
+	addressParam = "IP_Address" // of PTR records, in place of owner and zone
 	ttlParam     = "TimeToLive"
 )
 
-// ownerDoc says how a name is read.
+// ownerDoc explains how an owner name is interpreted.
 const ownerDoc = "The owner name: relative to the zone, or a full name inside it; @ is the zone itself. " +
 	"A name that ends with the zone's name is a full one, and so is one that ends with a dot."
 
-// recordRows returns the operations of every type of records.
+// recordRows returns the rows of all record types.
 func recordRows() []*Operation {
 	rows := slices.Concat([]*Operation{recordList}, hostRows, []*Operation{controllerRow}, nameServerRows)
 	for _, t := range schema.RecordTypes {
@@ -39,7 +39,7 @@ func recordRows() []*Operation {
 	return rows
 }
 
-// recordList is the mixed list of a zone.
+// recordList is the list of a zone's records, of all types.
 var recordList = &Operation{
 	ID: "record.listZone", Summary: "Lists the records of a zone, of all types.",
 	Method: http.MethodGet, Path: "/api/DnsRecord/{ZoneName}",
@@ -64,7 +64,7 @@ const (
 	hostSubject = "host '{HostName}'"
 )
 
-// hostRows are about all that names a host, in all zones.
+// hostRows are the rows about all records that name a host, in all zones.
 var hostRows = []*Operation{
 	{
 		ID:      "record.listHost",
@@ -114,7 +114,7 @@ var hostRows = []*Operation{
 	},
 }
 
-// controllerRow removes the remains of a controller.
+// controllerRow removes the remains of a domain controller.
 var controllerRow = &Operation{
 	ID:      "record.deleteController",
 	Summary: "Removes what a domain controller that is gone has left in DNS, in one change.",
@@ -143,7 +143,7 @@ var namedHost = Param{
 
 var hostTypes = Param{Name: "Type", Kind: schema.RecordTypeList, Doc: "Only records of these types."}
 
-// nameServerRows are about the name servers of a zone.
+// nameServerRows are the rows about the name servers of a zone.
 var nameServerRows = []*Operation{
 	{
 		ID:      "nameServer.create",
@@ -197,19 +197,19 @@ func sameServer(d Done) Given {
 	return Given{zoneParam: d.Texts[zoneParam], serverParam: d.Texts[serverParam]}
 }
 
-// audited returns a parameter whose value the audit has.
+// audited returns a parameter with its value shown in the audit.
 func audited(p Param) Param {
 	p.Audited = true
 	return p
 }
 
-// stampedBefore selects records that dynamic update has not renewed for long.
+// stampedBefore selects records that dynamic update has not refreshed since a time.
 var stampedBefore = Param{
 	Name: "StampedBefore", Kind: schema.Moment, Example: "2026-10-01T00:00:00Z",
 	Doc: "Only records whose time stamp is older. Static records have none, and are left out.",
 }
 
-// hostIsFull refuses a name that could be one of any zone.
+// hostIsFull refuses a host name without a zone.
 var hostIsFull = Rule{
 	Doc: "HostName is a name in full: it has a dot",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -221,7 +221,7 @@ var hostIsFull = Rule{
 	},
 }
 
-// recordType builds the operations of one type.
+// recordType builds the rows of one record type.
 type recordType struct{ *schema.RecordType }
 
 // row adds the common parts of a type's operations.
@@ -264,7 +264,7 @@ func (r recordType) target() *schema.RecordField { return &r.Fields[len(r.Fields
 // article returns "an MX record".
 func (r recordType) article() string {
 	switch r.Name[0] {
-	case 'A', 'M', 'S': // of letters that are spelled
+	case 'A', 'M', 'S': // letters whose names begin with a vowel
 		return "an " + r.Name + " record"
 	default:
 		return "a " + r.Name + " record"
@@ -315,7 +315,7 @@ func (r recordType) listHostName() *Operation {
 	})
 }
 
-// listData lists by target.
+// listData returns the row that lists records by their target.
 func (r recordType) listData() *Operation {
 	f := r.target()
 	p := Param{Name: f.Name, Path: f.Name, Arg: "Data", Item: len(r.Fields), Kind: f.Kind, Required: true, Example: f.Example, Doc: "The address."}
@@ -397,8 +397,8 @@ func (r recordType) change() *Operation {
 	})
 }
 
-// identity returns the parameters that identify a record, or describe a new one. The
-// kinds keep a trailing dot, because the scripts complete names from the zone.
+// identity returns the parameters that identify a record, or that describe a new one. The kinds
+// keep a trailing dot, because the scripts complete names from the zone.
 func (r recordType) identity(isNew bool) []Param {
 	owner := Param{Name: ownerParam, Arg: "Name", Kind: schema.Owner, Required: !r.Reverse, Example: r.Example, Doc: ownerDoc}
 	zone := Param{Name: zoneParam, Kind: schema.Zone, Required: !r.Reverse && (isNew || !r.Address), Example: r.Zone, Doc: "The zone."}
@@ -431,7 +431,7 @@ func (r recordType) identity(isNew bool) []Param {
 	return append(append(params, numbers...), zone)
 }
 
-// sample returns the parameters of a record that the sandbox has.
+// sample returns the parameters of a record that exists in the sandbox.
 func (r recordType) sample() Given {
 	sample := Given{zoneParam: r.Zone, ownerParam: r.Example}
 	for i := range r.Fields {
@@ -440,7 +440,7 @@ func (r recordType) sample() Given {
 	return sample
 }
 
-// newSample returns the parameters of another record, at the same name if that can have several.
+// newSample returns the parameters of a new record, at the same name if that can have several.
 func (r recordType) newSample() Given {
 	sample := r.sample()
 	for i := range r.Fields {
@@ -454,7 +454,7 @@ func (r recordType) newSample() Given {
 	return sample
 }
 
-// changedSample returns the parameters that make the one record the other one.
+// changedSample returns the parameters that change the first record into the second.
 func (r recordType) changedSample() Given {
 	sample := r.sample()
 	for i := range r.Fields {
@@ -559,7 +559,7 @@ var recordSetRows = []*Operation{
 
 const recordSetSubject = "set of {Type} records '{DNS_HostName}' in zone '{ZoneName}'"
 
-// recordSetParams returns the parameters that identify a set.
+// recordSetParams returns the parameters that identify a record set.
 func recordSetParams() []Param {
 	return []Param{
 		{Name: zoneParam, Kind: schema.Zone, Required: true, Doc: "The zone."},

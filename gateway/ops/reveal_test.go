@@ -11,13 +11,13 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// TestARowThatRevealsIsRefusedWithoutItsCare: each of what makes a secret safe is checked, and a secret
-// in the record of another row is a fault.
+// TestARowThatRevealsIsRefusedWithoutItsCare: a row that reveals a secret without one of the
+// required precautions is a fault, and so is a secret in the record of any other row.
 func TestARowThatRevealsIsRefusedWithoutItsCare(t *testing.T) {
 	tagged := &schema.Shape{Name: "X", Tag: &schema.Tagging{}, Fields: schema.RecoveryKeySecret.Fields}
 	for name, c := range map[string]struct {
 		spoil func(op *Operation)
-		want  string // empty: there is no fault
+		want  string // empty if there is no fault
 	}{
 		"none":               {func(*Operation) {}, ""},
 		"not said":           {func(op *Operation) { op.Reveals = false }, "does not say that it reveals one"},
@@ -53,7 +53,7 @@ func TestARowThatRevealsIsRefusedWithoutItsCare(t *testing.T) {
 	assert.Contains(t, fault, "reveals nothing")
 }
 
-// TestWhatRevealsRunsOnTheLeader: there it is counted, for all gateways.
+// TestWhatRevealsRunsOnTheLeader: reveals run on the leader, which counts them for all gateways.
 func TestWhatRevealsRunsOnTheLeader(t *testing.T) {
 	found := 0
 	for _, op := range Table() {

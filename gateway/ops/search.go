@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// Names of the parameters of lists.
+// Parameter names of lists.
 const (
 	TextName   = "Text"
 	FilterName = "Filter"
@@ -22,8 +22,7 @@ const (
 	TypeName   = "Type"
 )
 
-// searched adds the parameters by which a list of objects of a class is narrowed and
-// read in pages.
+// searched adds the parameters that filter a list of objects of a class and split it into pages.
 func searched(class *filter.Class, params ...Param) []Param {
 	return slices.Concat(params, []Param{
 		{Name: TextName, Kind: schema.SearchText(class), Audited: true, Doc: "What people type to find " + class.Name + "."},
@@ -31,14 +30,14 @@ func searched(class *filter.Class, params ...Param) []Param {
 	}, paged)
 }
 
-// paged are the parameters by which a list is read in pages.
+// paged are the parameters that split a list into pages.
 var paged = []Param{
 	{Name: LimitName, Kind: schema.Number("The most records of a page.", 1, 1000), Doc: "Answers with a page, in the order of GUIDs; without it the list is whole, in the order of names."},
 	{Name: AfterName, Kind: schema.Cursor, Doc: "Answers with the page after another one."},
 	{Name: CountName, Kind: schema.Bool, Default: "false", Doc: "Says how many there are in all, which costs a whole search."},
 }
 
-// afterLimit is about a page whose size is not known.
+// afterLimit refuses a page without a size.
 var afterLimit = Rule{
 	Doc: "After needs Limit",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -87,11 +86,11 @@ const (
 	daysParam = "Days"
 	sinceArg  = "Since"
 
-	// ExcludeOU is the parameter of [StaleRule] that names OUs.
+	// ExcludeOU is the parameter of [StaleRule] for OUs to leave out.
 	ExcludeOU = "ExcludeOU"
 )
 
-// StaleRule are the parameters that say which accounts count as unused.
+// StaleRule are the parameters that determine which accounts count as unused.
 var StaleRule = []Param{
 	{Name: daysParam, Kind: schema.StaleDays, Required: true, Unsent: true, Example: "60", Doc: "Not used for so many days. An account that never logged on counts from its creation."},
 	{Name: "OUPath", Kind: schema.DN, Doc: "Where to search; the whole domain when absent."},
@@ -100,11 +99,11 @@ var StaleRule = []Param{
 	{Name: "ExcludeName", Kind: schema.MemberList, Example: "SRV*", Doc: "Names that are left out; * stands for any characters."},
 }
 
-// unusedSince turns the days into the time that the directory compares with.
+// unusedSince converts the days to the times that the directory compares.
 var unusedSince = Rule{
 	Doc: "Days are at least 15",
 	Apply: func(b *Bound) []schema.FieldError {
-		days, _ := strconv.Atoi(b.Text(daysParam)) // its kind has read it
+		days, _ := strconv.Atoi(b.Text(daysParam)) // its kind has parsed it
 		b.Args[sinceArg] = ps.List(filter.Moment(time.Now().AddDate(0, 0, -days)))
 		return nil
 	},

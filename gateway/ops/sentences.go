@@ -11,12 +11,12 @@ import (
 	"adgateway/ps"
 )
 
-// placeholder matches {Name} for a parameter, {subject}, {records}, {count:NAME},
-// {counts} and {also}.
+// placeholder matches {Name} for a parameter, and {subject}, {records}, {count:NAME}, {counts} and
+// {also}.
 var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_:]+\}`)
 
-// fill replaces each placeholder by its value. Every brace is one of a placeholder:
-// [Check] sees to it.
+// fill replaces each placeholder by its value. All braces belong to placeholders, as [Check]
+// verifies.
 func fill(text string, value func(name string) string) string {
 	var filled strings.Builder
 	for {
@@ -49,8 +49,7 @@ func (op *Operation) SubjectOf(b *Bound) string {
 	return fill(subject, func(name string) string { return shorten(b.Text(name)) })
 }
 
-// Sentence replaces the placeholders of a sentence. A nil result stands for an
-// empty one.
+// Sentence replaces the placeholders of a sentence. A nil result counts as empty.
 func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps.Result) string {
 	if result == nil {
 		result = &ps.Result{}
@@ -73,7 +72,7 @@ func (op *Operation) Sentence(sentence string, b *Bound, records int, result *ps
 	})
 }
 
-// Without returns the sentences about absent parameters, each after a blank.
+// Without returns the sentences about absent parameters, each preceded by a space.
 func (b *Bound) Without() string {
 	var sentences strings.Builder
 	for i := range b.Op.Params {
@@ -85,7 +84,7 @@ func (b *Bound) Without() string {
 	return sentences.String()
 }
 
-// Bare reports whether the request says which object to update, and none of the values that it may get.
+// Bare reports whether the request only names the object to update, without any new value.
 func (b *Bound) Bare() bool {
 	values := 0
 	for i := range b.Op.Params {
@@ -110,8 +109,8 @@ func allCounts(counts map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// also names the objects changed along with the first: " together with
-// 'CN=Laser,CN=PRINT1'"; empty if there are none.
+// also names the objects that were changed along with the first: " together with
+// 'CN=Laser,CN=PRINT1'". It returns "" if there are none.
 func also(changes []ps.Change) string {
 	const limit = 50
 	var parts []string
@@ -137,7 +136,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// shorten limits how much of a client's value a sentence repeats.
+// shorten limits the length of a client's value in a sentence.
 func shorten(text string) string {
 	const limit = 200
 	if len(text) <= limit {

@@ -7,14 +7,13 @@ import (
 	"adgateway/ps"
 )
 
-// Settle declares how a write that was cut off is settled, see package
-// gateway/settle.
+// Settle declares how an interrupted write is settled, see package gateway/settle.
 //
-// The arguments of both scripts are matched by name: from Fixed, from the intent
-// (the Settle constants), or from the arguments of the row's own script.
+// The arguments of both scripts are matched by name: with Fixed, with the intent (the Settle
+// constants), or with the arguments of the row's own script.
 type Settle struct {
 	Script  string  // reads the state and the records of the announced objects
-	CleanUp string  // removes the remains of an unfinished create; empty: the create is one step
+	CleanUp string  // removes the remains of an unfinished create; empty if the create is a single step
 	Fixed   ps.Args // constant arguments
 }
 
@@ -26,7 +25,7 @@ const (
 	SettleAccount        = "Account"
 	SettleName           = "ObjectName"
 	SettleParent         = "Parent"
-	SettleUserParameters = "UserParameters" // whether that attribute is among the changes
+	SettleUserParameters = "UserParameters" // whether this attribute is among the changes
 	SettleMaxAge         = "MaxAge"         // seconds since the request began
 )
 
@@ -35,7 +34,7 @@ var settleArgs = map[string]string{
 	SettleUserParameters: "bool", SettleMaxAge: "int",
 }
 
-// ServerArgs are the arguments that name the server to ask.
+// ServerArgs are the arguments that name the server to use.
 var ServerArgs = []string{"Server", "ComputerName"}
 
 var (
@@ -49,18 +48,18 @@ var (
 	settleSet      = Settle{Script: "Confirm-GatewayRecord", Fixed: ps.Args{"Set": ps.Bool(true)}}
 )
 
-// settleZone settles the writes of zones whose records are in a form.
+// settleZone settles writes in zones whose records have a given form.
 func settleZone(form string) Settle {
 	return Settle{Script: "Confirm-GatewayZone", Fixed: inForm(form)}
 }
 
-// cleanedUp adds the clean-up of a create of several steps.
+// cleanedUp adds the clean-up of a create with several steps.
 func (s Settle) cleanedUp() Settle {
 	s.CleanUp = "Remove-GatewayRemnant"
 	return s
 }
 
-// Args returns the arguments that the script declares, from the intent and the bound request.
+// Args returns the arguments that the script declares, taken from the intent and the bound request.
 func (s *Settle) Args(script ps.Script, offered ps.Args, b *Bound) ps.Args {
 	args := ps.Args{}
 	for _, declared := range script.Params {
@@ -83,7 +82,7 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 		return
 	}
 	if op.Local {
-		return // its changes are changes of other rows
+		return // its changes belong to other rows
 	}
 	if op.Settle.Script == "" {
 		fault("writes, but does not declare how it is settled")
@@ -123,8 +122,8 @@ func (c *checker) settle(op *Operation, fault func(string, ...any)) {
 	}
 }
 
-// settleType returns the type of the source of a settling script's argument; empty if there is
-// none.
+// settleType returns the type of the value that feeds a settling script's argument, or "" if none
+// does.
 func (c *checker) settleType(op *Operation, name string) string {
 	if value, fixed := op.Settle.Fixed[name]; fixed {
 		return value.Type()
@@ -138,8 +137,8 @@ func (c *checker) settleType(op *Operation, name string) string {
 	return op.fed(name)
 }
 
-// fed returns the type of the value that a row always passes to an argument of its own script;
-// empty if there is none.
+// fed returns the type of the value that a row always passes to an argument of its own script, or
+// "" if it passes none.
 func (op *Operation) fed(name string) string {
 	if value, fixed := op.Fixed[name]; fixed {
 		return value.Type()

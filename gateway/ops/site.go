@@ -8,9 +8,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Extended returns the table of a gateway whose settings add attributes of users: fields of their records,
-// inputs of their creation and changes, fields of their filters. [Check] finds what is in the table twice
-// then. Dates without a time are days of the zone.
+// Extended returns the table of a gateway whose settings add attributes of users: fields of their
+// records, inputs of their creation and changes, and fields of their filters. [Check] detects
+// duplicates in the result. Dates without a time are days in zone.
 func Extended(sites []attributes.Site, zone *time.Location) []*Operation {
 	if len(sites) == 0 && zone == time.UTC {
 		return table

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// TestASiteAddsNoSecondNameOfAField: each name that records of users, their attributes, filters or rows
-// have is refused as an attribute of a site and as its field, in any case of letters.
+// TestASiteAddsNoSecondNameOfAField: a name that records of users, their attributes, filters or
+// rows already have is refused as a site's attribute and as its field, in any letter case.
 func TestASiteAddsNoSecondNameOfAField(t *testing.T) {
 	names := map[string]bool{}
 	for _, f := range schema.User.Fields {

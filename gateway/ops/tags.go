@@ -6,29 +6,29 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// WithETag is the parameter that asks for entity tags where they are not sent anyway.
+// WithETag is the parameter that requests entity tags where they are not sent by default.
 const WithETag = "WithETag"
 
-// The headers with which a call depends on the state of its object.
+// The headers that make a call depend on the state of its object.
 const (
 	IfMatch     = "If-Match"
 	IfNoneMatch = "If-None-Match"
 )
 
-// Guard declares which of these headers a row that changes something honours. A header
-// that it does not honour is refused, never ignored.
+// Guard declares which of these headers a row that changes something honours. Any other of them is
+// refused, never ignored.
 type Guard struct {
-	// Reader is the row that reads the state that If-Match is about, as part of the same
-	// run and after the change was announced. Empty: Pair, or the row has no If-Match.
+	// Reader is the row that reads the state for If-Match, as part of the same run and after the
+	// change was announced. It is empty if Pair is set or the row has no If-Match.
 	Reader string
-	// Identity is the argument of the reader's script that the GUID of the first announced
-	// object fills; empty: it gets the arguments of the row's own script.
+	// Identity is the argument of the reader's script that takes the GUID of the first announced
+	// object. If it is empty, the reader gets the arguments of the row's own script.
 	Identity string
-	// Pair reports that the state is a membership, which the announcement tells.
+	// Pair reports that the state is a membership, which the announcement already contains.
 	Pair bool
 
-	New   bool   // If-None-Match: * keeps the row from changing an existing object
-	Never string // why there is no If-Match, for people; empty: there is
+	New   bool   // the row accepts If-None-Match: * not to change an existing object
+	Never string // why there is no If-Match, for people; empty if there is
 }
 
 // Matches reports whether the row honours If-Match.
@@ -52,8 +52,8 @@ var withETagParam = Param{
 	Doc: "Answer with the entity tag: of one record in the header ETag, in a list as the last member of each record.",
 }
 
-// tagged adds the parameter to the operations whose answers can have tags, and declares
-// the guards of those that change something.
+// tagged adds the parameter to the operations whose answers can have tags, and declares the guards
+// of changes.
 func tagged(table []*Operation) []*Operation {
 	for _, op := range table {
 		if op.Tagged() {
@@ -66,7 +66,7 @@ func tagged(table []*Operation) []*Operation {
 	return table
 }
 
-// guardOf returns the guard that follows from the answer of a row that changes something.
+// guardOf returns the guard that follows from the answer of a change.
 func guardOf(op *Operation) Guard {
 	switch {
 	case op.Reply.Shape == schema.Job:
@@ -94,7 +94,7 @@ func guardOf(op *Operation) Guard {
 	return Guard{}
 }
 
-// guards checks that each row says which guards it honours, and that it can.
+// guards checks that each row declares its guards and can honour them.
 func (c *checker) guards(op *Operation, table []*Operation, fault func(string, ...any)) {
 	g := op.Guard
 	if !op.Effect.Writes() {

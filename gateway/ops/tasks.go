@@ -9,7 +9,7 @@ import (
 	"adgateway/ps"
 )
 
-// taskRows are everyday tasks of a help desk, besides the rows of the other files.
+// taskRows are everyday help desk tasks that no other file declares.
 var taskRows = []*Operation{
 	{
 		ID: "search.find", Summary: "Finds users, groups and computers by a text, the best hits first.",
@@ -226,8 +226,8 @@ var sayExpiry = Rule{
 	},
 }
 
-// groupInputsFor returns the inputs of group.update that give an announced change its
-// value before. Records do not show the display name.
+// groupInputsFor returns the inputs of group.update that restore the previous value of an announced
+// change. Records do not show the display name.
 func groupInputsFor(op *Operation, c ps.IntendedChange) Given {
 	if c.Name == "displayName" {
 		return Given{"NewDisplayName": c.Before}
@@ -235,7 +235,7 @@ func groupInputsFor(op *Operation, c ps.IntendedChange) Given {
 	return inputsFor(op, c)
 }
 
-// undoCopy takes back each membership of a copy. The member is announced second.
+// undoCopy undoes each membership of a copy. The member is announced second.
 func undoCopy(d Done) []Undoing {
 	var calls []Undoing
 	for i := range d.Intent.Objects {
@@ -253,9 +253,9 @@ func undoCopy(d Done) []Undoing {
 	return calls
 }
 
-// What the rows have in common that remove objects of the directory, and protect them from that.
+// Common parts of the rows that remove directory objects and that protect objects from removal.
 
-// forced is the parameter of a removal that lifts protections.
+// forced is the parameter of a removal that lifts protections first.
 var forced = Param{
 	Name: "Force", Kind: schema.Bool, Default: "false", Audited: true,
 	Doc: "Lift protection from accidental deletion first.",
@@ -283,19 +283,19 @@ var protection = Param{
 	Doc: "Whether it is protected from accidental deletion.",
 }
 
-// primaryGroup is the group that an account gets as its primary one.
+// primaryGroup is the group that becomes an account's primary group.
 var primaryGroup = Param{
 	Name: "GroupName", Kind: schema.Identity, Required: true, Group: true, Example: "VPN Users",
 	Doc: "The group: a global or universal security group that it is a direct member of.",
 }
 
-// protectedTarget is the target of another row as the script takes it that protects.
+// protectedTarget is the target of another row, as passed to the script that protects.
 func protectedTarget(p Param) Param {
 	p.Arg = "Identity"
 	return p
 }
 
-// lockoutRows are about where accounts were locked out.
+// lockoutRows are the rows that find where accounts were locked out.
 var lockoutRows = []*Operation{
 	{
 		ID: "user.lockout", Summary: "Shows when and from where a user was locked out.",
@@ -315,10 +315,10 @@ var lockoutRows = []*Operation{
 	},
 }
 
-// lockoutLimit is the time limit for searching the log of a domain controller.
+// lockoutLimit is the time limit for searching a domain controller's log.
 const lockoutLimit = 10 * time.Second
 
-// lockedOutFrom adds to the state of an account that is locked out where that was done.
+// lockedOutFrom adds to the state of a locked-out account where the lockout happened.
 var lockedOutFrom = Beside{
 	Row: "user.lockout", Member: "lockouts", Code: "lockouts_unknown",
 	Unasked: "Where the account was locked out is not known",

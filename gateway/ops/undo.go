@@ -12,44 +12,44 @@ import (
 	"adgateway/ps"
 )
 
-// Undo declares how a row's change is taken back: by calls of other rows, with the announced
+// Undo declares how a row's change is undone: by calls of other rows that restore the announced
 // previous state.
 type Undo struct {
-	Rows  []string          // ids of the rows that take it back; none: Never says why
-	Never string            // completes "cannot be undone: "; empty: Rows has some
-	Bin   bool              // by the Recycle Bin
-	Loss  func(Done) string // what stays lost; empty or nil: nothing
+	Rows  []string          // ids of the rows that undo it; if empty, Never says why
+	Never string            // completes "cannot be undone: "; empty if Rows is not
+	Bin   bool              // uses the Recycle Bin
+	Loss  func(Done) string // what stays lost; empty or nil if nothing
 
-	// Covers reports whether an announced change can be taken back; nil: all can.
+	// Covers reports whether an announced change can be undone. If nil, all can.
 	Covers func(d Done, c ps.IntendedChange) bool
-	// Calls returns the calls that take back an announced change, in order.
+	// Calls returns the calls that undo an announced change, in order.
 	Calls func(d Done) []Undoing
 }
 
 // Done is a change that was made.
 type Done struct {
 	Op     *Operation
-	Texts  map[string]string // its accepted parameters, without secrets
-	Secret bool              // a secret was among them
-	Intent *ps.Intent        // with the identities of created objects; only the changes to be undone
+	Texts  map[string]string // its accepted parameters, except secrets
+	Secret bool              // there was a secret among its parameters
+	Intent *ps.Intent        // with the ids of created objects; only the changes to be undone
 }
 
-// Undoing is one call that takes back a change, or a part of it.
+// Undoing is one call that undoes a change, or a part of it.
 type Undoing struct {
 	Row   string
 	Given Given
-	// Undone are the changes that the call must announce the other way round, in the
-	// form of the announcement of the change.
+	// Undone are the changes that the call must announce in reverse, as the original change announced
+	// them.
 	Undone []ps.Intended
-	// Blind reports that there is nothing to compare with: the object that the call creates was
-	// removed with another one.
+	// Blind reports that there is nothing to compare with, because the object to create was removed
+	// together with another one.
 	Blind bool
 }
 
 // object returns the first object of the change.
 func (d Done) object() *ps.Intended { return &d.Intent.Objects[0] }
 
-// all returns the call of a row that takes back everything.
+// all returns a single call that undoes the whole change.
 func (d Done) all(row string, given Given) []Undoing {
 	return []Undoing{{Row: row, Given: given, Undone: d.Intent.Objects}}
 }
@@ -59,7 +59,7 @@ func (u *Undo) CanUndo(d Done, c ps.IntendedChange) bool {
 	return u.Never == "" && (u.Covers == nil || u.Covers(d, c))
 }
 
-// undoable declares the undo of the rows that change something and do not say it themselves.
+// undoable declares the undo of changing rows that do not declare it themselves.
 func undoable(table []*Operation) []*Operation {
 	for _, op := range table {
 		if op.Effect.Writes() && op.Undo.Never == "" && op.Undo.Calls == nil {
@@ -69,7 +69,7 @@ func undoable(table []*Operation) []*Operation {
 	return table
 }
 
-// undoOf returns the undo of a row that follows from its resource.
+// undoOf returns the undo that follows from a row's resource.
 func undoOf(op *Operation) Undo {
 	resource, verb, _ := strings.Cut(op.ID, ".")
 	for _, t := range schema.RecordTypes {
@@ -86,7 +86,7 @@ func undoOf(op *Operation) Undo {
 	return Undo{}
 }
 
-// madeOU is the undo of a new OU: its removal, though it is protected.
+// madeOU is the undo of a new OU: its removal, even if it is protected.
 var madeOU = called("ou.delete", func(d Done) Given {
 	return Given{ouPath.Name: d.object().DN, "Force": fmt.Sprint(d.after("protected") == "True")}
 })
@@ -98,7 +98,7 @@ var movedOU = called("ou.move", func(d Done) Given {
 	return Given{ouPath.Name: rdn + "," + d.after("parent"), "OUDestinationPath": from}
 })
 
-// renamedOU is the undo of another name of an OU, by the row itself.
+// renamedOU is the undo of a rename of an OU, by the row itself.
 var renamedOU = called("ou.rename", func(d Done) Given {
 	dn := d.object().DN
 	above := strings.TrimPrefix(dn, "OU="+schema.EscapeRDN(d.before("name")))
@@ -108,7 +108,7 @@ var renamedOU = called("ou.rename", func(d Done) Given {
 	}
 })
 
-// updatedGroup is the undo of an update of a group: the values before, by the row itself.
+// updatedGroup is the undo of an update of a group: the row itself sets the previous values.
 var updatedGroup = Undo{
 	Rows:   []string{"group.update"},
 	Covers: func(d Done, c ps.IntendedChange) bool { return !c.Renewed && len(groupInputsFor(d.Op, c)) > 0 },
@@ -126,7 +126,7 @@ var movedComputer = called("computer.move", func(d Done) Given {
 	return Given{computerName: d.object().GUID, "OUPath": d.before("parent")}
 })
 
-// before and after return the values of an announced change of the first object.
+// before and after return a value of the first object before and after the announced change.
 func (d Done) before(name string) string { before, _ := d.values(name); return before }
 func (d Done) after(name string) string  { _, after := d.values(name); return after }
 
@@ -139,12 +139,12 @@ func (d Done) values(name string) (before, after string) {
 	return "", ""
 }
 
-// called is the undo by one call of a row.
+// called returns an undo that is a single call of a row.
 func called(row string, given func(Done) Given) Undo {
 	return Undo{Rows: []string{row}, Calls: func(d Done) []Undoing { return d.all(row, given(d)) }}
 }
 
-// removed is the undo of a create: the removal of the object with the same GUID.
+// removed returns the undo of a create: the removal of the object with the same GUID.
 func removed(row, param string) Undo {
 	return called(row, func(d Done) Given { return Given{param: d.object().GUID} })
 }
@@ -152,8 +152,8 @@ func removed(row, param string) Undo {
 // commonName is the parameter that gives an account its common name.
 const commonName = "Name"
 
-// renamed is the undo of a rename, by the row itself. attribute is announced with the name
-// that is given.
+// renamed returns the undo of a rename, by the row itself. attribute is the name under which the
+// change is announced.
 func renamed(row, param, newName, attribute string) Undo {
 	return called(row, func(d Done) Given {
 		given := Given{param: d.object().GUID, newName: d.before(attribute)}
@@ -167,15 +167,15 @@ func renamed(row, param, newName, attribute string) Undo {
 	})
 }
 
-// protectedBack is the undo of a row that sets or lifts a protection, by the row itself.
+// protectedBack returns the undo of setting or lifting a protection, by the row itself.
 func protectedBack(row, param string) Undo {
 	return called(row, func(d Done) Given {
 		return Given{param: d.object().GUID, protectionName: strings.ToLower(d.before("protected"))}
 	})
 }
 
-// primaryBack is the undo of a row that sets a primary group, by the row itself. The domain comes from the
-// account's own SID.
+// primaryBack returns the undo of setting a primary group, by the row itself. The domain comes from
+// the account's own SID.
 func primaryBack(row, param string) Undo {
 	return called(row, func(d Done) Given {
 		sid := ""
@@ -188,7 +188,8 @@ func primaryBack(row, param string) Undo {
 	})
 }
 
-// photoBack is the undo of a change of a photo: the photo before, byte for byte, or none.
+// photoBack is the undo of a change of a photo: it restores the previous photo byte for byte, or
+// removes the new one.
 var photoBack = Undo{
 	Rows: []string{"user.setPhoto", "user.removePhoto"},
 	Calls: func(d Done) []Undoing {
@@ -201,8 +202,8 @@ var photoBack = Undo{
 	},
 }
 
-// MemberOf returns the object that an announcement names second: the member of the group before it.
-// It is zero if the announcement lacks it, as the announcement of a damaged record may.
+// MemberOf returns the object that an announcement names second: the member of the group that it
+// names first. It is zero if there is none, as in the announcement of a damaged record.
 func MemberOf(i *ps.Intent) ps.Intended {
 	if len(i.Objects) < 2 {
 		return ps.Intended{}
@@ -210,15 +211,15 @@ func MemberOf(i *ps.Intent) ps.Intended {
 	return i.Objects[1]
 }
 
-// member is the undo of a change of a membership: the group is announced first.
+// member returns the undo of a change of a membership. The group is announced first.
 func member(row, memberParam, groupParam string) Undo {
 	return called(row, func(d Done) Given {
 		return Given{memberParam: MemberOf(d.Intent).GUID, groupParam: d.object().GUID}
 	})
 }
 
-// restored returns the undo of an update. It sets the values before, by a row whose inputs are the
-// fields of the record.
+// restored returns the undo of an update. It sets the previous values, by a row whose inputs are
+// the fields of the record.
 func restored(row string, target func(Done) Given) Undo {
 	return Undo{
 		Rows:   []string{row},
@@ -235,7 +236,7 @@ func restored(row string, target func(Done) Given) Undo {
 	}
 }
 
-// inputsFor returns the inputs of a row that give an announced change its value before.
+// inputsFor returns the inputs of a row that restore the previous value of an announced change.
 func inputsFor(op *Operation, c ps.IntendedChange) Given {
 	given := Given{}
 	for _, change := range op.Reply.Shape.Changes(schema.Announced{Attribute: c.Name, Before: c.Before, After: c.After}) {
@@ -249,7 +250,7 @@ func inputsFor(op *Operation, c ps.IntendedChange) Given {
 	return given
 }
 
-// inputOf returns the parameter that sets a field, or nil.
+// inputOf returns the parameter that sets a field, or nil if there is none.
 func (op *Operation) inputOf(field string) *Param {
 	for i := range op.Reply.Shape.Fields {
 		f := &op.Reply.Shape.Fields[i]
@@ -264,7 +265,7 @@ func (op *Operation) inputOf(field string) *Param {
 	return nil
 }
 
-// wire returns a value of a record as a request gives it.
+// wire converts a value of a record to the form of a request.
 func wire(value json.RawMessage) any {
 	var decoded any
 	if json.Unmarshal(value, &decoded) != nil || decoded == nil {
@@ -287,8 +288,8 @@ func wire(value json.RawMessage) any {
 	}
 }
 
-// undoOfUser restores the values before. That a password must be changed is restored, but
-// not when it was last set.
+// undoOfUser restores the previous values. It restores that a password must be changed, but not the
+// time when it was last set.
 var undoOfUser = func() Undo {
 	byInputs := restored("user.updateByGuid", func(d Done) Given { return Given{"UserGuid": d.object().GUID} })
 	country := func(d Done, c ps.IntendedChange) bool {
@@ -324,8 +325,8 @@ const (
 	binDisabled  = "Disabled"
 )
 
-// fromBin is the undo of a removal: each object that was removed with a record of its own comes
-// back from the Recycle Bin, with the objects below it.
+// fromBin is the undo of a removal: each object with a record of its own is restored from the
+// Recycle Bin, together with the objects below it.
 var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undoing {
 	var calls []Undoing
 	for _, object := range d.Intent.Objects {
@@ -341,7 +342,8 @@ var fromBin = Undo{Rows: []string{binRow}, Bin: true, Calls: func(d Done) []Undo
 	return calls
 }}
 
-// undos checks that every row that changes something says how it is undone, or why not.
+// undos checks that every row that changes something declares how it is undone, or why it cannot
+// be.
 func (c *checker) undos(table []*Operation) {
 	rows := map[string]*Operation{}
 	for _, op := range table {

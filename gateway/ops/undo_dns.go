@@ -16,13 +16,13 @@ import (
 // Image is the part of a removed or replaced object's state that its shown record lacks: everything
 // needed to bring it back.
 type Image struct {
-	Attributes map[string]string `json:"attributes,omitempty"` // by the names of announced changes
+	Attributes map[string]string `json:"attributes,omitempty"` // keyed by the names of announced changes
 	Members    []ImageMember     `json:"members,omitempty"`
 	MemberOf   []ImageMember     `json:"memberOf,omitempty"`
-	Records    []ImageRecord     `json:"records,omitempty"` // of a name, or of a zone
+	Records    []ImageRecord     `json:"records,omitempty"` // records of a name, or of a zone
 	Incomplete bool              `json:"incomplete,omitempty"`
-	// Restorable reports whether the Recycle Bin keeps the removed object, as PowerShell's text of
-	// a boolean; empty if that is not known.
+	// Restorable reports whether the Recycle Bin keeps the removed object, as PowerShell's text for a
+	// boolean. It is empty if that is unknown.
 	Restorable string `json:"restorable,omitempty"`
 }
 
@@ -46,11 +46,11 @@ type ImageRecord struct {
 // ImageOf returns the image of an announced object.
 func ImageOf(object *ps.Intended) Image {
 	var image Image
-	_ = json.Unmarshal(object.Image, &image) // stays empty unless there is one
+	_ = json.Unmarshal(object.Image, &image) // image stays empty if there is none
 	return image
 }
 
-// undoOfRecord returns the undo of a row about records of one type.
+// undoOfRecord returns the undo of a row for records of one type.
 func undoOfRecord(t *schema.RecordType, verb string) Undo {
 	switch verb {
 	case "create":
@@ -83,7 +83,7 @@ func undoOfRecord(t *schema.RecordType, verb string) Undo {
 	return Undo{}
 }
 
-// rowOfType returns the resource of a record type that can be written; empty if it cannot.
+// rowOfType returns the resource of a record type, or "" if records of the type cannot be written.
 func rowOfType(name string) string {
 	if t := schema.RecordTypeNamed(name); t != nil {
 		return t.Resource
@@ -91,7 +91,7 @@ func rowOfType(name string) string {
 	return ""
 }
 
-// ofType returns the announced changes of records of a type, and of their times to live.
+// ofType returns the announced changes of records of a type, including their times to live.
 func (d Done) ofType(name string) []ps.Intended {
 	object := *d.object()
 	object.Changes = nil
@@ -103,7 +103,7 @@ func (d Done) ofType(name string) []ps.Intended {
 	return []ps.Intended{object}
 }
 
-// recordGiven returns the parameters that create a record, or nil if none can.
+// recordGiven returns the parameters that create a record, or nil if no row can.
 func recordGiven(record ImageRecord) Given {
 	t := schema.RecordTypeNamed(record.Type)
 	if t == nil || t.Resource == "" {
@@ -120,8 +120,7 @@ func recordGiven(record ImageRecord) Given {
 	return given
 }
 
-// undoRecordChange changes a record back, and removes a PTR record that came with the
-// change.
+// undoRecordChange reverts the change of a record, and removes a PTR record that came with it.
 func undoRecordChange(t *schema.RecordType, d Done) []Undoing {
 	images := ImageOf(d.object()).Records
 	if len(images) == 0 {
@@ -163,15 +162,15 @@ func undoSet(d Done) []Undoing {
 	if len(data) == 0 {
 		return d.all("recordSet.delete", given)
 	}
-	if rowOfType(d.Texts["Type"]) == "" { // it cannot be written
+	if rowOfType(d.Texts["Type"]) == "" { // such records cannot be written
 		return nil
 	}
 	given["Data"], given[ttlParam] = schema.TextsOf(data), strconv.FormatInt(lowest, 10)
 	return d.all("recordSet.put", given)
 }
 
-// recordsBack is the undo of a removal of several records, each announced as an object of its own: they are
-// created again, each with its own row.
+// recordsBack is the undo of a removal of several records, each announced as an object. Each is
+// created again by the row of its type.
 var recordsBack = Undo{Rows: creatingRows(), Loss: stampLost, Calls: func(d Done) []Undoing {
 	var calls []Undoing
 	for _, object := range d.Intent.Objects {
@@ -179,7 +178,7 @@ var recordsBack = Undo{Rows: creatingRows(), Loss: stampLost, Calls: func(d Done
 		if len(records) != 1 || len(object.Changes) == 0 {
 			continue
 		}
-		if of := records[0]; of.Type == "NS" { // of the zone itself
+		if of := records[0]; of.Type == "NS" { // the zone's own name servers
 			ttl := strconv.FormatInt(of.TTL, 10)
 			given := Given{zoneParam: of.Zone, serverParam: of.Data, ttlParam: ttl}
 			calls = append(calls, Undoing{Row: "nameServer.create", Given: given, Undone: []ps.Intended{object}})
@@ -204,7 +203,7 @@ func creatingRows() []string {
 	return rows
 }
 
-// stampLost says that records that were dynamic come back as static ones.
+// stampLost describes the loss that dynamic records come back as static ones.
 func stampLost(d Done) string {
 	for i := range d.Intent.Objects {
 		for _, record := range ImageOf(&d.Intent.Objects[i]).Records {
@@ -219,8 +218,7 @@ func stampLost(d Done) string {
 // sameZone returns the zone that a change was about.
 func sameZone(d Done) Given { return Given{zoneParam: d.Texts[zoneParam]} }
 
-// emptyZone is the undo of the creation of a zone, which must have nothing but its own
-// records.
+// emptyZone returns the undo of the creation of a zone, which may contain only its own records.
 func emptyZone(row, param, created string, more Given) Undo {
 	return called(row, func(d Done) Given {
 		given := Given{param: d.Texts[created]}
@@ -229,7 +227,7 @@ func emptyZone(row, param, created string, more Given) Undo {
 	})
 }
 
-// zoneBack is the undo of the removal of a zone: it is created again, with its records.
+// zoneBack returns the undo of the removal of a zone: the zone is created again, with its records.
 func zoneBack(row string) Undo {
 	return Undo{
 		Rows: []string{row},
@@ -242,7 +240,7 @@ func zoneBack(row string) Undo {
 	}
 }
 
-// zoneLoss returns the parts of a zone that stay lost.
+// zoneLoss describes the parts of a zone that stay lost.
 func zoneLoss(image Image, row string) string {
 	var lost []string
 	if row == "reverseZone.create" {
@@ -274,7 +272,7 @@ func zoneLoss(image Image, row string) string {
 	return strings.Join(lost, ", ")
 }
 
-// zoneCalls creates a zone, and its records set by set.
+// zoneCalls returns the calls that create a zone, and its records set by set.
 func zoneCalls(d Done, row string) []Undoing {
 	image := ImageOf(d.object())
 	name := image.Attributes["zoneName"]
@@ -311,7 +309,7 @@ func zoneCalls(d Done, row string) []Undoing {
 	return calls
 }
 
-// networkOf returns the network of a reverse zone in CIDR form; empty if it has none.
+// networkOf returns the network of a reverse zone in CIDR form, or "" if it has none.
 func networkOf(zone string) string {
 	name, v4 := strings.CutSuffix(strings.ToLower(zone), ".in-addr.arpa")
 	if v4 {
@@ -347,7 +345,7 @@ func networkOf(zone string) string {
 	return netip.PrefixFrom(address, bits).String()
 }
 
-// forwarderBack creates a conditional forwarder as it was.
+// forwarderBack returns the parameters that create a conditional forwarder as it was.
 func forwarderBack(d Done) Given {
 	var record struct {
 		ZoneName         string   `json:"zoneName"`
@@ -357,7 +355,7 @@ func forwarderBack(d Done) Given {
 		ReplicationScope string   `json:"replicationScope"`
 		Partition        string   `json:"directoryPartition"`
 	}
-	_ = json.Unmarshal(d.object().Record, &record) // the call is refused without it
+	_ = json.Unmarshal(d.object().Record, &record) // without it the call is refused
 	given := Given{
 		zoneParam: record.ZoneName, "MasterServers": schema.ListOf(record.MasterServers), "ForwarderTimeout": strconv.FormatInt(record.ForwarderTimeout, 10),
 		"UseRecursion": strconv.FormatBool(record.UseRecursion), "ReplicationScope": record.ReplicationScope,
@@ -368,7 +366,7 @@ func forwarderBack(d Done) Given {
 	return given
 }
 
-// delegationBack delegates a name to each of the servers again.
+// delegationBack returns the calls that delegate a name to each of its servers again.
 func delegationBack(d Done) []Undoing {
 	var calls []Undoing
 	for _, object := range d.Intent.Objects {

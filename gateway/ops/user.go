@@ -369,7 +369,7 @@ var userRows = []*Operation{
 	},
 }
 
-// updateFails includes the failures of a move to another OU.
+// updateFails are the failures of an update, including a move to another OU.
 var updateFails = []schema.Code{schema.NotFound, schema.Conflict, schema.Protected, schema.Policy, schema.Unprocessable}
 
 var userGuid = Param{
@@ -427,10 +427,11 @@ var userInputs = slices.Concat([]Param{
 	{Name: "RdsAllowLogon", Kind: schema.Bool, Doc: "Allow Remote Desktop sessions."},
 }, attributeInputs(attributes.Users))
 
-// kept are the attributes in the record of a removal or of a creation that other records lack.
+// kept are the attributes that only records of removals and creations contain.
 var kept = ps.Args{"Kept": ps.List(attributes.Kept())}
 
-// attributeInputs are the inputs of further attributes. They feed one argument of the script.
+// attributeInputs returns the inputs for additional attributes. They feed a single argument of the
+// script.
 func attributeInputs(table []*attributes.Attribute) []Param {
 	inputs := make([]Param, len(table))
 	for i, a := range table {
@@ -443,7 +444,7 @@ func attributeInputs(table []*attributes.Attribute) []Param {
 	return inputs
 }
 
-// newUserInputs are userInputs with the effects of absent values in a new user.
+// newUserInputs are userInputs that document the effects of absent values in a new user.
 var newUserInputs = func() []Param {
 	inputs := slices.Clone(userInputs)
 	for i := range inputs {
@@ -463,13 +464,14 @@ const (
 	homePath      = "HomeFolderPath"
 )
 
-// renamedTo is the parameter of a rename that gives another common name than the new account name.
+// renamedTo returns the parameter of a rename for a common name that differs from the new account
+// name.
 func renamedTo(about string) Param {
 	return Param{Name: commonName, Arg: "CommonName", Kind: schema.CommonName, Audited: true, Doc: about}
 }
 
-// unmistakable passes a user's name as it looks to the script, if it differs, which
-// compares it with the names of guarded accounts.
+// unmistakable passes the visible form of a user's name to the script, if it differs from the name.
+// The script compares it with the names of guarded accounts.
 func unmistakable(name, arg string) Rule {
 	return Rule{
 		Doc: "A name must not look like that of a guarded account: differ from it by blanks, width or invisible characters only",
@@ -482,8 +484,8 @@ func unmistakable(name, arg string) Rule {
 	}
 }
 
-// homeFolder is about two names of one attribute. Clients that send every input leave
-// one of them empty.
+// homeFolder handles two parameters for one attribute. Clients that send every input leave one of
+// them empty.
 var homeFolder = Rule{
 	Doc: "HomeFolderPath and HomeFolderDirectory are two names of one attribute: give one of them, or both with the same value",
 	Apply: func(b *Bound) []schema.FieldError {

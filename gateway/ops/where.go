@@ -7,8 +7,8 @@ type Where uint8
 
 // The places.
 const (
-	Here   Where = iota // on the gateway that received it
-	Leader              // on the gateway that leads
+	Here   Where = iota // the gateway that received it
+	Leader              // the gateway that leads
 )
 
 func (w Where) String() string {
@@ -18,11 +18,11 @@ func (w Where) String() string {
 	return "here"
 }
 
-// Where returns where a call of the operation runs, given its raw query: nothing else of a call has
-// been read then. Changes, dry runs included, reveals, which are counted for all gateways, and reads
-// of what gateways keep themselves run on the leader. Reads of the directory and of DNS run here, and
-// so do rows that any gateway answers alike. A query that cannot be parsed runs here, and is refused
-// later.
+// Where returns where a call of the operation runs. It gets only the raw query, because nothing
+// else of the call has been read at that point. Changes (dry runs included), reveals (which are
+// counted for all gateways) and reads of the gateways' own data run on the leader. Reads of the
+// directory and of DNS run here, and so do rows that any gateway answers alike. A call whose query
+// cannot be parsed runs here and is refused later.
 func (op *Operation) Where(query string) Where {
 	switch {
 	case op.Effect.Writes(), op.Reveals:

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// ownReads are the reads of what the gateways keep themselves, and why they run where they do.
+// ownReads are the reads of the gateways' own data, with the reason why they run where they do.
 var ownReads = map[string]string{
 	"caller.show":   "the credential is checked by the gateway that shows it",
 	"plan.get":      "a plan can be read as soon as the dry run is answered, and whether it was applied decides the leader",
@@ -21,8 +21,8 @@ var ownReads = map[string]string{
 	"cluster.show":  "it is what this gateway knows of the others, also without a leader",
 }
 
-// TestEveryReadOfTheGatewaysSaysWhereItRuns: the list has all of them. Where each row runs is in the
-// list of rows.
+// TestEveryReadOfTheGatewaysSaysWhereItRuns: ownReads lists every read of the gateways' own data.
+// The golden list of rows shows where each of them runs.
 func TestEveryReadOfTheGatewaysSaysWhereItRuns(t *testing.T) {
 	own := map[string]string{}
 	for _, op := range Table() {

@@ -179,7 +179,7 @@ var zoneRows = []*Operation{
 var (
 	anyZone     = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.Zone, Required: true, Doc: "The zone."}
 	forwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.NewForwardZone, Required: true, Example: "lab2.example", Doc: "The zone."}
-	// The example is a zone that the sandbox has.
+	// The example is a zone that exists in the sandbox.
 	existingForwardZone = Param{Name: zoneParam, Path: "ZoneName", Kind: schema.ForwardZone, Required: true, Example: "shop.example", Doc: "The zone."}
 
 	zoneScope     = schema.OneOf("All but File are in the directory; in any case.", zoneScopes...)
@@ -188,7 +188,7 @@ var (
 	agingHours    = schema.Number("Hours; 0 is the server's default.", 0, 8760)
 )
 
-// secureInDirectory rejects combinations that no server supports, before anything is looked up.
+// secureInDirectory rejects combinations that no server supports before anything is looked up.
 var secureInDirectory = Rule{
 	Doc: "secure updates need a zone in the directory",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -199,11 +199,11 @@ var secureInDirectory = Rule{
 	},
 }
 
-// inPartition is the partition of a zone whose scope is Custom.
+// inPartition is the partition of a zone with the replication scope Custom.
 var inPartition = Param{Name: "DirectoryPartition", Kind: schema.Zone,
 	Doc: "With the replication scope Custom: the DNS name of an application partition, which must exist."}
 
-// customPartition rejects a partition that is missing or has no use.
+// customPartition rejects a partition that is missing or unnecessary.
 var customPartition = Rule{
 	Doc: "DirectoryPartition goes with the replication scope Custom",
 	Apply: func(b *Bound) []schema.FieldError {
@@ -221,6 +221,5 @@ var customPartition = Rule{
 	},
 }
 
-// inForm returns the argument that chooses which zones a script is about, and the form of
-// their records.
+// inForm returns the argument that selects a script's zones and the form of their records.
 func inForm(form string) ps.Args { return ps.Args{"Form": ps.Text(form)} }

@@ -2,10 +2,10 @@ package schema
 
 import "regexp"
 
-// RecordName is the name of a record in full. A trailing dot is kept.
+// RecordName is a full record name. A trailing dot is kept.
 var RecordName Kind = domainKind{base: base{"string"}, pattern: zonePattern, what: "record name", example: "_acme-challenge.www.corp.example.", dot: true}
 
-// CertificateName is a name as certificates have it: in full, or a wildcard.
+// CertificateName is a name as in certificates: a full name or a wildcard.
 var CertificateName Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "host name", example: "www.corp.example", dot: true}
 
 // Challenge is the text of a record that answers a challenge: a SHA-256 digest in
@@ -15,8 +15,8 @@ var Challenge Kind = patternKind{
 	must: "must be a digest in base64url: 43 letters, digits, hyphens and underscores", example: "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo",
 }
 
-// ChallengeToken and KeyAuthorization are agreed between an authority and its client; the digest of
-// the latter is the text of the record.
+// ChallengeToken and KeyAuthorization are agreed between an authority and its client. The record's
+// text is the digest of the latter.
 var (
 	ChallengeToken Kind = patternKind{
 		base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,512}$`), limit: 512,
@@ -28,7 +28,7 @@ var (
 	}
 )
 
-// Subdomain identifies an account to clients of acme-dns.
+// Subdomain identifies an account to acme-dns clients.
 var Subdomain Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9-]{1,63}$`), limit: 63,
 	must: "must be a label of letters, digits and hyphens", example: "c36f50e8-4632-44f0-83fe-e070fef28a10",

@@ -7,11 +7,11 @@ import (
 	"adgateway/ps"
 )
 
-// maxAddresses is the most addresses that a list may have.
+// maxAddresses is the maximum number of addresses in a list.
 const maxAddresses = 20
 
-// Addresses is a list of up to 20 different IPv4 and IPv6 addresses of hosts,
-// separated by commas. The script receives them in their shortest form.
+// Addresses is a list of up to 20 different IPv4 and IPv6 host addresses, separated by commas. The
+// script receives them in their shortest form.
 var Addresses Kind = addressesKind{base{"string[]"}}
 
 type addressesKind struct{ base }
@@ -43,7 +43,7 @@ func (addressesKind) Decode(raw any) (*Decoded, *FieldError) {
 	return &Decoded{Values: []ps.Value{ps.List(addresses)}, Text: strings.Join(addresses, listSeparator)}, nil
 }
 
-// hostAddress returns the address of a host.
+// hostAddress parses the address of a host.
 func hostAddress(s string) (netip.Addr, *FieldError) {
 	address, err := netip.ParseAddr(s)
 	broadcast := netip.AddrFrom4([4]byte{255, 255, 255, 255})
@@ -64,7 +64,7 @@ func (addressesKind) Doc() Doc {
 	return Doc{Type: "string", Text: "Up to 20 IPv4 and IPv6 addresses, separated by commas; in JSON also an array.", Example: "10.9.0.53"}
 }
 
-// TakesList reports whether a JSON array of texts is a value of the kind.
+// TakesList reports whether the kind accepts a JSON array of strings.
 func TakesList(k Kind) bool {
 	if a := AttributeOf(k); a != nil {
 		return a.Most > 0

@@ -8,21 +8,21 @@ import (
 	"adgateway/gateway/attributes"
 )
 
-// Announced is one change of a property as scripts announce it. The values are text,
-// empty if there is none.
+// Announced is one change of a property as scripts announce it. The values are text; "" means no
+// value.
 type Announced struct {
 	Attribute, Before, After string
 }
 
-// FieldChange is a change of a field, with values as records have them.
+// FieldChange is a change of a field, with values in the form of records.
 type FieldChange struct {
 	Field, Attribute string
 	Before, After    json.RawMessage
 }
 
-// Changes returns the changes of fields that an announced one amounts to. An attribute
-// that holds several fields yields those that differ; one that no field shows is
-// called by its own name.
+// Changes returns the changes of fields that an announced change amounts to. An attribute that
+// holds several fields yields those that differ. An attribute that no field shows keeps its own
+// name.
 func (s *Shape) Changes(announced Announced) []FieldChange {
 	var changes []FieldChange
 	if announced.Attribute == attributes.Photo.LDAP {
@@ -38,7 +38,7 @@ func (s *Shape) Changes(announced Announced) []FieldChange {
 	return changes
 }
 
-// announcedBy returns the fields whose changes are announced under the attribute's name.
+// announcedBy returns the fields whose changes are announced under an attribute's name.
 func (s *Shape) announcedBy(announced Announced) []*Field {
 	var fields []*Field
 	for i := range s.Fields {
@@ -64,12 +64,12 @@ func (s *Shape) announcedBy(announced Announced) []*Field {
 	return fields
 }
 
-// announced returns an announced value as records have it.
+// announced returns an announced value in the form of records.
 func (f *Field) announced(text string) json.RawMessage {
 	switch {
 	case f.Packed != nil:
 		if text != "" {
-			text = " " + text // records have the GUID before it
+			text = " " + text // in records the GUID precedes it
 		}
 		fields, _ := f.Packed.unpack(text)
 		if value, has := fields[f.Name]; has && string(value) != `""` {
@@ -96,7 +96,7 @@ func (f *Field) announced(text string) json.RawMessage {
 	return null
 }
 
-// truth returns PowerShell's text of a boolean as JSON; nil for any other text.
+// truth returns PowerShell's text for a boolean as JSON, or nil for any other text.
 func truth(text string) json.RawMessage {
 	if text == "True" || text == "False" {
 		return json.RawMessage(strings.ToLower(text))
@@ -118,7 +118,7 @@ const (
 	SetsMember    ChangeKind = "member"
 	SetsFlag      ChangeKind = "flag"
 	SetsSecret    ChangeKind = "secret" // the value is never shown
-	ServerChooses ChangeKind = "server" // the value is the server's choice
+	ServerChooses ChangeKind = "server" // the server chooses the value
 )
 
 // ChangeKinds returns all kinds of changes.

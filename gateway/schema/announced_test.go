@@ -51,14 +51,14 @@ func TestChangesOfFields(t *testing.T) {
 	}
 }
 
-// FuzzEscapeRDN: a parser of distinguished names reads the name that was escaped.
+// FuzzEscapeRDN: a parser of distinguished names reads back the name that was escaped.
 func FuzzEscapeRDN(f *testing.F) {
 	for _, name := range []string{"Anna", " #a, b=c+d;\"<e>\\ ", "#1", "\x00", "é ", "\\", "  "} {
 		f.Add(name)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		if name == "" || !utf8.ValidString(name) {
-			return // no object has such a name
+			return // no object can have such a name
 		}
 		dn, err := ldap.ParseDN("CN=" + EscapeRDN(name) + ",DC=x")
 		require.NoError(t, err)

@@ -11,7 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// AttributeOf returns the attribute that values of a kind are written to; nil: the kind is another one.
+// AttributeOf returns the attribute that values of a kind are written to, or nil if the kind is not
+// for an attribute of the table.
 func AttributeOf(k Kind) *attributes.Attribute {
 	kind, is := k.(attributeKind)
 	if !is {
@@ -20,7 +21,7 @@ func AttributeOf(k Kind) *attributes.Attribute {
 	return kind.of
 }
 
-// attributeField returns the field of records.
+// attributeField returns the field that shows an attribute in records.
 func attributeField(a *attributes.Attribute) Field {
 	f := Field{Name: a.Field, Input: a.Input, Attribute: a.LDAP, Null: true, Doc: a.Doc, Extra: a}
 	switch {
@@ -40,11 +41,12 @@ func attributeFields(table []*attributes.Attribute) []Field {
 	return fields
 }
 
-// AttributeKind returns the kind of the values to write.
+// AttributeKind returns the kind of the values to write to an attribute.
 func AttributeKind(a *attributes.Attribute) Kind { return attributeKind{base{"string[]"}, a} }
 
-// attributeKind is a value of an attribute of the table, or all its values. The script gets one line, see
-// [attributes.Attribute.Line]; Text of [Decoded] is the value or, of several, the list as a JSON array.
+// attributeKind is one value of an attribute in the table, or all its values. The script gets one
+// line, see [attributes.Attribute.Line]. Text of [Decoded] is the value or, for several values, a
+// JSON array of them.
 type attributeKind struct {
 	base
 	of *attributes.Attribute
@@ -72,7 +74,7 @@ func (k attributeKind) Decode(raw any) (*Decoded, *FieldError) {
 	return decoded, nil
 }
 
-// values returns the values that are meant.
+// values returns the values that a raw value contains.
 func (k attributeKind) values(raw any) ([]string, *FieldError) {
 	var values []string
 	switch raw := raw.(type) {
@@ -164,7 +166,7 @@ func (k attributeKind) Doc() Doc {
 	return doc
 }
 
-// TakesTexts reports whether values of the kind are lists whose items may have commas.
+// TakesTexts reports whether values of the kind are lists whose items may contain commas.
 func TakesTexts(k Kind) bool {
 	a := AttributeOf(k)
 	return NamesMembers(k) || Repeats(k) || a != nil && a.Most > 0

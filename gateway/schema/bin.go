@@ -28,7 +28,7 @@ var deletedFields = []Field{
 	{Name: "changeId", Null: true, Doc: "the change in the history that has removed it; null if this gateway does not know it"},
 }
 
-// DeletedObject is a deleted object; DeletedDetails also has the objects that belong to it.
+// DeletedObject is a deleted object. DeletedDetails also contains the objects that belong to it.
 var (
 	DeletedObject  = &Shape{Name: "DeletedObject", Fields: deletedFields}
 	DeletedDetails = &Shape{Name: "DeletedDetails", Fields: append(deletedFields[:len(deletedFields):len(deletedFields)],
@@ -39,8 +39,8 @@ var (
 	)}
 )
 
-// RestoredObject is a restored object in its current state: the record of its class. The fields
-// describe an object of another class, which came back with its parent.
+// RestoredObject is a restored object in its current state, as the record of its class. The fields
+// describe an object of another class, which was restored with its parent.
 var RestoredObject = &Shape{
 	Name: "RestoredObject", VariantOf: "restoredAs",
 	Variants: map[string]*Shape{"user": User, "group": Group, "computer": Computer, "ou": OU},

@@ -8,19 +8,21 @@ import (
 	"adgateway/ps"
 )
 
-// ChangeID identifies a change in the history, as [adgateway/gateway/changes] spells it.
+// ChangeID is the id of a change in the history, in the format of [adgateway/gateway/changes].
 var ChangeID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
 	must: "must be the id of a change, as X-Change-Id shows it", example: "ch_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ChangeCursor is where the list of changes continues: the member next of the previous answer.
+// ChangeCursor is the position where the list of changes continues: the member next of the previous
+// answer.
 var ChangeCursor Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`), limit: 256,
 	must: "must be the value of next in the answer before",
 }
 
-// FeedStart is where a stream of changes begins: after one of its cursors, or at a time.
+// FeedStart is the position where a stream of changes begins: after one of its cursors, or at a
+// time.
 var FeedStart Kind = feedStartKind{base{"string"}}
 
 type feedStartKind struct{ base }
@@ -40,7 +42,8 @@ func (feedStartKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: 256, Text: "The id of an event, the next of an answer, or a time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
 }
 
-// Word is a name that is compared as a whole: of an operation, a credential, a deleted object.
+// Word is a name that is compared as a whole, such as the name of an operation, a credential or a
+// deleted object.
 var Word Kind = wordKind{base{"string"}}
 
 const wordLimit = 256
@@ -105,7 +108,7 @@ func (momentKind) Doc() Doc {
 	return Doc{Type: "string", Format: "date-time", Text: "A time (RFC 3339).", Example: "2026-11-22T12:40:00Z"}
 }
 
-// How a value of a change stands now.
+// Comparisons of a changed value with the current one.
 const (
 	Unchanged   = "unchanged"
 	DriftedAway = "drifted"
@@ -116,7 +119,7 @@ const (
 // Undoable says which part of a change can be undone.
 type Undoable string
 
-// The extents of undoing. Restore is by the Recycle Bin.
+// The extents of undoing. Restore uses the Recycle Bin.
 const (
 	UndoFull    Undoable = "full"
 	UndoPartial Undoable = "partial"
@@ -127,7 +130,7 @@ const (
 // Undoables are all extents.
 var Undoables = []string{string(UndoFull), string(UndoPartial), string(UndoNone), string(UndoRestore)}
 
-// Change is a change in the history.
+// Change is the record of a change in the history.
 var Change = &Shape{Name: "Change", Fields: []Field{
 	{Name: "id"},
 	{Name: "requestId"},

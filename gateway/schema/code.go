@@ -60,7 +60,7 @@ const (
 	Timeout              Code = "timeout"
 )
 
-// codes lists the codes in the order of the documentation.
+// codes lists the codes in documentation order.
 var codes = []struct {
 	code   Code
 	status int
@@ -124,7 +124,7 @@ var codeIndex = func() map[Code]int {
 	return index
 }()
 
-// Codes returns every code of the API in the order of the documentation.
+// Codes returns all codes of the API in documentation order.
 func Codes() []Code {
 	all := make([]Code, len(codes))
 	for i, row := range codes {
@@ -141,12 +141,12 @@ func (c Code) Status() int {
 	return 0
 }
 
-// Waits reports whether an answer with the code says in Retry-After when to try again.
+// Waits reports whether an answer with the code has a Retry-After header.
 func (c Code) Waits() bool {
 	return c.Status() == http.StatusServiceUnavailable || strings.Contains(c.Doc(), "Retry-After")
 }
 
-// Doc describes the code in a sentence; empty if it is not a code of the API.
+// Doc describes the code in a sentence. It is "" if it is not a code of the API.
 func (c Code) Doc() string {
 	if i, known := codeIndex[c]; known {
 		return codes[i].doc
@@ -154,9 +154,9 @@ func (c Code) Doc() string {
 	return ""
 }
 
-// FieldError is one thing that is wrong with a request.
+// FieldError is one fault of a request.
 type FieldError struct {
-	Field   string // documented name of the parameter; empty: the request as a whole
-	Message string // continues the field's name, or is a sentence if there is none; never contains the value
+	Field   string // documented name of the parameter; empty for the request as a whole
+	Message string // continues the field's name, or is a sentence if Field is empty; never contains the value
 	Code    Code
 }

@@ -8,9 +8,9 @@ import (
 	"adgateway/ps"
 )
 
-// ComputerName is a new computer's NetBIOS name, without the $ of its account
-// (facts C24). It also becomes the CN and the first label of the DNS name, so it
-// contains only characters that a DNS server accepts.
+// ComputerName is a new computer's NetBIOS name, without the $ of its account (facts C24). It also
+// becomes the CN and the first label of the DNS name, so it may contain only characters that a DNS
+// server accepts.
 var ComputerName Kind = patternKind{
 	base: base{"string"}, limit: 15,
 	pattern: regexp.MustCompile(`^(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?)$`),
@@ -20,8 +20,8 @@ var ComputerName Kind = patternKind{
 	meant:   []misuse{distinguished, downLevel, accountOfComputer, hostName},
 }
 
-// Wildcard is a pattern for names in which only * is special. A whole number in JSON
-// is accepted as its text.
+// Wildcard is a pattern for names in which only * is special. A whole number in JSON is accepted as
+// text.
 var Wildcard Kind = wildcardKind{base{"string"}}
 
 type wildcardKind struct{ base }
@@ -38,7 +38,7 @@ func (wildcardKind) Decode(raw any) (*Decoded, *FieldError) {
 	if problem != nil {
 		return nil, problem
 	}
-	// Adjacent stars are equivalent to one.
+	// Adjacent stars are equivalent to a single one.
 	var pattern strings.Builder
 	for i, piece := range strings.Split(s, "*") {
 		switch {

@@ -42,8 +42,8 @@ func TestKindsOfComputersAndOUs(t *testing.T) {
 	}
 }
 
-// FuzzWildcard checks that decoding a pattern keeps what it matches: the pieces
-// between its stars, in order, and whether it begins and ends with a star.
+// FuzzWildcard: decoding a pattern preserves its meaning, that is the pieces between its stars, in
+// order, and whether it begins and ends with a star.
 func FuzzWildcard(f *testing.F) {
 	for _, seed := range []string{"", "*", "**", "a", "a*", "*a", "a**b*", "a?b[c]", "ä*\u2028", "*)(cn=*"} {
 		f.Add(seed)

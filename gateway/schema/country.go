@@ -1,7 +1,7 @@
 package schema
 
 import (
-	_ "embed" // the names of countries
+	_ "embed" // names of countries
 	"strings"
 	"sync"
 	"unicode"
@@ -14,8 +14,8 @@ import (
 	"adgateway/ps"
 )
 
-// Country is an ISO 3166-1 country: its alpha-2 or alpha-3 code or its English short,
-// official or common name, in any case. It becomes three arguments, Code2, Name and Number, for the attributes
+// Country is an ISO 3166-1 country: its alpha-2 or alpha-3 code or its short, official or common
+// English name, in any case. It becomes three arguments, Code2, Name and Number, for the attributes
 // c, co and countryCode.
 var Country Kind = countryKind{}
 
@@ -27,15 +27,15 @@ type country struct {
 	number int64
 }
 
-// notAssigned are codes that the library and Unicode list in addition to
-// ISO 3166-1: two withdrawn ones and one for private use.
+// notAssigned are codes that the library and Unicode list although ISO 3166-1 does not: two
+// withdrawn ones and one for private use.
 var notAssigned = map[string]bool{"AN": true, "YU": true, "XK": true}
 
 //go:embed countries.txt
 var countryFile string
 
-// otherNames returns names of countries that the libraries lack, by alpha-2 code. Where a list
-// starts with =, its first name is the one in answers.
+// otherNames returns country names that the libraries lack, by alpha-2 code. If a list starts with
+// =, its first name is used in answers.
 func otherNames() map[string][]string {
 	names := map[string][]string{}
 	for line := range strings.Lines(countryFile) {
@@ -50,7 +50,7 @@ func otherNames() map[string][]string {
 	return names
 }
 
-// countryTable returns the ISO 3166-1 table by folded code and folded name.
+// countryTable returns the ISO 3166-1 table, keyed by folded code and folded name.
 var countryTable = sync.OnceValue(func() map[string]country {
 	table := map[string]country{}
 	others, unicodeNames := otherNames(), display.English.Regions()
@@ -75,8 +75,8 @@ var countryTable = sync.OnceValue(func() map[string]country {
 	return table
 })
 
-// foldCountry ignores case, accents, dots, the form of the apostrophe, articles, and the
-// short forms of "and" and "Saint".
+// foldCountry folds a country name. It ignores case, accents, dots, the form of the apostrophe,
+// articles, and the short forms of "and" and "Saint".
 func foldCountry(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -116,7 +116,7 @@ func (countryKind) Doc() Doc {
 	return Doc{Type: "string", Text: "A country: ISO 3166-1 alpha-2 or alpha-3 code, or its English short, official or common name.", Example: "GR"}
 }
 
-// countryName returns the English name of a code, or the code if it is unknown.
+// countryName returns the English name for a code, or the code if it is unknown.
 func countryName(code string) string {
 	if found, known := countryTable()[strings.ToLower(code)]; known {
 		return found.name

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// Path is a distinguished name in a form that can be compared: its parts from the
-// object to the root, folded and without escapes.
+// Path is a distinguished name in a comparable form: its parts from the object to the root, folded
+// and without escapes.
 type Path []string
 
-// ParsePath returns the path of a distinguished name. It is false for a text that
-// is no well-formed one, or is in a form that [DN] does not accept.
+// ParsePath returns the path of a distinguished name. It returns false if the text is malformed, or
+// in a form that [DN] does not accept.
 func ParsePath(text string) (Path, bool) {
 	if !dnPattern.MatchString(text) || !validPairs(text) {
 		return nil, false
 	}
 	var path Path
 	var part strings.Builder
-	end := 0      // of stored text: trailing blanks are not stored
-	fresh := true // before a type or a value, where blanks do not count
+	end := 0      // length of the stored text, without trailing spaces
+	fresh := true // before a type or a value, where spaces are ignored
 	flush := func() {
 		path = append(path, part.String()[:end])
 		part.Reset()
@@ -65,7 +65,7 @@ func ParsePath(text string) (Path, bool) {
 	return path, true
 }
 
-// attributeTypes are the types of names that can also be written as numbers or in full.
+// attributeTypes are the attribute types that can also be written as numbers or in full.
 var attributeTypes = map[string]string{
 	"2.5.4.3": "cn", "2.5.4.11": "ou", "2.5.4.10": "o", "0.9.2342.19200300.100.1.25": "dc",
 	"commonname": "cn", "organizationalunitname": "ou", "domaincomponent": "dc",
@@ -86,20 +86,20 @@ func (p Path) Within(base Path) bool {
 	return true
 }
 
-// NamesPath returns the path that a value of the kind gives by its text; false if it
-// gives none, as a GUID or an account name does.
+// NamesPath returns the path that an accepted text of a kind contains, or false if it contains
+// none, as a GUID or an account name.
 func NamesPath(kind Kind, text string) (Path, bool) {
 	switch kind.(type) {
 	case dnKind:
 		return ParsePath(text)
 	case identityKind:
 		path, ok := ParsePath(text)
-		return path, ok && len(path) > 1 // an account name may have an equals sign
+		return path, ok && len(path) > 1 // an account name may contain an equals sign
 	}
 	return nil, false
 }
 
-// NamesPaths returns the paths that a value of the kind gives by its text, see [NamesPath].
+// NamesPaths returns the paths that an accepted text of a kind contains, see [NamesPath].
 func NamesPaths(kind Kind, text string) (paths []Path) {
 	if !NamesMembers(kind) {
 		if path, ok := NamesPath(kind, text); ok {
@@ -107,7 +107,7 @@ func NamesPaths(kind Kind, text string) (paths []Path) {
 		}
 		return paths
 	}
-	names, _ := memberNames(text) // an accepted text is a list
+	names, _ := memberNames(text) // an accepted text is a valid list
 	for _, name := range names {
 		if path, ok := NamesPath(Identity, name); ok {
 			paths = append(paths, path)
@@ -116,7 +116,7 @@ func NamesPaths(kind Kind, text string) (paths []Path) {
 	return paths
 }
 
-// EscapeRDN returns a name in the form of a distinguished name (RFC 4514 2.4).
+// EscapeRDN escapes a name for use in a distinguished name (RFC 4514 2.4).
 func EscapeRDN(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -134,8 +134,8 @@ func EscapeRDN(name string) string {
 	return b.String()
 }
 
-// CutDN splits a distinguished name into the value of its first part, as it is escaped, and what is
-// above. It reports false if nothing is above.
+// CutDN splits a distinguished name into the value of its first part, still escaped, and the parts
+// above it. It returns false if there are none.
 func CutDN(dn string) (leaf, above string, found bool) {
 	for i := 0; i < len(dn); i++ {
 		switch dn[i] {

@@ -12,10 +12,10 @@ const DomainLimit = 253
 
 const labelLimit = 63
 
-// Slashes occur in the names of RFC 2317, which delegate part of a network. A name that
-// exists may have any other character as well: the server takes letters outside ASCII, and
-// files of zones and other programs write more. There a backslash is before a character that
-// a name in text cannot have as it is; no other character may be written in a second way.
+// Slashes occur in the names of RFC 2317, which delegate part of a network. An existing name may
+// contain any other character as well, because the server accepts letters outside ASCII, and zone
+// files and other programs write more. In such a name, a backslash precedes each character that
+// cannot be written as it is, and no other character.
 var (
 	listedPattern = regexp.MustCompile(`^(?:@|` + listedLabel + `(?:\.` + listedLabel + `)*)$`)
 	servedPattern = regexp.MustCompile(`^[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+(?:\.[A-Za-z0-9_/\x{a0}-\x{10ffff}-]+)*$`)
@@ -26,8 +26,8 @@ var (
 
 const listedLabel = `(?:[^\x00-\x1f\x7f.\\@]|\\[.\\"();@$]|\\(?:0[0-2][0-9]|03[0-2]|12[7-9]|1[3-9][0-9]|2[0-4][0-9]|25[0-5]))+`
 
-// Zone is the name of a DNS zone (facts C26-C29), NewZone the name of a zone to be created. The
-// script receives it without a trailing dot.
+// Zone is the name of a DNS zone (facts C26-C29). NewZone is the name of a zone to create. The
+// script receives both without a trailing dot.
 var (
 	Zone Kind = domainKind{base: base{"string"}, pattern: servedPattern, what: "zone name",
 		example: "corp.example"}
@@ -35,8 +35,8 @@ var (
 		example: "corp.example"}
 )
 
-// ForwardZone and NewForwardZone are the names of forward lookup zones, as [Zone]. ChildZone is a name that a
-// zone delegates, relative to the zone or fully qualified; a trailing dot is kept.
+// ForwardZone and NewForwardZone are names of forward lookup zones, like [Zone]. ChildZone is a
+// name that a zone delegates, relative to the zone or fully qualified. Its trailing dot is kept.
 var (
 	ForwardZone    Kind = forwardZoneKind{Zone}
 	NewForwardZone Kind = forwardZoneKind{NewZone}
@@ -59,8 +59,8 @@ func (k forwardZoneKind) Decode(raw any) (*Decoded, *FieldError) {
 	return decoded, problem
 }
 
-// Owner and Target are the two names of a record: relative to the zone or
-// fully qualified. A trailing dot is kept because it marks an absolute name.
+// Owner and Target are the two names in a record, relative to the zone or fully qualified. A
+// trailing dot is kept because it marks an absolute name.
 var (
 	Owner Kind = domainKind{base: base{"string"}, pattern: listedPattern, what: "record name",
 		example: "www", dot: true}
@@ -68,8 +68,8 @@ var (
 		example: "web1.corp.example", dot: true, root: true}
 )
 
-// NewOwner and NewTarget are the same for a new record: a bad character or length
-// is then something that DNS rejects, not a malformed request.
+// NewOwner and NewTarget are the same for a new record. A bad character or length is then a value
+// that DNS rejects, not a malformed request.
 var (
 	NewOwner Kind = domainKind{base: base{"string"}, pattern: ownerPattern, what: "record name",
 		example: "handbook", dot: true, code: Unprocessable}
@@ -83,10 +83,10 @@ type domainKind struct {
 	pattern *regexp.Regexp
 	what    string
 	example string
-	dot     bool // keep a trailing dot
-	host    bool // the name of a host that a new record leads to
-	root    bool // may be a dot: records of services that are not offered lead there
-	code    Code // for a bad name; empty: InvalidRequest
+	dot     bool // keeps a trailing dot
+	host    bool // name of a host that a new record points to
+	root    bool // may be a single dot, the target for services that are not offered
+	code    Code // for a bad name; empty means InvalidRequest
 }
 
 func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -98,7 +98,7 @@ func (k domainKind) Decode(raw any) (*Decoded, *FieldError) {
 		return textValue(s), nil
 	}
 	name := strings.TrimSuffix(s, ".")
-	if strings.HasSuffix(name, `\`) { // the dot is part of the last label
+	if strings.HasSuffix(name, `\`) { // the dot belongs to the last label
 		name = s
 	}
 	if problem := k.check(name); problem != nil {
@@ -134,8 +134,8 @@ func (k domainKind) check(name string) *FieldError {
 	return nil
 }
 
-// octets is the length of a name on the wire, without the lengths of its labels: an escape is
-// one octet.
+// octets returns the length of a name on the wire, without the length octets of its labels. An
+// escape is one octet.
 func octets(name string) int {
 	n := len(name)
 	for i := 0; i < len(name); i++ {
@@ -171,7 +171,7 @@ type networkKind struct {
 	orZone bool
 }
 
-// trustAnchors is a built-in zone of the server that is not under arpa (facts C28).
+// trustAnchors is a built-in zone of the server that does not end with arpa (facts C28).
 const trustAnchors = "TrustAnchors"
 
 func (k networkKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -196,8 +196,7 @@ func (k networkKind) Decode(raw any) (*Decoded, *FieldError) {
 	return decoded, nil
 }
 
-// ReverseName returns the name of the PTR record of an address, without a dot at its
-// end.
+// ReverseName returns the name of the PTR record for an address, without a trailing dot.
 func ReverseName(address netip.Addr) string {
 	if address.Is4() {
 		return reverseLabels(address, 4)
@@ -205,20 +204,20 @@ func ReverseName(address netip.Addr) string {
 	return reverseLabels(address, 32)
 }
 
-// isAddress reports whether a name is written as an address of either version.
+// isAddress reports whether a name has the form of an IPv4 or IPv6 address.
 func isAddress(name string) bool {
 	_, err := netip.ParseAddr(strings.TrimSuffix(name, "."))
 	return err == nil
 }
 
-// IsReverse reports whether a zone is one of names of addresses.
+// IsReverse reports whether a zone is a reverse lookup zone.
 func IsReverse(zone string) bool {
 	zone = "." + strings.ToLower(zone)
 	return strings.HasSuffix(zone, ".in-addr.arpa") || strings.HasSuffix(zone, ".ip6.arpa")
 }
 
-// reverseZone returns the name of the zone for exactly the network. A network that
-// has no zone is rejected, never rounded (facts E70, E71).
+// reverseZone returns the name of the zone for exactly this network. A network without a zone is
+// rejected, never rounded (facts E70, E71).
 func reverseZone(cidr string) (string, *FieldError) {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
@@ -270,8 +269,8 @@ func (k networkKind) Doc() Doc {
 	return doc
 }
 
-// SpansSlash reports whether values of the kind may contain a slash, so that one
-// may span two segments of a path.
+// SpansSlash reports whether values of the kind may contain a slash and so span two segments of a
+// path.
 func SpansSlash(k Kind) bool {
 	_, network := k.(networkKind)
 	return network

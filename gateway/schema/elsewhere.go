@@ -1,7 +1,7 @@
 package schema
 
-// Attribute returns the LDAP name of the attribute that a value of a kind is for; empty: it is
-// for none, or for one that other kinds hold, too.
+// Attribute returns the LDAP name of the attribute that a kind is for, or "" if the kind is for
+// none, or for one that other kinds share.
 func Attribute(k Kind) string {
 	switch k := k.(type) {
 	case textKind:

@@ -7,9 +7,9 @@ import (
 	"adgateway/ps"
 )
 
-// Expiry is when an account expires: a date, of which the end in the zone of the gateway
-// is meant, or a date with a time and an offset; empty for never. The script receives it
-// in UTC and as a file time. The zone is UTC, see [InZone].
+// Expiry is the time when an account expires: a date, which means its end in the gateway's zone, or
+// a date with a time and an offset, or "" for never. The script receives it in UTC and as a file
+// time. The zone is UTC, see [InZone].
 var Expiry Kind = expiryKind{base{"string"}, time.UTC}
 
 type expiryKind struct {
@@ -17,8 +17,8 @@ type expiryKind struct {
 	zone *time.Location
 }
 
-// InZone returns a kind whose dates without a time are days of a zone; a kind without
-// such dates is returned as it is.
+// InZone returns a kind whose dates without a time are days in a zone. It returns a kind without
+// such dates unchanged.
 func InZone(k Kind, zone *time.Location) Kind {
 	switch k.(type) {
 	case expiryKind:

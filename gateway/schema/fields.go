@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// FieldList returns the kind of ShowFields: names of fields of a shape, separated by
-// commas. The script receives them in declared order, without duplicates.
+// FieldList returns the kind of ShowFields: field names of a shape, separated by commas. The script
+// receives them in declared order, without duplicates.
 func FieldList(shape *Shape) Kind {
 	k := fieldListKind{base: base{"string[]"}, shape: shape, index: map[string]int{}}
 	for i, field := range shape.Fields {
@@ -32,9 +32,9 @@ func ChoosesFields(k Kind) bool {
 type fieldListKind struct {
 	base
 	shape *Shape
-	index map[string]int // by name of the field and of its input, in lower case
+	index map[string]int // keyed by names of fields and of their inputs, in lower case
 	names []string
-	whole *Decoded // of "*"; nobody changes it
+	whole *Decoded // result for "*"; never modified
 }
 
 func (k fieldListKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -92,7 +92,8 @@ func (k fieldListKind) choose(list string) (*Selection, *FieldError) {
 	return selection, nil
 }
 
-// here says which field holds an attribute; empty: none does, or it has the same name.
+// here names the field that holds an attribute. It returns "" if none does, or if the field has the
+// same name.
 func (k fieldListKind) here(attribute string) string {
 	for _, field := range k.shape.Fields {
 		if field.Attribute != "" && strings.EqualFold(field.Attribute, attribute) {
@@ -102,7 +103,7 @@ func (k fieldListKind) here(attribute string) string {
 	return ""
 }
 
-// shortened limits how much of a name an answer repeats.
+// shortened limits the length of a name in an answer.
 func shortened(name string) string {
 	const limit = 64
 	if runes := []rune(name); len(runes) > limit {
@@ -111,7 +112,7 @@ func shortened(name string) string {
 	return name
 }
 
-// extras says which fields have to be named.
+// extras lists the fields that are only shown if they are named.
 func (k fieldListKind) extras() string {
 	for i := range k.shape.Fields {
 		if k.shape.Fields[i].Extra != nil {

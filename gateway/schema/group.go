@@ -7,8 +7,8 @@ import (
 	"adgateway/ps"
 )
 
-// GroupName is a group's new name. It becomes both sAMAccountName and CN, so it has
-// the characters of the former and the length of the latter (facts C24).
+// GroupName is a group's new name. It becomes both sAMAccountName and CN, so the characters of the
+// former and the length of the latter apply (facts C24).
 var GroupName Kind = patternKind{
 	base: base{"string"}, limit: Range("cn"),
 	pattern: regexp.MustCompile(UserName.Doc().Pattern),
@@ -18,14 +18,13 @@ var GroupName Kind = patternKind{
 	plain:   true,
 }
 
-// GroupScope is a group's scope in any case. The script receives it as the cmdlets
-// spell it: DomainLocal, Global or Universal.
+// GroupScope is a group's scope, in any case. The script receives the cmdlets' spelling:
+// DomainLocal, Global or Universal.
 var GroupScope Kind = scopeKind{base{"string"}}
 
 type scopeKind struct{ base }
 
-// scopes lists the spellings of each scope: first the spelling of records, last the spelling of the
-// cmdlets.
+// scopes lists the spellings of each scope. The first is used in records, the last in the cmdlets.
 var scopes = [][]string{{"Domain_Local", "DomainLocal"}, {"Global"}, {"Universal"}}
 
 func (scopeKind) Decode(raw any) (*Decoded, *FieldError) {

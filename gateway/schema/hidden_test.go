@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhatMayBeHiddenInAValue: a name that is given has nothing hidden, a text may have what joins
-// letters or breaks words, and a reference may be anything that an object is called already.
+// TestWhatMayBeHiddenInAValue: a new name may contain no hidden characters, a text may contain
+// those that join letters or break words, and a reference may contain any, because an existing
+// object may have such a name.
 func TestWhatMayBeHiddenInAValue(t *testing.T) {
 	const hidden = "must not contain hidden characters, or blanks other than the space: character 2 is "
 	const directs = "must not contain characters that change the direction of text or begin a line unseen: " +
@@ -19,7 +20,7 @@ func TestWhatMayBeHiddenInAValue(t *testing.T) {
 		"a reference": Identity, "a manager": Reference, "the text of a record": RecordText, "a search": AnyText,
 	}
 	for _, c := range []struct {
-		character, name, text string // what is said of it in names, and in texts; empty: it is taken
+		character, name, text string // problems in names and in texts; empty if the character is accepted
 	}{
 		{"\u202e", hidden + "U+202E", directs + "U+202E"}, {"\u202a", hidden + "U+202A", directs + "U+202A"},
 		{"\u2066", hidden + "U+2066", directs + "U+2066"}, {"\u2069", hidden + "U+2069", directs + "U+2069"},

@@ -45,8 +45,8 @@ func (identityKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: identityLimit, Text: "GUID, SID, distinguished name or sAMAccountName.", Example: "aschmidt"}
 }
 
-// DN is a well-formed distinguished name (RFC 4514, facts C20), passed on unchanged
-// but for LDAP:// before it, as in the paths of ADSI.
+// DN is a well-formed distinguished name (RFC 4514, facts C20). It is passed on unchanged, except
+// that a leading LDAP://, as in ADSI paths, is removed.
 var DN Kind = dnKind{base{"string"}}
 
 type dnKind struct{ base }
@@ -80,13 +80,13 @@ func (dnKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: dnLimit, Text: "A distinguished name; LDAP:// before it is ignored.", Example: "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"}
 }
 
-// domainPart is in the name of every object of a domain.
+// domainPart matches the part that is in the name of every object of a domain.
 var domainPart = regexp.MustCompile(`(?i)(?:^|,) *DC *=`)
 
-// NamesDomain reports whether a DN has a part of a domain's name.
+// NamesDomain reports whether a DN contains a domain component.
 func NamesDomain(dn string) bool { return domainPart.MatchString(dn) }
 
-// cutADsPath removes LDAP:// before a DN and reports whether a server follows it.
+// cutADsPath removes a leading LDAP:// from a DN and reports whether a server name follows it.
 func cutADsPath(path string) (dn string, hasServer bool) {
 	const scheme = "LDAP://"
 	if len(path) < len(scheme) || !strings.EqualFold(path[:len(scheme)], scheme) {
@@ -101,7 +101,7 @@ func cutADsPath(path string) (dn string, hasServer bool) {
 // UTF-8 without NUL.
 func validPairs(dn string) bool {
 	var plain strings.Builder
-	inValue, blank := false, false // blank: in a value of only blanks so far
+	inValue, blank := false, false // blank means that the value has only spaces so far
 	for i := 0; i < len(dn); i++ {
 		c := dn[i]
 		switch {

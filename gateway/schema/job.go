@@ -7,13 +7,13 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// JobID identifies a job, as [adgateway/gateway/jobs] spells it.
+// JobID is the id of a job, in the format of [adgateway/gateway/jobs].
 var JobID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^jb_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
 	must: "must be the id of a job, as its submission shows it", example: "jb_019ab3f0-0000-7000-8000-000000000000",
 }
 
-// ResultKey is a public key of X25519 in base64, to which generated secrets are sealed.
+// ResultKey is an X25519 public key in base64, which generated secrets are sealed for.
 var ResultKey Kind = resultKeyKind{base{"string"}}
 
 type resultKeyKind struct{ base }
@@ -35,7 +35,7 @@ func (resultKeyKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: 44, Text: "A public key of X25519, 32 bytes in base64.", Example: "ZGVtbyBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAuLi4="}
 }
 
-// Job is a list of calls, with how far it has come.
+// Job is the record of a job: a list of calls and its progress.
 var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "id"},
 	{Name: "kind", Enum: []string{"list"}},
@@ -76,7 +76,7 @@ var Job = &Shape{Name: "Job", Fields: []Field{
 	{Name: "moreProblems", Type: NumberField, Doc: "that are not listed, at least: unless items with mistakes are left out, a list is not read on after its 1,000th problem"},
 }}
 
-// JobItem is an item of a job with its outcome.
+// JobItem is the record of a job's item and its outcome.
 var JobItem = &Shape{Name: "JobItem", Fields: []Field{
 	{Name: "line", Type: NumberField, Doc: "of the list"},
 	{Name: "id", Null: true},

@@ -15,12 +15,12 @@ func JSON(value any) []byte {
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // values are strings, numbers and lists of them
+		panic(err) // only strings, numbers and lists of them are passed
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// simple reports whether a text stands in JSON as it is.
+// simple reports whether a text needs no escapes in JSON.
 func simple(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
@@ -30,7 +30,7 @@ func simple(text string) bool {
 	return true
 }
 
-// OrNull returns a text as a record has it whose member is null if there is none.
+// OrNull returns a text for a record's member that is null if there is no text.
 func OrNull(text string) *string {
 	if text == "" {
 		return nil

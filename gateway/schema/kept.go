@@ -6,16 +6,16 @@ import (
 	"adgateway/ps"
 )
 
-// mostSaid is the length of the longest value that a reason repeats.
+// mostSaid is the maximum length of a value that a reason repeats, in bytes.
 const mostSaid = 100
 
-// Kept returns the kind of a value that an update may also leave unchanged. It passes on a value
-// that the other kind refuses, together with the reason, and the script refuses the value unless it
-// is the stored one. The script gets the reason, or an empty text, as a second argument with the
-// suffix Odd. A third, with the suffix Back, says that the undo of a change gives the value back.
+// Kept returns a kind that also accepts values which k refuses, because an update may leave such a
+// value unchanged. The script gets the reason of the refusal, or "", as a second argument with the
+// suffix Odd, and refuses the value unless it is the stored one. A third argument, with the suffix
+// Back, reports that the undo of a change restores the value.
 func Kept(k Kind) Kind { return keptKind{k.(patternKind)} }
 
-// Strict returns the kind that [Kept] was given; another one is returned as it is.
+// Strict returns the kind that was passed to [Kept], or k itself if it is another kind.
 func Strict(k Kind) Kind {
 	if kept, is := k.(keptKind); is {
 		return kept.patternKind

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// keyFields are the fields that identify the object of a record. A caller that may change an object
-// and not read it gets these only. Action and reason describe the change itself.
+// keyFields are the fields that identify a record's object. A caller that may change an object but
+// not read it gets only these. Action and reason describe the change itself.
 var keyFields = []string{
 	"guid", "name", "username", "samUsername", "samName", "computerName", "account", "distinguishedName", "path",
 	"zone", "zoneName", "fqdn", "childName", "memberName", "memberDistinguishedName",
 	"group", "action", "reason",
 }
 
-// IsKey reports whether a field says which object a record is of.
+// IsKey reports whether a field identifies the object of its record.
 func IsKey(name string) bool { return slices.Contains(keyFields, name) }
 
-// Keys returns the selection that shows those fields of this one that say which object a record is
-// of, and all such fields of the shape if this one has none. It reads every field.
+// Keys returns a selection that shows the selected fields that identify a record's object or, if
+// none of them does, all such fields of the shape. It reads every field.
 func (s *Selection) Keys() *Selection {
 	keys := &Selection{Shape: s.Shape, index: map[string]int{}}
 	for i := range s.Shape.Fields {
@@ -32,7 +32,7 @@ func (s *Selection) Keys() *Selection {
 	return keys.ReadingAll()
 }
 
-// KeysOf returns those members of a record that say which object it is of.
+// KeysOf returns the members of a record that identify its object.
 func KeysOf(record map[string]json.RawMessage) json.RawMessage {
 	keys := []byte{'{'}
 	for _, name := range keyFields {

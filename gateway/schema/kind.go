@@ -1,14 +1,13 @@
-// Package schema defines the values of the API: what a parameter accepts, what a
-// script receives for it, and which fields a record has.
+// Package schema defines the values of the API: what a parameter accepts, what a script receives
+// for it, and which fields a record has.
 //
-// A [Kind] is one of a closed set of value types. It decodes strictly (no
-// trimming, no coercion), describes itself for the API document, and declares the
-// PowerShell types that its values become. A [Shape] is the schema of a record:
-// its fields in declared order, with types and nullability; [Selection.Render]
-// checks what a script emitted and writes it in that order.
+// A [Kind] is one of a closed set of value types. It decodes strictly (no trimming, no coercion),
+// describes itself for the API document, and declares the PowerShell types that its values become.
+// A [Shape] is the schema of a record: its fields in declared order, with types and nullability.
+// [Selection.Render] checks the records that a script emitted and writes them in that order.
 //
-// A rejected value is a [FieldError]: a field, a sentence and a [Code]. No sentence
-// repeats the value, so that a secret is never echoed.
+// A rejected value is a [FieldError]: a field, a sentence and a [Code]. No sentence repeats the
+// value, so a secret is never echoed.
 package schema
 
 import (
@@ -24,16 +23,16 @@ import (
 // Kind is one of a closed set of value types. Kinds are immutable and safe for
 // concurrent use.
 type Kind interface {
-	// Decode checks a value of a request: a string or, in a JSON body, a bool, a
-	// json.Number, nil (null), a [List] or a [Composite]. Exactly one of the results is nil.
-	// The problem has no field yet.
+	// Decode checks a value of a request: a string or, in a JSON body, a bool, a json.Number, nil
+	// (null), a [List] or a [Composite]. Exactly one of the results is nil. The returned problem does
+	// not name a field.
 	Decode(raw any) (*Decoded, *FieldError)
 
 	// Parts returns the arguments that a value becomes, in the order of
 	// Decoded.Values. Most kinds have one part without a suffix.
 	Parts() []Part
 
-	// Clear returns the values that clear an attribute; nil if the kind cannot.
+	// Clear returns the values that clear an attribute, or nil if the kind cannot clear one.
 	Clear() []ps.Value
 
 	// Doc describes the kind for people and for the API document.
@@ -43,9 +42,8 @@ type Kind interface {
 	Secret() bool
 }
 
-// Part is one argument that a value becomes. The script's parameter has the name
-// given by the operation plus Suffix, and the PowerShell type Type as in
-// [ps.Param].
+// Part is one argument that a value becomes. The script's parameter has the name that the operation
+// gives plus Suffix, and the PowerShell type Type, as in [ps.Param].
 type Part struct {
 	Suffix string
 	Type   string
@@ -56,25 +54,25 @@ type Decoded struct {
 	Values []ps.Value // one for each part
 	Text   string     // for sentences and rules; empty for a secret
 	Fields *Selection // field lists only
-	Links  bool       // filters only: it asks for memberships
+	Links  bool       // filters only: whether it tests memberships
 }
 
-// Composite stands for a JSON object or array where a single value belongs.
+// Composite stands for a JSON object or array in place of a single value.
 type Composite struct{}
 
-// List stands for a JSON array of texts. Only lists accept it.
+// List stands for a JSON array of strings. Only lists accept it.
 type List string
 
 const listSeparator = ","
 
-// ListOf returns the list of some texts.
+// ListOf returns a list of strings.
 func ListOf(texts []string) List { return List(strings.Join(texts, listSeparator)) }
 
 // Doc describes a kind.
 type Doc struct {
 	Type      string   // JSON type: "string", "boolean", "integer"
 	Format    string   // OpenAPI format: "uuid", "password"
-	Pattern   string   // regular expression; empty: none describes it fully
+	Pattern   string   // regular expression; empty if none describes it fully
 	MaxLength int      // in UTF-16 code units; zero: unlimited
 	Min, Max  int64    // of an "integer"
 	Enum      []string // the allowed words
@@ -82,14 +80,14 @@ type Doc struct {
 	Example   string
 }
 
-// base implements the common methods of most kinds with one part.
+// base implements the common methods of most kinds with a single part.
 type base struct{ typ string }
 
 func (b base) Parts() []Part     { return []Part{{Type: b.typ}} }
 func (b base) Clear() []ps.Value { return nil }
 func (b base) Secret() bool      { return false }
 
-// textValue returns the decoded form of a kind with one text part.
+// textValue returns the decoded form of a kind with a single text part.
 func textValue(text string) *Decoded {
 	return &Decoded{Values: []ps.Value{ps.Text(text)}, Text: text}
 }
@@ -130,8 +128,8 @@ func text(raw any, limit int, lines bool) (string, *FieldError) {
 	return s, nil
 }
 
-// isControl reports whether a character is not text. The last two are not allowed
-// in XML, which the directory's web service uses.
+// isControl reports whether a character is not allowed in text. XML, which the directory's web
+// service uses, does not allow the last two.
 func isControl(r rune) bool {
 	return r < 0x20 || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
 }
@@ -163,7 +161,7 @@ func jsonType(raw any) string {
 	}
 }
 
-// Bool is true or false, in any case, as text or as a JSON boolean.
+// Bool is true or false, in any case, as a string or as a JSON boolean.
 var Bool Kind = boolKind{base{"bool"}}
 
 type boolKind struct{ base }
@@ -185,7 +183,7 @@ func (boolKind) Decode(raw any) (*Decoded, *FieldError) {
 
 func (boolKind) Doc() Doc { return Doc{Type: "boolean", Text: "true or false, in any case."} }
 
-// Flag is a Bool that the gateway itself acts on: it becomes no argument.
+// Flag is a Bool that the gateway itself acts on. It does not become an argument.
 var Flag Kind = flagKind{boolKind{base{"bool"}}}
 
 type flagKind struct{ boolKind }
@@ -196,7 +194,7 @@ func (flagKind) Parts() []Part { return nil }
 // case without braces.
 var GUID Kind = guidKind{base: base{"string"}}
 
-// GUIDOrSID is the same, or an objectSid, of an object that has both.
+// GUIDOrSID is a GUID or an objectSid, for an object that has both.
 var GUIDOrSID Kind = guidKind{base: base{"string"}, orSID: true}
 
 type guidKind struct {
@@ -212,8 +210,8 @@ var sidText = regexp.MustCompile(`^` + sidPattern + `$`)
 // guidPattern matches the values that [isGUID] accepts, for the API document.
 const guidPattern = `^(?:[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}|\{[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\})$`
 
-// isGUID reports whether a text is a GUID, with or without braces. It reads one for each
-// record of a list, where a regular expression takes too long.
+// isGUID reports whether a text is a GUID, with or without braces. It runs for each record of a
+// list, where a regular expression would be too slow.
 func isGUID(text []byte) bool {
 	const size = 36
 	if len(text) == size+2 && text[0] == '{' && text[size+1] == '}' {

@@ -7,14 +7,14 @@ import (
 	"adgateway/ps"
 )
 
-// maxMembers is the most members that one call may name.
+// maxMembers is the maximum number of members that one call may name.
 const maxMembers = 1000
 
 // MemberList is a list of up to 1,000 members of a group, each named as [Identity] or as
-// DOMAIN\name. Text of [Decoded] is the list as a JSON array, which Decode takes, too.
+// DOMAIN\name. Text of [Decoded] is the list as a JSON array, which Decode also accepts.
 var MemberList Kind = membersKind{base: base{"string[]"}}
 
-// WholeMemberList is the same, or an empty list, which only a JSON array gives.
+// WholeMemberList is the same, or an empty list, which must be a JSON array.
 var WholeMemberList Kind = membersKind{base: base{"string[]"}, empty: true}
 
 type membersKind struct {
@@ -49,7 +49,7 @@ func (k membersKind) Decode(raw any) (*Decoded, *FieldError) {
 	return &Decoded{Values: []ps.Value{ps.List(members)}, Text: string(TextsOf(members))}, nil
 }
 
-// memberNames returns the names of a list.
+// memberNames returns the names in a list.
 func memberNames(raw any) ([]string, *FieldError) {
 	switch raw := raw.(type) {
 	case Texts:
@@ -58,7 +58,7 @@ func memberNames(raw any) ([]string, *FieldError) {
 		return splitMembers(string(raw)), nil
 	case string:
 		var names []string
-		if strings.HasPrefix(raw, "[") { // no name begins with it
+		if strings.HasPrefix(raw, "[") { // no name begins with a bracket
 			if json.Unmarshal([]byte(raw), &names) != nil {
 				return nil, invalid("must be names separated by commas, or an array of names")
 			}
@@ -70,12 +70,12 @@ func memberNames(raw any) ([]string, *FieldError) {
 	}
 }
 
-// splitMembers splits a list at commas, but not within a distinguished name, which ends
-// after the last of its domain components. Neither account names nor GUIDs nor SIDs have
-// commas or equals signs.
+// splitMembers splits a list at commas, except within a distinguished name, which ends after the
+// last of its domain components. Account names, GUIDs and SIDs contain neither commas nor equals
+// signs.
 func splitMembers(list string) []string {
 	var names []string
-	open, inDomain := false, false // the last name is a distinguished one; it has come to its domain
+	open, inDomain := false, false // the last name is a distinguished name; its domain components have begun
 	for _, part := range splitEscaped(list) {
 		kind, _, isPair := strings.Cut(part, "=")
 		isDomain := isPair && strings.EqualFold(strings.Trim(kind, " "), "DC")
@@ -89,7 +89,7 @@ func splitMembers(list string) []string {
 	return names
 }
 
-// splitEscaped splits a text at commas without a backslash before them.
+// splitEscaped splits a text at commas that do not follow a backslash.
 func splitEscaped(list string) []string {
 	var parts []string
 	start := 0

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// OneOf returns the kind of one of some words, in any case. The script receives the
-// word as it is spelled here. about is a sentence for people.
+// OneOf returns the kind of one of some words, in any case. The script receives the word in the
+// spelling given here. about is a sentence for people.
 func OneOf(about string, words ...string) Kind {
 	return oneOfKind{base: base{"string"}, about: about, words: words}
 }
@@ -49,7 +49,7 @@ type wordListKind struct {
 	one   oneOfKind
 	about string
 
-	numbered bool // types of records without a name are words, too
+	numbered bool // also accepts types of records without a name
 }
 
 func (k wordListKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -81,9 +81,8 @@ func (k wordListKind) Doc() Doc {
 	return Doc{Type: "string", Text: k.about, Example: k.one.words[0]}
 }
 
-// Number returns the kind of a whole number from min to max, as digits or as a JSON
-// number. The script receives an int, so that max must fit into 32 bits. about is a
-// sentence for people.
+// Number returns the kind of a whole number from min to max, as digits or as a JSON number. The
+// script receives an int, so max must fit into 32 bits. about is a sentence for people.
 func Number(about string, min, max int64) Kind {
 	return numberKind{base: base{"int"}, about: about, min: min, max: max}
 }

@@ -9,19 +9,19 @@ import (
 	"adgateway/ps"
 )
 
-// Style says how records are written.
+// Style determines how records are written.
 type Style struct {
-	Classic bool             // dialect
-	Warn    func(ps.Warning) // receives values that could not be shown; nil discards them
+	Classic bool             // the classic dialect
+	Warn    func(ps.Warning) // receives a warning for each value that could not be shown; nil discards them
 	Tags    bool             // each record ends with its entity tag
-	Tagged  func(tag string) // receives the entity tag of each record; nil: none is made
+	Tagged  func(tag string) // receives the entity tag of each record; nil if none is needed
 }
 
-// Packed is one text member that a script emits for several fields.
+// Packed is a single string member that a script emits for several fields.
 type Packed struct {
 	Member string
-	// unpack returns the fields by name, or a warning that says why it could not.
-	// Missing fields are null.
+	// unpack returns the fields by name, or a warning that explains the failure. Missing fields are
+	// null.
 	unpack func(text string) (map[string]json.RawMessage, *ps.Warning)
 }
 
@@ -61,8 +61,8 @@ const (
 	rdsAllowLogon      = "rdsAllowLogon"
 )
 
-// userParameters is the attribute that holds them: empty if absent, otherwise the
-// user's GUID, a blank and the code units in base64. The GUID is for the warning.
+// userParameters is the attribute that holds these fields: empty if absent, otherwise the user's
+// GUID, a space and the code units in base64. The GUID is for the warning.
 var userParameters = &Packed{Member: "userParameters", unpack: unpackUserParameters}
 
 func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning) {
@@ -79,7 +79,7 @@ func unpackUserParameters(text string) (map[string]json.RawMessage, *ps.Warning)
 	return rdsFields(settings), nil
 }
 
-// noUserParameters are the fields of users without the attribute, which are most.
+// noUserParameters are the fields of users without the attribute, that is of most users.
 var noUserParameters = rdsFields(tsparams.Settings{AllowLogon: true})
 
 func rdsFields(settings tsparams.Settings) map[string]json.RawMessage {
@@ -91,7 +91,7 @@ func rdsFields(settings tsparams.Settings) map[string]json.RawMessage {
 		rdsConnectDrive:    settings.ConnectDrive,
 		rdsAllowLogon:      settings.AllowLogon,
 	} {
-		fields[name], _ = json.Marshal(value) // texts and booleans
+		fields[name], _ = json.Marshal(value) // only strings and booleans
 	}
 	return fields
 }

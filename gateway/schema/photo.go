@@ -10,12 +10,12 @@ import (
 	"adgateway/ps"
 )
 
-// Photo is the kind of an image that is sent: in base64, decoded it is a JPEG or PNG within the limits.
-// The script gets the line of [attributes.Photo] with the small image that is stored, and Text of
-// [Decoded] describes that.
+// Photo is the kind of an image that is sent in base64: a JPEG or PNG within the limits. The script
+// gets the line of [attributes.Photo] with the small image to store, and Text of [Decoded]
+// describes that image.
 var Photo Kind = photoKind{base{"string[]"}}
 
-// StoredPhoto is a photo in base64 from a directory. [Photo] keeps its bytes, because an undo must
+// StoredPhoto is a photo from a directory, in base64. [Photo] keeps its bytes, because an undo must
 // restore the original.
 type StoredPhoto string
 
@@ -53,7 +53,8 @@ func (photoKind) Doc() Doc {
 	return Doc{Type: "string", Format: "byte", Text: text, Example: samplePhoto}
 }
 
-// PhotoTypes returns the media types of bodies that are a value of a kind themselves; nil: there are none.
+// PhotoTypes returns the media types of a body that is itself a value of the kind, or nil if there
+// are none.
 func PhotoTypes(k Kind) []string {
 	if k != Photo {
 		return nil
@@ -61,10 +62,10 @@ func PhotoTypes(k Kind) []string {
 	return []string{photo.JPEG, photo.PNG}
 }
 
-// MostPhoto is the size of the largest request with a photo, in bytes.
+// MostPhoto is the size limit of a request with a photo, in bytes.
 const MostPhoto = photo.MostIn/3*4 + 64<<10
 
-// describe returns a line that describes a photo.
+// describe returns a one-line description of a photo.
 func describe(data []byte) string {
 	info, err := photo.Describe(data)
 	if err != nil {
@@ -87,11 +88,11 @@ const (
 	photoSHA256 = "sha256"
 )
 
-// thumbnailPhoto is the member that holds them: empty if there is no photo, otherwise the user's GUID, a
-// blank and the photo in base64.
+// thumbnailPhoto is the member that holds the fields of a photo: empty if there is no photo,
+// otherwise the user's GUID, a space and the photo in base64.
 var thumbnailPhoto = &Packed{Member: attributes.Photo.LDAP, unpack: unpackPhoto}
 
-// unpackPhoto shows an image only if it is one of the types that cannot carry a script.
+// unpackPhoto shows an image only if its type cannot carry a script.
 func unpackPhoto(text string) (map[string]json.RawMessage, *ps.Warning) {
 	if text == "" {
 		return nil, nil
@@ -108,28 +109,29 @@ func unpackPhoto(text string) (map[string]json.RawMessage, *ps.Warning) {
 		photoField: encoded, photoType: info.Type, photoWidth: info.Width, photoHeight: info.Height,
 		photoBytes: info.Bytes, photoSHA256: info.SHA256,
 	} {
-		fields[name], _ = json.Marshal(value) // texts and numbers
+		fields[name], _ = json.Marshal(value) // only strings and numbers
 	}
 	return fields, nil
 }
 
-// ImageOf returns the image of a record of [UserPhoto], and its media type; nil: it has none.
+// ImageOf returns the image of a [UserPhoto] record, and its media type. The image is nil if there
+// is none.
 func ImageOf(record json.RawMessage) (image []byte, media string, err error) {
 	var of struct {
-		Photo     []byte // which encoding/json reads from base64
+		Photo     []byte // encoding/json decodes it from base64
 		MediaType string
 	}
 	err = json.Unmarshal(record, &of)
 	return of.Photo, of.MediaType, err
 }
 
-// announcedPhoto returns the description of an announced photo: changes are shown and kept without the
-// image.
+// announcedPhoto returns the description of an announced photo. Changes are shown and stored
+// without the image.
 func announcedPhoto(encoded string) json.RawMessage {
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {
 		return null
 	}
-	line, _ := json.Marshal(describe(data)) // a text
+	line, _ := json.Marshal(describe(data)) // a string always encodes
 	return line
 }

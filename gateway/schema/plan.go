@@ -6,13 +6,13 @@ import (
 	"adgateway/ps"
 )
 
-// PlanID identifies a plan, as package plans spells it.
+// PlanID identifies a plan, in the format of package plan.
 var PlanID Kind = patternKind{
 	base: base{"string"}, pattern: regexp.MustCompile(`^pl_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$`), limit: 39,
 	must: "must be the id of a plan, as a dry run shows it",
 }
 
-// ObjectChanges are the fields of a list of objects that are changed.
+// ObjectChanges are the fields of an object in a list of changed objects.
 var ObjectChanges = []Field{
 	{Name: "guid", Type: GUIDField, Null: true, Doc: "null for what does not exist yet"},
 	{Name: "distinguishedName", Doc: "of a DNS record its full name"},
@@ -33,7 +33,7 @@ const (
 	NotChecked  = "not_checked"
 )
 
-// Plan is the plan that a dry run shows.
+// Plan is the record of a plan that a dry run shows.
 var Plan = &Shape{Name: "Plan", Fields: []Field{
 	{Name: "id", Null: true, Doc: "for PlanId; null if the gateway keeps no plans"},
 	{Name: "operation"},

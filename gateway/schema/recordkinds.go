@@ -12,12 +12,12 @@ import (
 	"adgateway/ps"
 )
 
-// IPv4 and IPv6 are the addresses of A and AAAA records. The scripts receive them in
-// their shortest form.
+// IPv4 and IPv6 are the addresses in A and AAAA records. The scripts receive them in their shortest
+// form.
 var (
 	IPv4 Kind = addressKind{base: base{"string"}, four: true}
 	IPv6 Kind = addressKind{base: base{"string"}, six: true}
-	// anyIPv6 is the address of an AAAA record that exists.
+	// anyIPv6 is the address in an existing AAAA record.
 	anyIPv6 Kind = addressKind{base: base{"string"}, six: true, mapped: true}
 	// Address is an address of either family.
 	Address Kind = addressKind{base: base{"string"}, four: true, six: true}
@@ -68,7 +68,7 @@ func (k addressKind) Doc() Doc {
 	return doc
 }
 
-// textLimit is the most octets that the cmdlets write as the text of a record (facts NA9).
+// textLimit is the maximum length of a record's text that the cmdlets write, in octets (facts NA9).
 const textLimit = 254
 
 // RecordText is the text of a TXT record: 1 to 254 octets of UTF-8 without control
@@ -96,7 +96,7 @@ func (recordTextKind) Doc() Doc {
 		Text: "1 to 254 octets of UTF-8, compared exactly.", Example: "v=spf1 -all"}
 }
 
-// anyText is the text of a TXT record that exists.
+// anyText is the text of an existing TXT record.
 var anyText Kind = listedTextKind{base{"string"}}
 
 type listedTextKind struct{ base }
@@ -134,10 +134,10 @@ func (hexKind) Doc() Doc {
 		Text: "Octets in hexadecimal.", Example: "0123456789abcdef"}
 }
 
-// maxOctets bounds the data of a record, which has a certificate at most.
+// maxOctets limits the data of a record. The largest data is a certificate.
 const maxOctets = 4096
 
-// caaTag and caaValue are the property of a CAA record and its value (RFC 8659).
+// caaTag and caaValue are a CAA record's property and its value (RFC 8659).
 var (
 	caaTag Kind = caaKind{base: base{"string"}, pattern: regexp.MustCompile(`^[0-9A-Za-z]{1,15}$`),
 		what: "a property of letters and digits such as issue, issuewild or iodef", example: "issue"}
@@ -151,7 +151,7 @@ type caaKind struct {
 	base
 	pattern       *regexp.Regexp
 	what, example string
-	quoted        bool // may have quotes around it, as in files of zones
+	quoted        bool // may be in quotes, as in zone files
 }
 
 func (k caaKind) Decode(raw any) (*Decoded, *FieldError) {
@@ -176,7 +176,7 @@ func (k caaKind) Doc() Doc {
 		Text: "Must be " + k.what + ".", Example: k.example}
 }
 
-// numberedTypeKind is the name of a type of records, or TYPE with its number.
+// numberedTypeKind is the name of a record type, or TYPE followed by its number.
 type numberedTypeKind struct{ oneOfKind }
 
 var numberedType = regexp.MustCompile(`^(?i:TYPE)([1-9][0-9]{0,4})$`)
@@ -195,11 +195,11 @@ func (k numberedTypeKind) Decode(raw any) (*Decoded, *FieldError) {
 	return k.oneOfKind.Decode(raw)
 }
 
-// plainTypes are the types that the module has a name for and that are not in the table.
+// plainTypes are the types that the PowerShell module has a name for but that are not in the table.
 var plainTypes = strings.Fields("ATMA DNSKEY GPOS KEY LOC MB MD MF MG MINFO MR NSEC NSEC3 " +
 	"NSEC3PARAM NXT RRSIG SIG WINS WINSR WKS")
 
-// namedNumber reports whether a type with a number has a name here.
+// namedNumber reports whether a numeric type has a name in the table.
 func namedNumber(n int) bool {
 	for _, t := range RecordTypes {
 		if int(t.Number) == n {
@@ -215,28 +215,28 @@ func (k numberedTypeKind) Doc() Doc {
 	return doc
 }
 
-// Texts stands for a parameter that is repeated, or for a JSON array of texts, in which
-// commas do not separate. It is the array as JSON, so that values can be compared.
+// Texts stands for a repeated parameter, or for a JSON array of strings whose commas are not
+// separators. It is the array as JSON, to be comparable.
 type Texts string
 
-// TextsOf returns several texts as one value.
+// TextsOf returns several strings as one value.
 func TextsOf(texts []string) Texts {
-	encoded, _ := json.Marshal(texts) // texts always encode
+	encoded, _ := json.Marshal(texts) // strings always encode
 	return Texts(encoded)
 }
 
-// List returns the texts.
+// List returns the strings.
 func (t Texts) List() []string {
 	var texts []string
-	_ = json.Unmarshal([]byte(t), &texts) // was encoded by TextsOf
+	_ = json.Unmarshal([]byte(t), &texts) // t was encoded by TextsOf
 	return texts
 }
 
-// maxValues is the most values of a set of records.
+// maxValues is the maximum number of values in a record set.
 const maxValues = 100
 
-// RecordValues are the values of a set of records. Their form follows from its type, see
-// [RecordType.Parse]; Text of [Decoded] is their list as [Texts].
+// RecordValues are the values of a record set. The record type determines their form, see
+// [RecordType.Parse]. Text of [Decoded] is their list as [Texts].
 var RecordValues Kind = recordValuesKind{base{"string[]"}}
 
 type recordValuesKind struct{ base }

@@ -5,80 +5,80 @@ import (
 	"strings"
 )
 
-// RecordForm says how a field of a record's data is written and compared.
+// RecordForm determines how a field of a record's data is written and compared.
 type RecordForm string
 
-// The forms. Scripts know them by these words.
+// The forms. Scripts use the same words.
 const (
-	NameForm    RecordForm = "name"    // a domain name: case does not count; shown without its trailing dot if it has another
+	NameForm    RecordForm = "name"    // a domain name: ignores case and a trailing dot that is not the only dot
 	AddressForm RecordForm = "address" // compared by value
 	NumberForm  RecordForm = "number"
 	TextForm    RecordForm = "text"    // compared exactly
 	DottedForm  RecordForm = "dotted"  // a domain name that keeps its dot; only read
 	SecondsForm RecordForm = "seconds" // a time span; only read
-	WordForm    RecordForm = "word"    // case does not count
+	WordForm    RecordForm = "word"    // case is ignored
 	HexForm     RecordForm = "hex"     // octets in hexadecimal, in lower case
 )
 
-// RecordWire is the wire format of a field in a type for which Windows has no class.
+// RecordWire is the wire format of a field of a type for which Windows has no class.
 type RecordWire string
 
-// The ways. Scripts know them by these words.
+// The wire formats. Scripts use the same words.
 const (
-	OctetWire   RecordWire = "octet"   // a number of 8 bits
-	CountedWire RecordWire = "counted" // text, with its length in the octet before
-	TextWire    RecordWire = "text"    // text up to the end
-	HexWire     RecordWire = "hex"     // all octets up to the end
+	OctetWire   RecordWire = "octet"   // an 8-bit number
+	CountedWire RecordWire = "counted" // text, preceded by its length in one octet
+	TextWire    RecordWire = "text"    // text up to the end of the data
+	HexWire     RecordWire = "hex"     // all octets up to the end of the data
 )
 
 // RecordField is one field of a record's data.
 type RecordField struct {
-	Name     string // of the parameter: "Preference"; that of a new value has New before it
-	Property string // of RecordData, and the parameter of Add-DnsServerResourceRecord
+	Name     string // of the parameter: "Preference"; the one for a new value is "NewPreference"
+	Property string // of RecordData, and parameter of Add-DnsServerResourceRecord
 	Form     RecordForm
-	Member   string // of the answer's records; empty: only part of data
-	Kind     Kind   // of a value that is looked for
-	NewKind  Kind   // of a value that is written
-	Default  string // of a new record; empty: the parameter is required
+	Member   string // of the answer's records; empty if only data shows it
+	Kind     Kind   // kind of a value to search for
+	NewKind  Kind   // kind of a value to write
+	Default  string // default in a new record; empty if the parameter is required
 	Doc      string
-	Example  string // of a record that the sandbox has
-	Another  string // example of a new value
-	Changed  string // of that record, after a change that succeeds; empty: as it is
+	Example  string // value of a record that exists in the sandbox
+	Another  string // value of a new record
+	Changed  string // new value in a change that succeeds; empty to leave Example
 
-	Words []string   // of the property, by the numbers that texts show: Windows has an enumeration
-	Wire  RecordWire // of a type with a number
+	Words []string   // names of the property's numeric values, if Windows has an enumeration
+	Wire  RecordWire // wire format, for a type with a Number
 }
 
-// RecordType is a type of DNS records: the only place where it is described. Its
-// routes, parameters and shapes, and what scripts know about it, derive from it.
+// RecordType is a type of DNS records, and the only place where the type is described. Its routes,
+// parameters and shapes, and the scripts' tables, derive from it.
 type RecordType struct {
-	Name     string        // as Windows spells it in capitals: "MX"; also the switch of Add-DnsServerResourceRecord
-	Fields   []RecordField // in the order of the text and of -RecordData; the last is the target
-	Resource string        // "mx", the ids of operations begin with it; empty: only read, in mixed lists
+	Name     string        // in capitals, as in Windows: "MX"; also the switch of Add-DnsServerResourceRecord
+	Fields   []RecordField // in the order of text and -RecordData; the last is the target
+	Resource string        // "mx", the prefix of operation ids; empty if the type is only read, in mixed lists
 	Path     string        // "DnsMxRecord", after /api/
-	Search   string        // word of the route that lists by target; empty: there is none
-	Found    string        // of the operation that does: "listTarget"
-	Example  string        // owner of a record that the sandbox has
-	Another  string        // owner of a new one
-	Zone     string        // of both
-	Shape    *Shape        // of its own records; its fields are derived
+	Search   string        // word in the route that lists by target; empty if there is none
+	Found    string        // verb of that operation's id: "listTarget"
+	Example  string        // owner of a record that exists in the sandbox
+	Another  string        // owner of a new record
+	Zone     string        // zone of both
+	Shape    *Shape        // of its own records; the fields are derived
 
-	Alone   bool // no other record may be at the name, and a new one replaces it (facts NA22)
-	Brief   bool // its own records have neither ttl, fqdn nor members of their own
-	Address bool // a PTR record can go with it, and its zone need not be given to find it
-	Apart   bool // the members of its own records are not in mixed lists
+	Alone   bool // no other record may be at its name, and a new one replaces it (facts NA22)
+	Brief   bool // its own records lack ttl, fqdn and members of their own
+	Address bool // a PTR record can accompany it, and it can be found without its zone
+	Apart   bool // mixed lists lack the members of its own records
 	Tree    bool // no name below its owner may have records
-	Reverse bool // its owner is the reverse name of an address, and its target is a full name
+	Reverse bool // its owner is an address's reverse name, and its target is a full name
 
-	// Number is the number of a type that Windows has no class for, and keeps as octets (RFC 3597).
+	// Number is the number of a type for which Windows has no class, so the server stores its data as
+	// octets (RFC 3597).
 	Number uint16
-	// Refused says how records of a type are written that this server's cmdlets cannot write,
-	// or that are written elsewhere.
+	// Refused explains how to write records of a type that this server's cmdlets cannot write, or that
+	// other operations write.
 	Refused string
 }
 
-// RecordTypes are all types, in the order of the documentation. Those without a
-// resource are only read.
+// RecordTypes are all types, in documentation order. Types without a resource are only read.
 var RecordTypes = []*RecordType{
 	{
 		Name: "CNAME", Shape: &Shape{Name: "CName"}, Resource: "cname", Path: "DnsCNameRecord", Search: "HostNameAlias", Found: "listAlias", Example: "www", Another: "handbook", Zone: "corp.example",
@@ -265,7 +265,7 @@ var RecordTypes = []*RecordType{
 	}},
 }
 
-// byCmdlet is the alternative where a cmdlet supports more.
+// byCmdlet is the alternative if the cmdlets support more than the gateway.
 const byCmdlet = "use Add-DnsServerResourceRecord on the server"
 
 const (
@@ -289,7 +289,7 @@ var uint16Kind = Number("A whole number of 16 bits.", 0, 65535)
 // TimeToLive is the time to live of a record in seconds (facts NA6).
 var TimeToLive = Number("The time to live in seconds.", 0, 2147483647)
 
-// Record and RecordSet are the shapes of mixed lists and of sets.
+// Record and RecordSet are the shapes of mixed lists and of record sets.
 var (
 	Record    = &Shape{Name: "DnsRecord"}
 	RecordSet = &Shape{Name: "DnsRecordSet", Fields: []Field{
@@ -321,7 +321,7 @@ func recordTypes() []string {
 	return names
 }
 
-// HowToWrite says how to write records of a type that the gateway does not write.
+// HowToWrite explains how to write records of a type that the gateway does not write.
 func HowToWrite(name string) string {
 	if t := RecordTypeNamed(name); t != nil && t.Refused != "" {
 		return t.Refused
@@ -329,7 +329,7 @@ func HowToWrite(name string) string {
 	return "use Add-DnsServerResourceRecord with -Type and -RecordData on the server"
 }
 
-// RecordTypeNamed returns the type with a name as the table spells it, or nil.
+// RecordTypeNamed returns the type with a name in the table's spelling, or nil if there is none.
 func RecordTypeNamed(name string) *RecordType {
 	for _, t := range RecordTypes {
 		if t.Name == name {
@@ -377,8 +377,8 @@ func init() {
 	}
 }
 
-// members returns the fields of answers that hold one field of the data each: the
-// target, then the numbers.
+// members returns the answer fields that each hold one field of the data: the target, then the
+// numbers.
 func (t *RecordType) members() []Field {
 	var target, numbers []Field
 	for _, f := range t.Fields {
@@ -397,15 +397,14 @@ func (t *RecordType) members() []Field {
 	return append(target, numbers...)
 }
 
-// Parse returns the fields of a new value that is given as one text, such as
-// "10 mail.corp.example"; names are as given, numbers and addresses in their shortest
-// form.
+// Parse returns the fields of a new value that is given as a single text, such as "10
+// mail.corp.example". Names are unchanged, numbers and addresses are in their shortest form.
 func (t *RecordType) Parse(text string) ([]string, *FieldError) {
 	return t.fields(text, func(f *RecordField) Kind { return f.NewKind })
 }
 
-// Listed is [RecordType.Parse] of a value that exists, which may be one that no new record
-// can have.
+// Listed is [RecordType.Parse] for an existing value, which may have a form that is not allowed in
+// a new record.
 func (t *RecordType) Listed(text string) ([]string, *FieldError) {
 	return t.fields(text, func(f *RecordField) Kind { return f.Kind })
 }
@@ -414,14 +413,14 @@ func (t *RecordType) fields(text string, kind func(*RecordField) Kind) ([]string
 	parts := []string{text}
 	if last := len(t.Fields) - 1; last > 0 {
 		parts = parts[:0]
-		for range last { // the last field may have blanks
+		for range last { // the last field may contain spaces
 			var part string
 			part, text, _ = strings.Cut(strings.TrimLeft(text, " \t"), " ")
 			parts = append(parts, part)
 		}
 		text = strings.TrimLeft(text, " \t")
 		if t.Fields[last].Form == HexForm {
-			text = strings.ReplaceAll(text, " ", "") // RFC 6698 and 4255 allow them
+			text = strings.ReplaceAll(text, " ", "") // RFC 6698 and 4255 allow spaces
 		}
 		if t.Fields[last].Form != TextForm {
 			text = strings.TrimRight(text, " \t")
@@ -441,7 +440,7 @@ func (t *RecordType) fields(text string, kind func(*RecordField) Kind) ([]string
 	return parts, nil
 }
 
-// form names the fields of a value: "Preference and DNS_TargetName".
+// form lists the fields of a value: "Preference and DNS_TargetName".
 func (t *RecordType) form() string {
 	var names []string
 	for _, f := range t.Fields {
@@ -454,7 +453,7 @@ func (t *RecordType) form() string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// Key returns a text that two values share if the server takes them for the same.
+// Key returns a text that two values share if the server considers them equal.
 func (t *RecordType) Key(fields []string) string {
 	key := slices.Clone(fields)
 	for i, f := range t.Fields {
@@ -468,14 +467,14 @@ func (t *RecordType) Key(fields []string) string {
 	return strings.Join(key, " ")
 }
 
-// WritableType is the type of a set of records that is written, RecordTypeName the type of any set;
-// a type without a name is TYPE with its number (RFC 3597).
+// WritableType is the type of a record set to write. RecordTypeName is the type of any record set;
+// a type without a name is TYPE followed by its number (RFC 3597).
 var (
 	WritableType   = OneOf("A type of records.", writableTypes()...)
 	RecordTypeName = numberedTypeKind{OneOf("A type of records.", recordTypes()...).(oneOfKind)}
 )
 
-// RecordTypeList is a list of types, as mixed lists show them.
+// RecordTypeList is a list of types, as in mixed lists.
 var RecordTypeList Kind = wordListKind{
 	base: base{"string[]"}, one: oneOfKind{base: base{"string"}, words: recordTypes()}, numbered: true,
 	about: "Types of records, separated by commas; in JSON also an array.",

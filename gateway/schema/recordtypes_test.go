@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what is generated from the table of record types")
 
-// reading are the expressions that read a property of RecordData.
+// reading are the PowerShell expressions that read a property of RecordData.
 var reading = map[RecordForm]string{
 	NameForm:    "$name = ([string]$data.%s).TrimEnd([char]'.')\n            if (-not $name.Contains('.')) { $name += '.' } # no name of the zone\n            $name",
 	AddressForm: "[string]$data.%s", NumberForm: "[string]$data.%s", TextForm: "[string]$data.%s",
@@ -22,10 +22,10 @@ var reading = map[RecordForm]string{
 	WordForm: "[string]$data.%s", HexForm: "([string]$data.%s).ToLowerInvariant()",
 }
 
-// words is a list of words for scripts.
+// words returns a list of words in PowerShell.
 func words(list []string) string { return "@('" + strings.Join(list, "', '") + "')" }
 
-// wires are the ways of the fields of a type that Windows has no class for.
+// wires returns the wire formats of the fields of a type for which Windows has no class.
 func wires(t *RecordType) string {
 	var list []string
 	for _, f := range t.Fields {
@@ -34,7 +34,7 @@ func wires(t *RecordType) string {
 	return words(list)
 }
 
-// writing is the expression of a field's value for a cmdlet.
+// writing returns the PowerShell expression of a field's value for a cmdlet.
 func writing(f RecordField, i int) string {
 	switch {
 	case f.Form == NameForm:
@@ -45,10 +45,10 @@ func writing(f RecordField, i int) string {
 	return fmt.Sprintf("$Data[%d]", i)
 }
 
-// quoted returns a text as PowerShell has it in single quotes.
+// quoted returns a text in single quotes for PowerShell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// scriptTypes is what scripts know about the types.
+// scriptTypes returns the scripts' tables and functions about the types.
 func scriptTypes() string {
 	var b strings.Builder
 	writeTables(&b)
@@ -58,7 +58,7 @@ func scriptTypes() string {
 	return b.String()
 }
 
-// writeTables writes the tables of the types.
+// writeTables writes the PowerShell tables of the types.
 func writeTables(b *strings.Builder) {
 	b.WriteString("# The types of records, generated from the table RecordTypes of gateway/schema: do not edit.\n")
 	b.WriteString("#     go test ./gateway/schema -run TestScriptsKnowTheTypes -update\n\n$GatewayRecordTypes = @{\n")
@@ -97,7 +97,7 @@ func writeTables(b *strings.Builder) {
 	}
 }
 
-// writeReading writes the function that reads the fields of a record.
+// writeReading writes the PowerShell function that reads a record's fields.
 func writeReading(b *strings.Builder) {
 	b.WriteString(`}
 
@@ -133,7 +133,7 @@ function Get-GatewayRecordField {
 	}
 }
 
-// writeSetting writes the function that changes the data of a record.
+// writeSetting writes the PowerShell function that changes a record's data.
 func writeSetting(b *strings.Builder) {
 	b.WriteString(`    }
     $hex = [string]$data.Data
@@ -159,7 +159,7 @@ function Set-GatewayTypedData {
 	}
 }
 
-// writeAdding writes the function that adds a record.
+// writeAdding writes the PowerShell function that adds a record.
 func writeAdding(b *strings.Builder) {
 	b.WriteString(`    }
 }
@@ -211,7 +211,7 @@ function Add-GatewayTypedRecord {
 	b.WriteString("    }\n}\n")
 }
 
-// TestScriptsKnowTheTypes holds prelude.types.ps1 against the table.
+// TestScriptsKnowTheTypes compares prelude.types.ps1 with the table.
 func TestScriptsKnowTheTypes(t *testing.T) {
 	path := filepath.FromSlash("../../scripts/dns/prelude.types.ps1")
 	if *update {

@@ -13,7 +13,7 @@ import (
 	"adgateway/ps"
 )
 
-// Note is why a caller changes something.
+// Note is the reason why a caller changes something.
 var Note Kind = noteKind{base{"string"}}
 
 type noteKind struct{ base }
@@ -36,7 +36,7 @@ func (noteKind) Doc() Doc {
 	}
 }
 
-// Reason is why a caller wants to see a secret.
+// Reason is the reason why a caller wants to see a secret.
 var Reason Kind = reasonKind{base{"string"}}
 
 type reasonKind struct{ base }
@@ -70,7 +70,7 @@ var RecoveryKeyID Kind = patternKind{
 	example: "7f6b1d5c",
 }
 
-// ExpiresAt is when a password expires: as [Expiry], but never empty.
+// ExpiresAt is the time when a password expires: an [Expiry] that is never empty.
 var ExpiresAt Kind = expiresAtKind{expiryKind{base{"string"}, time.UTC}}
 
 type expiresAtKind struct{ expiryKind }
@@ -82,11 +82,11 @@ func (expiresAtKind) Doc() Doc {
 	return Doc{Type: "string", Text: text, Example: "2030-06-30"}
 }
 
-// LocalAdminKinds are who keeps the password of a local administrator: Windows LAPS, the LAPS before
-// it, or nobody.
+// LocalAdminKinds are the ways in which a local administrator's password is kept: by Windows LAPS,
+// by the legacy LAPS, or not at all.
 var LocalAdminKinds = []string{"windows", "legacy", "none"}
 
-// The records about secrets of computers.
+// Records about the secrets of computers.
 var (
 	LocalAdmin = &Shape{Name: "LocalAdmin", Fields: []Field{
 		{Name: "guid", Type: GUIDField},
@@ -126,7 +126,8 @@ var recoveryKeyFields = []Field{
 	{Name: "computerDistinguishedName"},
 }
 
-// Secrets returns the names of a shape's fields that hold secrets, those of objects in them included.
+// Secrets returns the names of a shape's fields that hold secrets, including those in nested
+// objects.
 func Secrets(s *Shape) []string { return secretsIn(s.Fields) }
 
 func secretsIn(fields []Field) (names []string) {
@@ -139,10 +140,10 @@ func secretsIn(fields []Field) (names []string) {
 	return names
 }
 
-// Reveal returns records of a shape in which the values of sealed fields are what they stand for.
-// Scripts emit them with a prefix: "=" and a text, "!" and the number of a secret, or of one that is
-// what Windows LAPS stores, and the member of it: "!0.p". Null and an empty text are null. No error
-// contains a value.
+// Reveal returns records of a shape with their sealed fields opened. Scripts emit a sealed value
+// with a prefix: "=" before a text, "!" before the number of a secret, or "!" before such a number,
+// a dot and a member of the JSON that Windows LAPS stores, as in "!0.p". Null and "" become null. No
+// error contains a value.
 func Reveal(s *Shape, batch json.RawMessage, secrets []ps.Value) (json.RawMessage, error) {
 	var records []map[string]json.RawMessage
 	if json.Unmarshal(batch, &records) != nil {
@@ -161,8 +162,8 @@ func Reveal(s *Shape, batch json.RawMessage, secrets []ps.Value) (json.RawMessag
 	return append(out, ']'), nil
 }
 
-// unsealed appends one record or object of it, in the order of its fields. What is no field stays for
-// the check of the record.
+// unsealed appends one record, or an object in it, in the order of its fields. Unknown members
+// remain for the record's check.
 func unsealed(
 	to []byte, shape string, fields []Field, record map[string]json.RawMessage, secrets []ps.Value,
 ) ([]byte, error) {
@@ -216,7 +217,7 @@ func unsealed(
 	return append(to, '}'), nil
 }
 
-// open returns the value behind a sealed one.
+// open returns the value that a sealed value stands for.
 func open(value json.RawMessage, secrets []ps.Value) (json.RawMessage, bool) {
 	var sealed string
 	if json.Unmarshal(value, &sealed) != nil || sealed == "" {
@@ -243,8 +244,8 @@ func textOrNull(text string) json.RawMessage {
 	return JSON(text)
 }
 
-// stored returns a member of what Windows LAPS stores in clear: the account n, the time t at which it
-// was set as the hexadecimal digits of a file time, and the password p.
+// stored returns a member of the JSON that Windows LAPS stores in clear text: the account n, the
+// password p, or the time t at which the password was set, as a file time in hexadecimal digits.
 func stored(text, part string) (json.RawMessage, bool) {
 	var kept struct {
 		N, T, P *string
@@ -268,7 +269,7 @@ func stored(text, part string) (json.RawMessage, bool) {
 	return null, part == "n" || part == "t"
 }
 
-// fileTime returns the time that a file time says, in whole seconds.
+// fileTime converts a file time to a time in whole seconds.
 func fileTime(ticks int64) time.Time {
 	const perSecond, since1601 = 10_000_000, 11_644_473_600
 	return time.Unix(ticks/perSecond-since1601, 0).UTC()

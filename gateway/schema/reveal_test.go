@@ -15,7 +15,8 @@ var keptSecrets = []ps.Value{
 	ps.Secret("no JSON"), ps.Secret(""),
 }
 
-// TestSealedValuesAreWhatTheyStandFor: texts, secrets, and members of what Windows LAPS stores.
+// TestSealedValuesAreWhatTheyStandFor: sealed texts, secrets, and members of the JSON that Windows
+// LAPS stores are opened.
 func TestSealedValuesAreWhatTheyStandFor(t *testing.T) {
 	shape := &Shape{Name: "S", Fields: []Field{
 		{Name: "open"}, {Name: "sealed", Sealed: true, Null: true},
@@ -38,7 +39,8 @@ func TestSealedValuesAreWhatTheyStandFor(t *testing.T) {
 	assert.Equal(t, ordered, string(got), "in the order of the fields")
 }
 
-// TestWhatIsNotSealedIsRefused, and no error has a value.
+// TestWhatIsNotSealedIsRefused: a secret that is not sealed is refused, and the error does not
+// contain its value.
 func TestWhatIsNotSealedIsRefused(t *testing.T) {
 	for _, sealed := range []string{
 		`"hunter22"`, `"!4"`, `"!-1"`, `"!x"`, `"!2.p"`, `"!1.x"`, `7`, `true`, `["!0"]`, `{"a":"!0"}`, `"!"`, `"!0x"`,

@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// scanner walks over JSON and checks it on the way, with its UTF-8, so that nothing
-// has to be read twice. After the first fault it finds no more members.
+// scanner walks through JSON and validates it, including its UTF-8, so nothing has to be read
+// twice. After the first fault it finds no more members.
 type scanner struct {
 	data  []byte
 	at    int
-	depth int  // arrays and objects that are open
-	bad   bool // a fault was met
+	depth int  // number of open arrays and objects
+	bad   bool // a fault was found
 }
 
 // maxDepth is the nesting limit of encoding/json for arrays and objects.
@@ -23,13 +23,13 @@ const maxDepth = 10_000
 
 func (w *scanner) fail() { w.bad, w.at = true, len(w.data) }
 
-// ended reports whether nothing but blanks is left, and there was no fault.
+// ended reports whether only whitespace is left and there was no fault.
 func (w *scanner) ended() bool {
 	w.peek()
 	return !w.bad && w.at == len(w.data)
 }
 
-// peek skips blanks and returns the byte that follows, 0 at the end.
+// peek skips whitespace and returns the next byte, or 0 at the end.
 func (w *scanner) peek() byte {
 	for w.at < len(w.data) {
 		switch c := w.data[w.at]; c {
@@ -42,7 +42,7 @@ func (w *scanner) peek() byte {
 	return 0
 }
 
-// skip steps over a text if it follows.
+// skip skips text if it comes next, and reports whether it did.
 func (w *scanner) skip(text string) bool {
 	if len(w.data)-w.at < len(text) || string(w.data[w.at:w.at+len(text)]) != text {
 		return false
@@ -51,7 +51,7 @@ func (w *scanner) skip(text string) bool {
 	return true
 }
 
-// enter steps into an array or object and reports whether a member follows.
+// enter steps into an array or object and reports whether it has a member.
 func (w *scanner) enter(end byte) bool {
 	w.at++
 	if w.depth++; w.depth > maxDepth {
@@ -61,7 +61,7 @@ func (w *scanner) enter(end byte) bool {
 	return !w.leave(end)
 }
 
-// next steps over a comma or the end and reports whether a member follows.
+// next skips a comma or the end and reports whether another member follows.
 func (w *scanner) next(end byte) bool {
 	if w.peek() == ',' {
 		w.at++
@@ -73,7 +73,7 @@ func (w *scanner) next(end byte) bool {
 	return false
 }
 
-// leave steps over the end of an array or object if it follows.
+// leave skips the end of an array or object and reports whether it came next.
 func (w *scanner) leave(end byte) bool {
 	if w.peek() != end {
 		return false
@@ -83,7 +83,7 @@ func (w *scanner) leave(end byte) bool {
 	return true
 }
 
-// key reads the name of a member and the colon.
+// key reads a member's name and the colon.
 func (w *scanner) key() []byte {
 	if w.peek() != '"' {
 		w.fail()
@@ -138,7 +138,7 @@ func (w *scanner) must(ok bool) {
 	}
 }
 
-// text steps over a text in quotes.
+// text skips a quoted string.
 func (w *scanner) text() {
 	w.at++
 	for {
@@ -169,8 +169,8 @@ func (w *scanner) text() {
 	}
 }
 
-// plain steps over characters that stand for themselves, eight at a time. A byte of
-// found has its high bit set where one does not; those above the first may be wrong.
+// plain skips characters that stand for themselves, eight at a time. A byte of found has its high
+// bit set if its character does not; bytes above the first such byte may be wrong.
 func (w *scanner) plain() {
 	const ones = 0x0101010101010101
 	for len(w.data)-w.at >= 8 {
@@ -209,7 +209,7 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// number steps over a number.
+// number skips a number.
 func (w *scanner) number() {
 	w.skip("-")
 	if !w.skip("0") {
@@ -226,7 +226,7 @@ func (w *scanner) number() {
 	}
 }
 
-// digits steps over one or more digits.
+// digits skips one or more digits.
 func (w *scanner) digits() {
 	start := w.at
 	for w.at < len(w.data) && '0' <= w.data[w.at] && w.data[w.at] <= '9' {
@@ -240,12 +240,12 @@ func unquote(value json.RawMessage) string {
 		return string(value[1 : len(value)-1])
 	}
 	var text string
-	_ = json.Unmarshal(value, &text) // value is a valid text
+	_ = json.Unmarshal(value, &text) // value is a valid string
 	return text
 }
 
-// Members returns the members of a valid JSON object in their order, duplicates
-// included. Of anything else there are none.
+// Members returns the members of a valid JSON object in order, including duplicates. It yields none
+// for any other value.
 func Members(object []byte) iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {
 		w := scanner{data: object}
@@ -258,8 +258,8 @@ func Members(object []byte) iter.Seq2[string, json.RawMessage] {
 	}
 }
 
-// Member returns the value of a member of a record written by [Selection.Render];
-// nil if it has none.
+// Member returns the value of a member in a record written by [Selection.Render], or nil if there
+// is none.
 func Member(record []byte, name string) json.RawMessage {
 	for key, value := range Members(record) {
 		if key == name {
@@ -269,8 +269,8 @@ func Member(record []byte, name string) json.RawMessage {
 	return nil
 }
 
-// TextIn returns the text of a member of a record; empty unless it is one.
+// TextIn returns the text of a record's member, or "" if it is not a string.
 func TextIn(record map[string]json.RawMessage, member string) (text string) {
-	_ = json.Unmarshal(record[member], &text) // stays empty
+	_ = json.Unmarshal(record[member], &text) // stays empty on error
 	return text
 }

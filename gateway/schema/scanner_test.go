@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireChecked requires that the scanner finds a fault exactly where there is one.
+// requireChecked requires that the scanner finds a fault if and only if there is one.
 func requireChecked(t *testing.T, text []byte, sound bool) {
 	t.Helper()
 	w := scanner{data: text}
@@ -21,7 +21,7 @@ func requireChecked(t *testing.T, text []byte, sound bool) {
 	}
 }
 
-// notJSON are texts with a fault, one of each kind.
+// notJSON are texts with one fault each, for every kind of fault.
 var notJSON = []string{
 	"", " ", "[", "]", "[1", "[1,", "[1,]", "[,1]", "[1 2]", "[1]]", "[1],", "[]x", "{", "{]", "[}", "{1:2}", `{"a"}`, `{"a" 1}`, `{"a":}`, `{"a":1,}`, `{,}`, `{"a":1 "b":2}`, `{"a"`,
 	"tru", "truex", "True", "nul", "nulll", "falsee", "-", "+1", "01", "-01", ".5", "1.", "1.e1", "1e", "1e+", "1e+-1", "0x1", "1_0", "NaN", "--1",
@@ -29,7 +29,7 @@ var notJSON = []string{
 	"[\x00]", "1\x00", strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001),
 }
 
-// TestScannerFindsEveryFault compares with encoding/json, which is slower.
+// TestScannerFindsEveryFault compares the scanner with encoding/json, which is slower.
 func TestScannerFindsEveryFault(t *testing.T) {
 	for _, text := range notJSON {
 		require.False(t, json.Valid([]byte(text)) && utf8.ValidString(text), "%.40q", text)
@@ -42,7 +42,7 @@ func TestScannerFindsEveryFault(t *testing.T) {
 		require.True(t, json.Valid([]byte(text)), "%.40q", text)
 		requireChecked(t, []byte(text), true)
 	}
-	for c := range 256 { // every byte at every place of a word
+	for c := range 256 { // every byte at every position in a word
 		for at := range 9 {
 			text := append([]byte(`"123456789"`), "   "...)
 			text[1+at] = byte(c)

@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// Filter returns the kind of filters for objects of a class. The script receives the
-// LDAP filter in segments (see [filter.Search]).
+// Filter returns the kind of filters for objects of a class. The script receives the LDAP filter in
+// segments (see [filter.Search]).
 func Filter(class *filter.Class) Kind { return filterKind{class} }
 
 type filterKind struct{ class *filter.Class }
@@ -49,8 +49,8 @@ func (k filterKind) Doc() Doc {
 	return Doc{Type: "string", MaxLength: filter.MaxLength, Text: strings.Join(lines, " "), Example: k.class.Example}
 }
 
-// SearchText returns the kind of texts that people search objects of a class by. The
-// script receives an LDAP filter.
+// SearchText returns the kind of texts for searching objects of a class. The script receives an
+// LDAP filter.
 func SearchText(class *filter.Class) Kind { return searchTextKind{base{"string"}, class} }
 
 type searchTextKind struct {
@@ -84,9 +84,9 @@ func (searchTextKind) Doc() Doc {
 		filter.MinText, filter.MaxText), Example: "schmidt"}
 }
 
-// Cursor is where a page begins: the member next of the answer before. The script
-// receives the smallest GUID of the page, in hexadecimal digits, and the number that its
-// first three octets are.
+// Cursor is the position where a page begins: the member next of the previous answer. The script
+// receives the smallest GUID of the page, in hexadecimal digits, and its first three octets as a
+// number.
 var Cursor Kind = cursorKind{base{"string"}}
 
 type cursorKind struct{ base }
@@ -112,14 +112,14 @@ func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Sta
 
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
 
-// AnyText is the kind of texts that objects of all types are searched by. The script
-// receives the text, a filter for the beginnings of names and one for all that has the
-// text inside for each type, the ways to write the text, and the digits of a phone number.
+// AnyText is the kind of texts for searching objects of all types. The script receives the text;
+// for each type, a filter for names that begin with it and one for values that contain it; the
+// spellings of the text; and the digits of a phone number.
 var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }
 
-// anyTypes are the types of hits, as the parameters of the script name them.
+// anyTypes are the types of hits, with the suffixes of the script's parameters.
 var anyTypes = []struct {
 	suffix string
 	class  *filter.Class

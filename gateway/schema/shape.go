@@ -23,13 +23,13 @@ const (
 	BoolField
 	GUIDField
 	TimeField    // RFC 3339 in UTC with Z
-	CountryField // alpha-2 code; in the classic dialect the English name
+	CountryField // alpha-2 code; the English name in the classic dialect
 	TextListField
 	NumberField     // a whole number
 	ObjectField     // an object with the fields of Of
 	ObjectListField // a list of such objects
 	ValueField      // any JSON
-	DecimalField    // a number that need not be whole
+	DecimalField    // a number that may have decimals
 )
 
 func (t FieldType) String() string {
@@ -40,68 +40,69 @@ func (t FieldType) String() string {
 type Field struct {
 	Name  string
 	Type  FieldType
-	Null  bool   // may be null; an empty text then becomes null
-	Input string // name of the input if it differs; an alias in field lists
-	SetBy string // the operations that set a field that is no input, for people
+	Null  bool   // may be null; "" then becomes null
+	Input string // name of the input if it differs from Name; an alias in field lists
+	SetBy string // operations that set a field that is not an input, for people
 	Doc   string
-	Enum  []string // possible values; nil: any
+	Enum  []string // possible values; nil for any
 
-	// Attribute is the name under which scripts announce a change of the field, the directory's
-	// unless it is the field's own. Empty: its name, or the name of Packed.
+	// Attribute is the name under which scripts announce a change of the field: the attribute's LDAP
+	// name, unless the announcement uses the field's own name. If it is empty, that name is Name, or
+	// the member of Packed.
 	Attribute string
 
-	// Extra is the attribute of a field that is shown only where a field list names it. Nil: the field is always
-	// there.
+	// Extra is the attribute of a field that is shown only if a field list names it. It is nil for
+	// fields that are always shown.
 	Extra *attributes.Attribute
 
-	Optional bool // the gateway leaves it out where it does not apply; scripts never do
+	Optional bool // the gateway omits it where it does not apply; scripts never do
 
-	// Secret marks a value that must be nowhere but in the answer that reveals it, and Sealed one that a
-	// script emits as [Reveal] takes it.
+	// Secret marks a value that may only appear in the answer that reveals it. Sealed marks one that
+	// scripts emit in sealed form, see [Reveal].
 	Secret, Sealed bool
 
-	Of []Field // of the objects in an ObjectField or ObjectListField, in declared order
+	Of []Field // fields of the objects in an ObjectField or ObjectListField, in declared order
 
-	Packed *Packed // member that holds several fields, this one among them; nil: its own member
+	Packed *Packed // member that holds several fields, including this one; nil if the field is a member itself
 
-	// Classic is when the classic dialect shows the field; it is null otherwise. Nil:
-	// always.
+	// Classic is the condition under which the classic dialect shows the field, which is null
+	// otherwise. Nil means always.
 	Classic *Condition
-	// Words are the texts of the field in the classic dialect. Nil: its own value.
+	// Words are the texts of the field in the classic dialect. Nil means its own value.
 	Words *Words
 }
 
-// Words are the words of the classic dialect for the values of the field From. A value
-// that Word lacks is shown as it is.
+// Words maps the values of the field From to words of the classic dialect. A value that is missing
+// in Word is shown unchanged.
 type Words struct {
 	From string
 	Word map[string]string
 }
 
-// Condition is about another field of a record: whether it has a value.
+// Condition is met if another field of the record has a value.
 type Condition struct {
 	Field string
 	Set   bool
 }
 
-// Shape is the schema of a record: its fields in declared order. It must not be
-// copied, nor changed once it is in use.
+// Shape is the schema of a record: its fields in declared order. It must not be copied, and not be
+// changed once it is in use.
 type Shape struct {
-	Name   string // "User": schema name in the API document
+	Name   string // "User": name of the schema in the API document
 	Fields []Field
-	Tag    *Tagging // nil: its records have no entity tags
+	Tag    *Tagging // nil if its records have no entity tags
 
-	// Variants are the shapes that its records have instead, by the value of the member VariantOf,
-	// which is not shown; nil: there are none.
+	// Variants are the shapes of records that differ by the value of the member VariantOf, which is
+	// not shown. They are nil if there are none.
 	Variants  map[string]*Shape
 	VariantOf string
 
 	once    sync.Once
 	all     *Selection
-	covered []string // by tags
+	covered []string // members that tags cover
 }
 
-// All returns the selection of every field that is always there.
+// All returns the selection of all fields that are always shown.
 func (s *Shape) All() *Selection {
 	s.once.Do(func() {
 		s.all = &Selection{Shape: s, index: map[string]int{}}
@@ -121,13 +122,13 @@ func (s *Shape) All() *Selection {
 type Selection struct {
 	Shape  *Shape
 	fields []*Field
-	labels []string // by field: its name in a record, with the comma and the colon
-	hidden int      // the last of fields, which are read but not shown
+	labels []string // one per field: its name in a record, with the comma and the colon
+	hidden int      // number of fields at the end that are read but not shown
 	packed []*Packed
-	beside []string // members that are read for the tag only, after complete
-	// further reports that further attributes are read for the tag.
+	beside []string // members that are only read for the tag; set by complete
+	// further reports that additional attributes are read for the tag.
 	further bool
-	index   map[string]int // by name of a member: index in fields, or -1-index in packed, then beside
+	index   map[string]int // by member name: index in fields, or -1-index in packed, then beside
 }
 
 func (s *Selection) add(field int) {
@@ -143,7 +144,7 @@ func (s *Selection) add(field int) {
 	}
 }
 
-// complete ends the construction, after all fields have been added.
+// complete finishes the construction, after all fields have been added.
 func (s *Selection) complete() {
 	if s.Shape.Tag == nil {
 		return
@@ -154,9 +155,9 @@ func (s *Selection) complete() {
 	}
 }
 
-// Classic returns the selection that the classic dialect shows: GUIDs and booleans are
-// in every record, because clients of that family cannot do without. The fields that
-// conditions are about are read, too.
+// Classic returns the selection that the classic dialect shows. GUIDs and booleans are in every
+// record, because clients of that dialect rely on them. The fields that conditions refer to are
+// read, too.
 func (s *Selection) Classic() *Selection {
 	wanted := make([]bool, len(s.Shape.Fields))
 	for i := range s.Shape.Fields {
@@ -185,8 +186,8 @@ func (s *Selection) Classic() *Selection {
 	return classic
 }
 
-// Names returns the names of the fields that are read. For one of the table of attributes it is the line
-// of its attribute.
+// Names returns the names of the fields that are read. A field for an attribute of the table is
+// represented by the attribute's line.
 func (s *Selection) Names() []string {
 	names := make([]string, len(s.fields))
 	for i, field := range s.fields {
@@ -203,7 +204,7 @@ func (s *Selection) Names() []string {
 	return names
 }
 
-// TagLine begins the line of an attribute that is read for the tag only.
+// TagLine is the prefix of an attribute's line if it is only read for the tag.
 const TagLine = "+"
 
 // Added returns the attributes of selected fields that not every forest has.
@@ -223,24 +224,23 @@ func errShape(format string, args ...any) error {
 	return fmt.Errorf("record of the wrong shape: "+format, args...)
 }
 
-// Render checks a batch of records, a JSON array of objects, against the selection
-// and appends every record, with its fields in declared order and without blanks, to
-// the bytes, with commas between the records. It returns them and the number of records
-// appended. The error says how the batch differs from JSON, then [ps.ErrInvalidRecords],
-// or from the shape; it never contains a value. Time and memory are linear in the size
-// of the batch.
+// Render checks a batch of records, a JSON array of objects, against the selection. It appends
+// every record to the bytes, with its fields in declared order, without whitespace, and separated
+// by commas. It returns the bytes and the number of records appended. The error, which is
+// [ps.ErrInvalidRecords] if the batch is not valid JSON, describes the difference from JSON or from
+// the shape and never contains a value. Time and memory are linear in the size of the batch.
 func (s *Selection) Render(to []byte, batch json.RawMessage, style Style) ([]byte, int, error) {
 	rendered, n, err := s.render(to, batch, style)
 	if err == nil {
 		return rendered, n, nil
 	}
-	if !json.Valid(batch) || !utf8.Valid(batch) { // what follows the first fault, too
+	if !json.Valid(batch) || !utf8.Valid(batch) { // including the bytes after the first fault
 		err = ps.ErrInvalidRecords
 	}
 	return nil, 0, err
 }
 
-// render reads the batch once.
+// render makes a single pass over the batch.
 func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rendered []byte, records int, err error) {
 	w := scanner{data: batch}
 	if w.peek() != '[' {
@@ -269,12 +269,12 @@ func (s *Selection) render(to []byte, batch json.RawMessage, style Style) (rende
 	return to, records, nil
 }
 
-// collect reads the values of one record into the slots of their fields.
+// collect stores the values of one record in the slots of their fields.
 func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	if w.peek() != '{' {
 		return errShape("%s record is not an object", s.Shape.Name)
 	}
-	expected := 0 // scripts emit the declared order, so the guess is nearly always right
+	expected := 0 // scripts emit fields in declared order, so the guess is nearly always right
 	for more := w.enter('}'); more; more = w.next('}') {
 		place := expected
 		if place >= len(s.fields) || s.fields[place].Packed != nil || !w.skip(s.labels[place][1:]) {
@@ -297,7 +297,7 @@ func (s *Selection) collect(w *scanner, values []json.RawMessage) error {
 	return nil
 }
 
-// member returns the name of the member whose value is at a place.
+// member returns the name of the member whose value is in a slot.
 func (s *Selection) member(place int) string {
 	if place < len(s.fields) {
 		return s.fields[place].Name
@@ -310,7 +310,7 @@ func (s *Selection) member(place int) string {
 
 // write appends a record.
 func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]byte, error) {
-	shown, label := len(s.fields)-s.hidden, 1 // the first one without its comma
+	shown, label := len(s.fields)-s.hidden, 1 // the first label without its comma
 	to = append(to, '{')
 	for i, field := range s.fields {
 		value := values[i]
@@ -318,7 +318,7 @@ func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]
 			return nil, errShape("%s lacks %s", s.Shape.Name, field.Name)
 		}
 		if field.Null && string(value) == `""` || classic && !s.shows(field, values) {
-			value = null // "" is how scripts emit an absent text
+			value = null // scripts emit "" for a missing text
 		}
 		if !field.fits(value) {
 			return nil, errShape("%s is not %s in %s", field.Name, field.Type, s.Shape.Name)
@@ -336,8 +336,8 @@ func (s *Selection) write(to []byte, values []json.RawMessage, classic bool) ([]
 	return append(to, '}'), nil
 }
 
-// Known returns a record with only some known values, by the names of their fields. The others are
-// null, as are values that do not fit their field.
+// Known returns a record that has only some known values, keyed by field name. All other fields are
+// null, and so are values that do not fit their field.
 func (s *Selection) Known(values map[string]json.RawMessage) []byte {
 	to := []byte{'{'}
 	for i, field := range s.fields[:len(s.fields)-s.hidden] {
@@ -347,14 +347,14 @@ func (s *Selection) Known(values map[string]json.RawMessage) []byte {
 		}
 		label := s.labels[i]
 		if i == 0 {
-			label = label[1:] // the first one without its comma
+			label = label[1:] // the first label without its comma
 		}
 		to = append(append(to, label...), value...)
 	}
 	return append(to, '}')
 }
 
-// translate returns the value that the classic dialect shows in a field.
+// translate returns the value that a field has in the classic dialect.
 func (s *Selection) translate(field *Field, value json.RawMessage, values []json.RawMessage) json.RawMessage {
 	if field.Type == CountryField && value[0] == '"' {
 		value, _ = json.Marshal(countryName(unquote(value)))
@@ -420,7 +420,7 @@ func (f *Field) fits(value json.RawMessage) bool {
 	}
 }
 
-// fitsAll reports whether a value is an object with exactly the fields, in order.
+// fitsAll reports whether a value is an object with exactly these fields, in order.
 func fitsAll(fields []Field, value json.RawMessage) bool {
 	w := scanner{data: value}
 	if w.peek() != '{' {

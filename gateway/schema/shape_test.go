@@ -126,9 +126,9 @@ var nestedShape = &Shape{Name: "Nested", Fields: []Field{
 func TestRenderNestedObjectsAndClassicWords(t *testing.T) {
 	const record = `{"kind":"DS","form":"Stub","way":"In","count":7,"one":{"n":1},"many":[{"name":"a","n":2}]}`
 	for _, c := range []struct {
-		change, to string // in the record
+		change, to string // value in the record
 		classic    bool
-		want       string // or the error
+		want       string // the record, or the error
 	}{
 		{want: record},
 		{classic: true, want: strings.NewReplacer(`"DS"`, `"Inwards"`, `"Stub"`, `"Stub Form"`).Replace(record)},
@@ -184,8 +184,8 @@ func TestShapesHaveTheContractsFields(t *testing.T) {
 	}
 }
 
-// FuzzRender compares with encoding/json: the records have the values of the input, or
-// there is an error, which says whether the input is JSON in UTF-8.
+// FuzzRender compares Render with encoding/json: either the records have the values of the input,
+// or there is an error that says whether the input is JSON in UTF-8.
 func FuzzRender(f *testing.F) {
 	for _, seed := range append([]string{
 		`[{"exists":true,"guid":null,"distinguishedName":"CN=\"]}"}]`, `[]`, `[{}]`, `[{"exists":[{"a":"]"}]}]`, `[1,{"a":{}}]`,
@@ -196,7 +196,7 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, batch []byte) {
 		sound := json.Valid(batch) && utf8.Valid(batch)
 		requireChecked(t, batch, sound)
-		for i := 0; i < 2; i++ { // twice: the first pass must not change the input
+		for i := 0; i < 2; i++ { // twice, because the first pass must not modify the input
 			rendered, n, err := Existence.All().Render([]byte("before"), batch, Style{})
 			if err != nil {
 				require.Equal(t, sound && batch[blanks(batch)] == '[', !errors.Is(err, ps.ErrInvalidRecords))

@@ -5,7 +5,7 @@ import (
 	"adgateway/gateway/schema/photo"
 )
 
-// The records, with their fields in the order of answers.
+// The records, with their fields in answer order.
 var (
 	User = &Shape{Name: "User", Tag: &Tagging{
 		Kind: "u2", Except: []string{"lockedOut", "changePasswordNextLogon", "passwordLastSet", "modified"},
@@ -311,7 +311,8 @@ var (
 	}}
 )
 
-// HitTypes are the types of objects that a search finds, MemberTypes the types of members.
+// HitTypes are the types of objects that a search finds. MemberTypes are the types of group
+// members.
 var (
 	HitTypes        = []string{"user", "group", "computer"}
 	MemberTypes     = []string{"user", "group", "computer", "contact", "serviceAccount", "foreign", "other"}
@@ -321,13 +322,13 @@ var (
 	PolicySources = []string{"pso", "domain", "unknown"}
 )
 
-// ZoneTypes are the types of zones, and DynamicUpdates which updates a zone accepts.
+// ZoneTypes are the types of zones. DynamicUpdates are the kinds of updates that a zone can accept.
 var (
 	ZoneTypes      = []string{"Primary", "Secondary", "Stub", "Forwarder"}
 	DynamicUpdates = []string{"None", "Secure", "NonsecureAndSecure"}
 )
 
-// changedMember are the fields of a member that was added or removed.
+// changedMember are the fields of an added or removed member.
 var changedMember = []Field{
 	{Name: "type", Enum: MemberTypes},
 	{Name: "guid", Type: GUIDField},
@@ -338,8 +339,8 @@ var changedMember = []Field{
 	{Name: "domain", Null: true, Doc: "DNS name of its domain; null for a foreign principal"},
 }
 
-// ShowsMembers reports whether records of the shape are about a group and members of it. Then the
-// group is announced first.
+// ShowsMembers reports whether records of the shape describe a group and its members. The group is
+// then announced first.
 func ShowsMembers(s *Shape) bool { return s == Membership || s == MemberChange }
 
 var groupFields = []Field{

@@ -8,7 +8,7 @@ import (
 	"adgateway/gateway/filter"
 )
 
-// Extended is the shape and the filters of users in a gateway whose settings add attributes.
+// Extended is the users' shape and filters in a gateway whose settings add attributes.
 type Extended struct {
 	shape *Shape
 	class *filter.Class
@@ -20,7 +20,7 @@ func Extend(table []*attributes.Attribute) Extended {
 	return Extended{&Shape{Name: User.Name, Tag: User.Tag, Fields: fields}, filter.Users.With(table)}
 }
 
-// Of returns the extended shape of users if it is given that shape, else the shape itself.
+// Of returns the extended shape if s is the shape of users, and s otherwise.
 func (e Extended) Of(s *Shape) *Shape {
 	if s == User {
 		return e.shape
@@ -28,7 +28,7 @@ func (e Extended) Of(s *Shape) *Shape {
 	return s
 }
 
-// Kind returns the kind in place of another one: one that is about users is about the extended ones.
+// Kind returns the extended kind if k refers to users, and k otherwise.
 func (e Extended) Kind(k Kind) Kind {
 	switch kind := k.(type) {
 	case fieldListKind:
@@ -43,8 +43,8 @@ func (e Extended) Kind(k Kind) Kind {
 	return k
 }
 
-// Twice returns the names of fields of a shape that another one of its fields has, and the attributes that
-// several fields of the table of attributes are about, or one of them and another field.
+// Twice returns the field names that occur more than once in a shape, and the attributes that a
+// field of the attribute table shares with another field.
 func (s *Shape) Twice() (twice []string) {
 	names, held := map[string]bool{}, map[string]bool{}
 	for i := range s.Fields {

@@ -1,7 +1,7 @@
 package schema
 
-// StaleDays are the days for which an account was not used. The time that the directory
-// keeps may be 14 days old, so that fewer say nothing.
+// StaleDays is the number of days for which an account was not used. The stored logon time may be
+// 14 days old, so fewer days are meaningless.
 var StaleDays Kind = staleDaysKind{Number("Days.", 15, 3650)}
 
 type staleDaysKind struct{ Kind }
@@ -18,10 +18,10 @@ func (k staleDaysKind) Decode(raw any) (*Decoded, *FieldError) {
 	return nil, problem
 }
 
-// staleReasons are why an account counts as unused.
+// staleReasons are the reasons why an account counts as unused.
 var staleReasons = []string{"unused", "neverUsed"}
 
-// StaleAccount is an account that has not been used for long.
+// StaleAccount is the record of an account that has not been used for a long time.
 var StaleAccount = &Shape{Name: "StaleAccount", Fields: []Field{
 	{Name: "guid", Type: GUIDField},
 	{Name: "class", Doc: "as in the directory"},

@@ -10,18 +10,18 @@ import (
 	"adgateway/gateway/etag"
 )
 
-// Tagging says which members of a record its entity tag covers. A change of the list is
-// a new version of the kind, so that no tag of an older gateway matches by accident.
+// Tagging determines which members of a record its entity tag covers. If the list changes, Kind
+// gets a new version, so no tag of an older gateway matches by accident.
 type Tagging struct {
-	Kind   string   // and version: "u1"
-	Only   []string // fields; none: all but Except
-	Except []string // that change by themselves, or belong to something else
-	Set    []string // only the presence of a value counts
-	Beside []string // members that scripts emit besides the fields, and that are not shown
-	// Further reports that the tags cover the further attributes, too: the member further, which
-	// scripts emit where a selection asks for the tag.
+	Kind   string   // with a version: "u1"
+	Only   []string // fields; nil means all but Except
+	Except []string // fields that change by themselves, or belong to something else
+	Set    []string // fields of which only the presence of a value counts
+	Beside []string // members that scripts emit in addition to the fields, and that are not shown
+	// Further reports that the tags also cover the additional attributes: the member further, which
+	// scripts emit if a selection includes the tag.
 	Further bool
-	// Alone reports that scripts emit these members only for a record that is read alone.
+	// Alone reports that scripts emit these members only for a record that is not part of a list.
 	Alone bool
 }
 
@@ -33,14 +33,14 @@ func (t *Tagging) covers(field *Field) bool {
 	return field.Packed == nil && field.Extra == nil && !slices.Contains(t.Except, field.Name)
 }
 
-// Covered returns the members that the tags of a shape cover, in order; none if it has no
-// tags.
+// Covered returns the members that the tags of a shape cover, in order. It is empty if the shape
+// has no tags.
 func (s *Shape) Covered() []string {
 	s.All()
 	return s.covered
 }
 
-// cover returns the members that the tags of a shape cover.
+// cover computes the members that the tags of a shape cover.
 func (s *Shape) cover() []string {
 	if s.Tag == nil {
 		return nil
@@ -58,7 +58,7 @@ func (s *Shape) cover() []string {
 	return append(names, s.Tag.Beside...)
 }
 
-// Whole reports whether the selection reads every field that is always there.
+// Whole reports whether the selection reads every field that is always shown.
 func (s *Selection) Whole() bool {
 	read := 0
 	for _, field := range s.fields {
@@ -69,8 +69,8 @@ func (s *Selection) Whole() bool {
 	return read == len(s.Shape.All().fields)
 }
 
-// ReadingAll returns the selection that reads every field that is always there, and what else the
-// tag covers, and shows the same fields.
+// ReadingAll returns a selection that shows the same fields, but reads every field that is always
+// shown and everything else that the tag covers.
 func (s *Selection) ReadingAll() *Selection {
 	further := s.Shape.Tag != nil && s.Shape.Tag.Further
 	if s.Whole() && s.further == further {
@@ -91,12 +91,12 @@ func (s *Selection) ReadingAll() *Selection {
 	return all
 }
 
-// place returns the place of a field of the shape.
+// place returns the index of a field in the shape.
 func (s *Shape) place(field *Field) int {
 	return slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == field.Name })
 }
 
-// TagOf returns the tag of one record as a script emits it. The error names no value.
+// TagOf returns the tag of one record as emitted by a script. The error does not contain a value.
 func (s *Shape) TagOf(record json.RawMessage) (string, error) {
 	var tag string
 	_, n, err := s.All().Render(nil, slices.Concat(json.RawMessage("["), record, json.RawMessage("]")), Style{Tagged: func(found string) { tag = found }})
@@ -109,7 +109,7 @@ func (s *Shape) TagOf(record json.RawMessage) (string, error) {
 	return tag, nil
 }
 
-// TagOfValues returns the tag of a record by the values of the members that it covers.
+// TagOfValues returns the tag of a record, given the values of the members that it covers.
 func (s *Shape) TagOfValues(values map[string]string) (string, error) {
 	h := etag.New(s.Tag.Kind)
 	for _, name := range s.Covered() {
@@ -122,7 +122,7 @@ func (s *Shape) TagOfValues(values map[string]string) (string, error) {
 	return h.Tag(), nil
 }
 
-// tag makes the tag of a record that was appended, if the style wants one.
+// tag appends the tag of the record that was just appended, if the style includes it.
 func (s *Selection) tag(to []byte, values []json.RawMessage, style Style) []byte {
 	if s.Shape.Tag == nil || !style.Tags && style.Tagged == nil {
 		return to
@@ -138,11 +138,10 @@ func (s *Selection) tag(to []byte, values []json.RawMessage, style Style) []byte
 	return to
 }
 
-// TagMember is the member of the records of a list that holds the tag, with its quotes.
+// TagMember is the member of listed records that holds the tag, including its quotes.
 const TagMember = "etag"
 
-// tagOf returns the tag of a record whose values have been collected; empty if not all are
-// there.
+// tagOf returns the tag of a record whose values have been collected, or "" if some are missing.
 func (s *Selection) tagOf(values []json.RawMessage) string {
 	h := etag.New(s.Shape.Tag.Kind)
 	for _, name := range s.Shape.Covered() {
@@ -159,7 +158,7 @@ func (s *Selection) tagOf(values []json.RawMessage) string {
 	return h.Tag()
 }
 
-// slot returns the place of a member's value.
+// slot returns the index of a member's value.
 func (s *Selection) slot(name string) (int, bool) {
 	at, known := s.index[name]
 	if at < 0 {
@@ -168,9 +167,8 @@ func (s *Selection) slot(name string) (int, bool) {
 	return at, known
 }
 
-// canonical returns a value in one spelling: texts without their escapes, and no value
-// as an empty text, which is how scripts emit it. The result may share its bytes with the
-// value.
+// canonical returns a value in a single spelling: strings without escapes, and an empty string for
+// a missing value, as scripts emit it. The result may share its bytes with the value.
 func canonical(value json.RawMessage) []byte {
 	switch value[0] {
 	case 'n':

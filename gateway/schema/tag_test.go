@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// taggedShapes are the shapes whose records have tags, with what their tags cover. Who
-// changes a list gives it another version.
+// taggedShapes are the shapes whose records have tags, with the members that their tags cover. A
+// change of such a list needs a new version.
 var taggedShapes = map[*schema.Shape]string{
 	schema.User: "u2: guid username samUsername name userPrincipalName sid distinguishedName firstName initials lastName displayName description emailAddress" +
 		" department office company ouPath jobTitle manager streetAddress streetPoBox city state postalCode country officePhone homePhone mobilePhone profilePath" +
@@ -32,12 +32,12 @@ var taggedShapes = map[*schema.Shape]string{
 	schema.RecordTypeNamed("SRV").Shape:   "r1: name type data zone timestamp ttl fqdn target priority weight port",
 }
 
-// recordOf returns a record of a shape, with everything that scripts emit.
+// recordOf returns a record of a shape with everything that scripts emit.
 func recordOf(s *schema.Shape) map[string]any {
 	record := map[string]any{}
 	for _, f := range s.Fields {
 		switch {
-		case f.Extra != nil: // is shown only where it is named
+		case f.Extra != nil: // only shown if it is named
 		case f.Packed != nil:
 			record[f.Packed.Member] = ""
 		case f.Type == schema.BoolField:
@@ -112,7 +112,7 @@ func TestWhatATagCovers(t *testing.T) {
 	}
 }
 
-// TestATagDoesNotDependOnSpelling: of escapes, and of texts that are absent.
+// TestATagDoesNotDependOnSpelling: neither escapes nor the spelling of missing texts change a tag.
 func TestATagDoesNotDependOnSpelling(t *testing.T) {
 	record := `{"guid":"9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10","name":%s,"path":"OU=a","protected":true,"description":%s,"created":"","modified":"","container":false}`
 	tags := map[string]bool{}

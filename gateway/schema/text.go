@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// ranges holds the rangeUpper of attributes in the directory's schema, in UTF-16
-// code units; attributes without one get [noRange].
+// ranges holds the rangeUpper of attributes in the directory's schema, in UTF-16 code units.
+// Attributes without one get [noRange].
 var ranges = map[string]int{
 	"givenName": 64, "sn": 64, "company": 64, "department": 64,
 	"telephoneNumber": 64, "homePhone": 64, "mobile": 64, "cn": 64,
@@ -33,7 +33,7 @@ func Range(attribute string) int {
 	return noRange
 }
 
-// Text returns the kind of free text for an attribute, by its LDAP name.
+// Text returns the kind of free text for an attribute, given its LDAP name.
 func Text(attribute string) Kind {
 	return textKind{base: base{"string"}, attribute: attribute, limit: Range(attribute), lines: attribute == "description" || attribute == "streetAddress"}
 }
@@ -99,12 +99,12 @@ type patternKind struct {
 	must    string // problem: "must ..."
 	example string
 	clears  bool
-	refuses *regexp.Regexp // rejected although pattern matches; nil: nothing
-	meant   []misuse       // the likely intention behind refused texts, checked first
-	plain   bool           // nothing in it is hidden, and its blanks are spaces: a name that is given
+	refuses *regexp.Regexp // rejected although pattern matches; may be nil
+	meant   []misuse       // likely intentions behind refused texts, checked first
+	plain   bool           // for new names: no hidden characters, and no spaces except U+0020
 }
 
-// without refuses a text with a character of some kind, and names the first one.
+// without refuses a text that contains a character of some class, and names the first one.
 func without(s string, kind func(rune) bool, must string) *FieldError {
 	at := 0
 	for _, r := range s {
@@ -115,17 +115,17 @@ func without(s string, kind func(rune) bool, must string) *FieldError {
 	return nil
 }
 
-// deceptive reports whether a character makes names look alike that are not.
+// deceptive reports whether a character can make different names look alike.
 func deceptive(r rune) bool { return visible.Hidden(r) || visible.Blank(r) }
 
-// misuse is a form in which another kind of name is given instead of the one that is asked for. Such a
+// misuse is a form in which callers send a different kind of name than the requested one. Such a
 // text is refused although it may be valid, and the error names the right form.
 type misuse struct {
 	looks *regexp.Regexp
 	must  string // problem; $1 is the first group of looks
 }
 
-// misused returns the problem of a text that is a name of another kind, nil if it is none.
+// misused returns the problem of a text that is a different kind of name, or nil.
 func (k patternKind) misused(s string) *FieldError {
 	for _, form := range k.meant {
 		found := form.looks.FindStringSubmatchIndex(s)
@@ -141,7 +141,7 @@ func (k patternKind) misused(s string) *FieldError {
 	return nil
 }
 
-// Forms in which people give the names of accounts, although only the account name is meant.
+// Forms in which people write account names although only the account name itself is accepted.
 var (
 	downLevel = misuse{
 		regexp.MustCompile(`^[^\\/]+[\\/]([^\\/]+)$`),
@@ -169,14 +169,14 @@ var (
 	}
 )
 
-// Stored is a text that the directory had before a change, and that the undo of the change
-// restores. Kinds of text accept it without the check whether anybody may set it.
+// Stored is a text that the directory had before a change and that the undo restores. Text kinds
+// accept it without checking whether it may be set.
 type Stored string
 
-// Back returns a text as the undo of a change gives it to a parameter of a kind.
+// Back returns a text in the form in which an undo passes it to a parameter of a kind.
 func Back(k Kind, before string) any {
 	switch k.(type) {
-	case keptKind: // an empty one says that there was none
+	case keptKind: // "" means that there was none
 		return Stored(before)
 	case patternKind, textKind:
 		if before != "" {
@@ -255,8 +255,8 @@ var PrincipalName Kind = patternKind{
 	example: "jane.doe@corp.example",
 }
 
-// Plain returns a name without blanks and invisible characters and in the usual
-// width; empty if that is the name itself.
+// Plain returns a name in the usual width, without spaces and invisible characters, or "" if that
+// is the name itself.
 func Plain(name string) string {
 	looks := strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) || unicode.In(c, unicode.Cf, unicode.Zs, unicode.Variation_Selector) {

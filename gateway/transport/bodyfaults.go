@@ -14,17 +14,18 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Media types of bodies.
+// Media types of request bodies.
 const (
 	mediaJSON = "application/json"
 	mediaForm = "application/x-www-form-urlencoded"
 )
 
-// Faults of a body as a whole. The messages quote nothing from it, because it may hold a password.
+// Faults of a body as a whole. The messages quote nothing from the body, because it may contain a
+// password.
 
 const (
 	sendJSON = "Send the header Content-Type: application/json."
-	// inPowerShell is how Windows PowerShell 5.1, whose default is Latin-1, sends UTF-8.
+	// inPowerShell explains how to send UTF-8 from Windows PowerShell 5.1, whose default is Latin-1.
 	inPowerShell = "In Windows PowerShell 5.1: -ContentType 'application/json; charset=utf-8'."
 )
 
@@ -57,7 +58,7 @@ func unreadable(header http.Header, content []byte) error {
 	return problem.New(schema.UnsupportedMediaType, "%s", text)
 }
 
-// sendAs says which Content-Type fits a body.
+// sendAs suggests the Content-Type for a body.
 func sendAs(content []byte) string {
 	switch {
 	case looksLikeJSON(content):
@@ -80,7 +81,7 @@ func looksLikeForm(content []byte) bool {
 	return found && len(name) > 0 && len(name) < 64 && !bytes.ContainsAny(name, " \t\r\n\"'{}[]<>:")
 }
 
-// notForm returns the error of a form that is JSON, as curl -d sends it; nil if it is none.
+// notForm returns an error if a form is really JSON, as sent by curl -d, or nil.
 func notForm(content []byte) error {
 	if !looksLikeJSON(content) {
 		return nil
@@ -89,14 +90,14 @@ func notForm(content []byte) error {
 		"as curl -d does by itself. %s", mediaForm, sendJSON)
 }
 
-// notJSON returns the error of a body that is not one JSON object; nil if it is one.
+// notJSON returns an error if a body is not a single JSON object, or nil.
 func notJSON(content []byte) error {
 	text := notUTF8(content)
 	if text == "" {
 		text = otherForm(content)
 	}
 	var mistake *json.SyntaxError
-	// With a blank behind it, an early end differs from a fault in the last byte.
+	// With a trailing space, an early end can be told from a fault in the last byte.
 	whole := append(content[:len(content):len(content)], ' ')
 	if text == "" && errors.As(json.Unmarshal(whole, new(ignored)), &mistake) {
 		at := int(mistake.Offset)
@@ -109,7 +110,7 @@ func notJSON(content []byte) error {
 	return problem.New(schema.InvalidRequest, "%s", text)
 }
 
-// notUTF8 says where a body is not UTF-8, and why; empty: it is UTF-8.
+// notUTF8 says where and why a body is not UTF-8. It returns "" if it is UTF-8.
 func notUTF8(content []byte) string {
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) ||
 		len(content) > 3 && (content[0] == 0) != (content[1] == 0) {
@@ -131,7 +132,8 @@ func notUTF8(content []byte) string {
 		"%s", at+1, inPowerShell)
 }
 
-// otherForm recognises other formats sent instead of a JSON object; empty: none.
+// otherForm recognises other formats that are sent in place of a JSON object. It returns "" for
+// unknown ones.
 func otherForm(content []byte) string {
 	text := bytes.TrimLeft(content, " \t\r\n")
 	begins := func(with string) bool { return bytes.HasPrefix(text, []byte(with)) }
@@ -159,8 +161,8 @@ func otherForm(content []byte) string {
 	return "The body is not one JSON object. It begins with { and ends with }."
 }
 
-// broken says what is probably wrong with JSON. The faulty byte is just before the offset; an
-// offset behind the end means that the JSON is cut off.
+// broken describes the probable fault in JSON. The faulty byte is just before the offset. An offset
+// beyond the end means that the JSON is cut off.
 func broken(content []byte, offset int) string {
 	if offset > len(content) {
 		return ": it ends too early. A quote, a brace or a bracket is missing at its end."

@@ -26,7 +26,7 @@ func ParseProxies(texts []string) (Proxies, error) {
 	return all, nil
 }
 
-// Trust reports whether an address is one of them.
+// Trust reports whether an address is in one of the networks.
 func (p Proxies) Trust(address netip.Addr) bool {
 	for _, network := range p {
 		if network.Contains(address) {
@@ -36,9 +36,10 @@ func (p Proxies) Trust(address netip.Addr) bool {
 	return false
 }
 
-// Client returns the address of the client. Each proxy appends its peer to X-Forwarded-For, or adds
-// another line of it. So the list is read from its end while the writer of an entry is trusted;
-// anything before may be forged. An entry that is not an address ends the list, too.
+// Client returns the address of the client. Each proxy appends its peer's address to
+// X-Forwarded-For, or adds another such line. So the list is read from its end for as long as the
+// writer of an entry is trusted; anything before that may be forged. An entry that is not an
+// address also ends the list.
 func (p Proxies) Client(r *http.Request) netip.Addr {
 	address := Peer(r)
 	if len(r.Header["X-Forwarded-For"]) == 0 {
@@ -61,7 +62,7 @@ func Peer(r *http.Request) netip.Addr {
 	return peer.Addr().Unmap().WithZone("")
 }
 
-// parseForwarded parses an address. Some proxies add a port.
+// parseForwarded parses an address, with or without a port, because some proxies add one.
 func parseForwarded(text string) (netip.Addr, bool) {
 	address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 	if err != nil {
@@ -74,8 +75,8 @@ func parseForwarded(text string) (netip.Addr, bool) {
 	return address.Unmap().WithZone(""), true
 }
 
-// ClientOf returns the address of a request's client by the rules for trusted proxies. Without one
-// it is the TCP peer, and without that the zero Addr.
+// ClientOf returns the address of a request's client according to the rules for trusted proxies.
+// For a request that has not passed them it is the TCP peer, or the zero Addr if that is unknown.
 func ClientOf(r *http.Request) netip.Addr {
 	if a := arrivalOf(r); a != nil {
 		return a.client

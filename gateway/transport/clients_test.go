@@ -49,7 +49,7 @@ func TestAddressOfTheClient(t *testing.T) {
 	}
 }
 
-// TestNamesOfHeadersAreCanonical holds for the names that are set without being converted.
+// TestNamesOfHeadersAreCanonical: the header names that are set without conversion are canonical.
 func TestNamesOfHeadersAreCanonical(t *testing.T) {
 	for _, name := range []string{
 		RequestIDHeader, tagHeader, challengeHeader, serverHeader, ops.ChangeHeader, "Location", "Content-Length",

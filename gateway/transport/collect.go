@@ -19,15 +19,15 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// maxParameters is the limit on the parameters of a request, repeated ones included.
+// maxParameters is the maximum number of parameters in a request, including repeated ones.
 const maxParameters = 200
 
-// collector gathers the parameters of a request from path, query and body.
+// collector gathers a request's parameters from path, query and body.
 type collector struct {
 	call.Parameters
 	secretsInQuery bool
-	credential     string // of the request
-	tokens         int    // in the body so far
+	credential     string // the request's own
+	tokens         int    // tokens in the body so far
 	count          int    // parameters in query and body so far
 }
 
@@ -38,8 +38,8 @@ func (s *Server) newCollector(x *exchange) *collector {
 	}
 }
 
-// collect reads all parameters of a request. The error is about the request as a
-// whole; the problems are about single parameters.
+// collect reads all parameters of a request. The error concerns the request as a whole, the
+// problems concern single parameters.
 func (s *Server) collect(x *exchange) (call.Given, error) {
 	switch {
 	case x.op.Protocol != nil:
@@ -70,7 +70,7 @@ func (s *Server) collect(x *exchange) (call.Given, error) {
 	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, nil
 }
 
-// collectList reads the body of a row that takes a list, and its parameters from the query.
+// collectList reads the body of a row that takes a list, and the parameters in the query.
 func (s *Server) collectList(x *exchange) (call.Given, error) {
 	c := s.newCollector(x)
 	if failed := c.pairs([]byte(x.c.Request.URL.RawQuery), true); failed != nil {
@@ -101,10 +101,10 @@ func (c *collector) another() error {
 		maxParameters, len(c.Op.Params))
 }
 
-// pairs reads name=value&name=value. A semicolon is data. The token in the query is
-// skipped; authentication has handled it.
+// pairs reads name=value&name=value. A semicolon is data. It skips a token in the query, which
+// authentication has already handled.
 func (c *collector) pairs(raw []byte, query bool) error {
-	secret := false // an earlier value was a secret, whose ampersand may not have been encoded
+	secret := false // whether an earlier value was a secret, whose ampersand may not have been encoded
 	for pair := range bytes.SplitSeq(raw, []byte("&")) {
 		if len(pair) == 0 {
 			continue
@@ -114,7 +114,7 @@ func (c *collector) pairs(raw []byte, query bool) error {
 		}
 		rawName, rawValue, named := bytes.Cut(pair, []byte("="))
 		if len(rawName) > 3*call.NameLimit {
-			rawName = []byte(strings.Repeat("x", call.NameLimit+1)) // no parameter has such a long name
+			rawName = []byte(strings.Repeat("x", call.NameLimit+1)) // longer than any parameter's name
 		}
 		name, err := url.QueryUnescape(string(rawName))
 		if err != nil {
@@ -176,9 +176,8 @@ func (c *collector) body(header http.Header, content []byte) error {
 	return unreadable(header, content)
 }
 
-// json reads the members of one JSON object in order, so that duplicates are noticed.
-// A byte order mark is skipped (RFC 8259, 8.1), because Windows PowerShell writes one
-// to UTF-8 files.
+// json reads the members of a JSON object in order, to detect duplicates. It skips a byte order
+// mark (RFC 8259, 8.1), because Windows PowerShell writes one to UTF-8 files.
 func (c *collector) json(content []byte) error {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	if failed := notJSON(content); failed != nil {
@@ -213,30 +212,29 @@ func (c *collector) json(content []byte) error {
 }
 
 const (
-	// bodyPiece is the size up to which a body needs no share of the memory, so that ordinary
+	// bodyPiece is the size in bytes up to which a body needs no share of the memory, so ordinary
 	// requests are served however much of it others use.
 	bodyPiece = 16 << 10
-	// bodyRetry is the Retry-After of a request whose body does not fit into the memory.
+	// bodyRetry is the Retry-After of a request whose body does not fit into memory.
 	bodyRetry = 2 * time.Second
 )
 
-// bodies limits the memory of the bodies of all running requests. It counts bytes as they arrive,
-// so that a client that sends slowly holds only what it has sent. One caller gets at most a
-// quarter.
+// bodies limits the memory for the bodies of all running requests. It counts bytes as they arrive,
+// so a slow client only holds what it has already sent. One caller gets at most a quarter.
 type bodies struct {
 	*identity.Budget
 	parsing chan struct{} // one element per large body that is being parsed
 }
 
-// atOnce is how many large bodies are parsed at a time. Parsing takes several times their size, but
-// only for some milliseconds.
+// atOnce is the number of large bodies that are parsed at a time. Parsing takes several times their
+// size, but only for a few milliseconds.
 const atOnce = 4
 
 func newBodies(most int64) *bodies {
 	return &bodies{Budget: identity.NewBudget(most), parsing: make(chan struct{}, atOnce)}
 }
 
-// parse waits until a body with so much reserved memory may be parsed. The caller calls done.
+// parse waits until a body that holds reserved memory may be parsed. The caller must call done.
 func (b *bodies) parse(held int64) (done func()) {
 	if held == 0 {
 		return func() {}
@@ -245,7 +243,7 @@ func (b *bodies) parse(held int64) (done func()) {
 	return func() { <-b.parsing }
 }
 
-// reserve takes memory for a body.
+// reserve reserves memory for a body.
 func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	var failed *problem.Error
 	switch b.Take(by, n, share) {
@@ -262,7 +260,7 @@ func (b *bodies) reserve(by identity.ID, n, share int64) error {
 	return failed
 }
 
-// readBody reads the body of a request. Its memory counts until freeBody.
+// readBody reads the body of a request. Its memory counts until freeBody is called.
 func (s *Server) readBody(x *exchange) ([]byte, error) {
 	req := x.c.Request
 	if req.Body == nil || req.Body == http.NoBody {
@@ -273,7 +271,7 @@ func (s *Server) readBody(x *exchange) ([]byte, error) {
 	content := make([]byte, 0, 512)
 	for {
 		if len(content) == cap(content) {
-			size := min(2*int64(cap(content)), limit+1) // one more byte shows that the body is too large
+			size := min(2*int64(cap(content)), limit+1) // one byte more shows that the body is too large
 			if size > bodyPiece {
 				if failed := s.bodies.reserve(x.principal.Identity(), size-x.body, s.share(x.op)); failed != nil {
 					return nil, failed

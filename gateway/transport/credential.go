@@ -23,7 +23,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// caller returns the caller of a request, which is counted.
+// caller authenticates the caller of a request and attaches its quota.
 func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
 	p, err := s.Auth.Authenticate(r.Context(), credentialIn(r))
 	if err != nil {
@@ -32,11 +32,11 @@ func (s *Server) caller(r *http.Request) (*identity.Principal, error) {
 	return s.Quotas.Of(p), nil
 }
 
-// carries reports whether a request has anything that is meant as a credential, in
-// a header or in the query.
+// carries reports whether a request contains anything that is meant as a credential, in a header or
+// in the query.
 func carries(r *http.Request) bool { return credentialIn(r).Given() }
 
-// credentialIn returns what a request carries to say who sends it.
+// credentialIn returns the credentials in a request.
 func credentialIn(r *http.Request) authn.Credential {
 	c := authn.Credential{
 		AuthToken: r.Header.Values(ops.TokenName), Authorization: r.Header.Values("Authorization"),
@@ -53,11 +53,11 @@ func credentialIn(r *http.Request) authn.Credential {
 	return c
 }
 
-// otherHeaders are where other APIs take a credential.
+// otherHeaders are headers in which other APIs expect a credential.
 var otherHeaders = []string{"X-Api-Key", "Api-Key", "X-Auth-Token", "Token", "Access-Token"}
 
-// queryTokens returns the values of every pair with the name, including pairs that the binder
-// cannot parse, so that no possible token is missed.
+// queryTokens returns the values of all pairs with the token's name, including pairs that the
+// binder cannot parse, so it misses no possible token.
 func queryTokens(raw string) []string {
 	if raw == "" {
 		return nil
@@ -78,7 +78,7 @@ func queryTokens(raw string) []string {
 }
 
 // adoptToken moves the token in the body of a request without other credentials to the header. It
-// reads at most [bodyPiece] of the body, because the caller is not known yet.
+// reads at most [bodyPiece] of the body, because the caller is still unknown.
 func adoptToken(req *http.Request) {
 	if carries(req) || req.Body == nil || req.Body == http.NoBody || req.ContentLength > bodyPiece {
 		return
@@ -91,15 +91,14 @@ func adoptToken(req *http.Request) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(start), req.Body), req.Body}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return // longer, or broken: the full read reports it
+		return // too long or broken, which the full read will report
 	}
 	if token, found := tokenOf(req.Header, start); found {
 		req.Header.Set(ops.TokenName, token)
 	}
 }
 
-// tokenOf returns the field Auth-Token of a form or of a JSON object, the first of
-// several.
+// tokenOf returns the first Auth-Token field of a form or of a JSON object.
 func tokenOf(header http.Header, body []byte) (token string, found bool) {
 	switch mediaTypeOf(header) {
 	case mediaForm:
@@ -129,7 +128,7 @@ func isToken(name string) bool {
 	return ops.EqualFold(name, ops.TokenName)
 }
 
-// mediaTypeOf returns the media type of a body that can be read; empty if it cannot.
+// mediaTypeOf returns the media type of a body, or "" if such a body cannot be read.
 func mediaTypeOf(header http.Header) string {
 	encoding := header.Get("Content-Encoding")
 	mediaType, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
@@ -140,7 +139,7 @@ func mediaTypeOf(header http.Header) string {
 	return mediaType
 }
 
-// token compares the credential in the body with the credential of the request, which has been
+// token compares a credential in the body with the request's credential, which has already been
 // checked.
 func (c *collector) token(value any) error {
 	switch c.tokens++; {
@@ -152,7 +151,7 @@ func (c *collector) token(value any) error {
 	return nil
 }
 
-// credentialOf returns the credential of a request. If there are several, they are equal.
+// credentialOf returns the credential of a request. If there are several, they are all equal.
 func credentialOf(req *http.Request) string {
 	for _, name := range []string{ops.TokenName, "Authorization"} {
 		if values := req.Header.Values(name); len(values) > 0 {
@@ -162,11 +161,10 @@ func credentialOf(req *http.Request) string {
 	return req.URL.Query().Get(ops.TokenName)
 }
 
-// PagesPath is where the pages for people are. They set their own headers.
+// PagesPath is the path of the pages for people. They set their own headers.
 const PagesPath = "/ui/"
 
-// addPages adds the pages. gin answers every method there with them, so that a wrong
-// one gets a page, too.
+// addPages adds the pages. They handle all methods, so a wrong method is answered with a page, too.
 func (s *Server) addPages(engine *gin.Engine) {
 	if s.Pages == nil {
 		return
@@ -182,18 +180,18 @@ func (s *Server) addPages(engine *gin.Engine) {
 	engine.GET(strings.TrimSuffix(PagesPath, "/"), func(c *gin.Context) { c.Redirect(http.StatusMovedPermanently, PagesPath) })
 }
 
-// followsLink reports whether a request follows a link to a page. Any web site may have such links;
-// the pages themselves refuse other requests from there.
+// followsLink reports whether a request follows a link to a page. Any web site may contain such
+// links. The pages themselves refuse all other requests from other sites.
 func (x *exchange) followsLink() bool {
 	method := x.c.Request.Method
 	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
 
-// A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a
-// call is made in the first role that allows it.
+// A caller with a Kerberos ticket is a person who may have several roles. The roles are not merged:
+// a call is made in the first role that allows it.
 
-// roles returns what the caller of a request may do, at least one principal. A ticket is accepted
-// once; after that, only the person's rights are looked up.
+// roles returns the rights of a request's caller, as at least one principal. A ticket is accepted
+// once; after that, only the person's rights are looked up again.
 func (x *exchange) roles() ([]*identity.Principal, error) {
 	s, credential := x.server, credentialIn(x.c.Request)
 	token, ticket := credential.Ticket()
@@ -240,7 +238,8 @@ func (x *exchange) rolesOf(token negotiate.Token) ([]*identity.Principal, error)
 	return all, nil
 }
 
-// authenticate finds the caller, with the role that has a scope if there is one.
+// authenticate finds the caller. If several roles are possible, it prefers one with the wanted
+// scope.
 func (x *exchange) authenticate(wanted identity.Scope) (*identity.Principal, error) {
 	all, err := x.roles()
 	if err != nil {
@@ -273,8 +272,8 @@ func (x *exchange) again() (*identity.Principal, error) {
 	return all[i], nil
 }
 
-// ownCall refuses a changing call with a ticket if the browser says that a page of another site may
-// have made it: browsers attach tickets by themselves.
+// ownCall refuses a change with a ticket if, according to the browser, a page of another site may
+// have made it. Browsers attach tickets automatically.
 func (x *exchange) ownCall() error {
 	_, ticket := credentialIn(x.c.Request).Ticket()
 	if x.server.Tickets == nil || !ticket || !x.changes() {
@@ -297,7 +296,7 @@ func (x *exchange) changes() bool {
 	return x.op.Effect.Writes() || method != http.MethodGet && method != http.MethodHead
 }
 
-// able returns the roles that have the scope of an operation; the first one if none has.
+// able returns the roles that have the scope of an operation, or the first role if none has it.
 func able(all []*identity.Principal, op *ops.Operation) []*identity.Principal {
 	if len(all) == 1 {
 		return all
@@ -314,7 +313,8 @@ func able(all []*identity.Principal, op *ops.Operation) []*identity.Principal {
 	return able
 }
 
-// passedOn reports whether another role may do what one of them refuses. Nothing was done then.
+// passedOn reports whether a call that was refused in one role may be tried in another. Such a
+// refusal means that nothing was done.
 func passedOn(err error) bool {
 	if err == nil {
 		return false
@@ -326,8 +326,8 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in each role until one allows it. The refusal comes from the first role, unless
-// another one has reached a limit, which passes.
+// inRoles makes a call in one role after another until one allows it. The refusal is that of the
+// first role, unless another role has reached a limit, which is temporary.
 func (x *exchange) inRoles(
 	do func(*identity.Principal) (call.Answer, error),
 ) (answer call.Answer, err error) {

@@ -24,13 +24,13 @@ const (
 	documentPath = "/openapi.json" // OpenAPI 3.1
 
 	document30Path = "/openapi-3.0.json"
-	swaggerPath    = "/swagger/v1/swagger.json" // where the older family has its document
+	swaggerPath    = "/swagger/v1/swagger.json" // path of the document in the older family of APIs
 
 	sandboxEngine = "sandbox"
 )
 
-// addDocs adds the description of the API and the page that shows it. Both are public,
-// since they contain nothing that the source code does not.
+// addDocs adds the description of the API and the page that shows it. Both are public, because they
+// contain nothing that is not in the source code.
 func (s *Server) addDocs(engine *gin.Engine) {
 	if s.HideDocs {
 		return
@@ -81,7 +81,7 @@ func manualOf(s *Server) *site.Site {
 	return &site.Site{Version: s.Version.Version, Console: s.Pages != nil, Sandbox: s.Engine == sandboxEngine}
 }
 
-// wantsHome reports whether a browser asks for the root of the gateway.
+// wantsHome reports whether a browser requests the gateway's root.
 func wantsHome(x *exchange, path string) bool {
 	return path == "/" && x.c.Request.Method == http.MethodGet &&
 		strings.Contains(x.c.GetHeader("Accept"), "text/html")
@@ -98,8 +98,8 @@ func serveHome(x *exchange) {
 	manualOf(x.server).ServeHome(x.c.Writer)
 }
 
-// document returns a function that generates a description of the API on its first
-// call, so that it does not delay the start.
+// document returns a function that generates a description of the API on its first call, so it does
+// not delay the start.
 func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 	return sync.OnceValues(func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, openapi.Options{
@@ -126,7 +126,7 @@ func serveDocument(document func() (*versioned, error)) func(*exchange) {
 	}
 }
 
-// versioned is the description of the API with its entity tag.
+// versioned is a description of the API with its entity tag.
 type versioned struct {
 	text []byte
 	tag  string

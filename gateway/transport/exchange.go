@@ -33,26 +33,27 @@ type exchange struct {
 	policy      *WebPolicy
 	sendTimeout time.Duration // for one piece of the answer
 
-	op        *ops.Operation      // nil: not for an operation
-	principal *identity.Principal // nil: not authenticated
-	person    string              // SID of a caller with a ticket; empty: it has none
+	op        *ops.Operation      // nil if the request is not for an operation
+	principal *identity.Principal // nil if not authenticated
+	person    string              // SID of a caller with a ticket; empty if it has none
 	allRoles  []*identity.Principal
-	input     *input      // nil: the parameters were not read yet
-	classic   bool        // dialect
-	body      int64       // bytes of the memory for bodies that it holds
-	turn      func()      // ends its turn to send a list; nil: it has none
-	stream    *listStream // nil: the answer is not one of a long list
+	input     *input      // nil until the parameters are read
+	classic   bool        // the classic dialect
+	body      int64       // bytes that it holds of the memory for bodies
+	turn      func()      // ends its turn to send a list; nil if it has none
+	stream    *listStream // nil unless the answer is a long list
 	answer    call.Answer
-	err       error // nil: a success
+	err       error // nil on success
 
-	control *http.ResponseController // nil: not used yet
+	control *http.ResponseController // nil until it is needed
 	headers headerValues
 }
 
-// headerValues are the values of headers of an answer, which share one array, and its caller.
+// headerValues holds the values of an answer's headers, which share one array. It also holds the
+// caller's value.
 type headerValues struct {
 	all  []string
-	room [6]string // for most answers
+	room [6]string // enough for most answers
 	one  [1]*identity.Principal
 }
 
@@ -60,10 +61,10 @@ type headerValues struct {
 const (
 	challengeHeader = "Www-Authenticate"
 	tagHeader       = "Etag"
-	serverHeader    = "X-Directory-Server" // a trailer if the answer is streamed
-	dryRunHeader    = "X-Dry-Run"          // so nobody mistakes it for a real run
+	serverHeader    = "X-Directory-Server" // a trailer in a streamed answer
+	dryRunHeader    = "X-Dry-Run"          // marks the answer of a dry run
 	replayedHeader  = "Idempotency-Replayed"
-	repeatedHeader  = "Idempotency-Request" // the request id of the call that ran
+	repeatedHeader  = "Idempotency-Request" // request id of the call that ran
 )
 
 const contentType = "application/json; charset=utf-8"
@@ -113,7 +114,7 @@ func (s *Server) callOf(x *exchange) call.Call {
 	}
 }
 
-// identifyCaller completes a call with its caller.
+// identifyCaller adds the caller to a call.
 func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 	if c.Behind, err = unledOf(x.c.Request); err != nil {
 		return err
@@ -130,13 +131,13 @@ func (s *Server) identifyCaller(x *exchange, c *call.Call) (err error) {
 	return x.ownsHeaders()
 }
 
-// as lets a call be made in a role.
+// as sets the role in which a call is made.
 func (x *exchange) as(c *call.Call, p *identity.Principal) {
 	x.principal, x.classic = p, IsClassic(p, x.policy.Dialect)
 	c.Principal, c.Classic = p, x.classic
 }
 
-// httpInput reads the parameters of a request. The body can be read once.
+// httpInput reads the parameters of a request. It can read the body only once.
 type httpInput struct{ x *exchange }
 
 // Read implements [call.Input].
@@ -147,18 +148,18 @@ func (i httpInput) Read(context.Context) (call.Given, error) {
 		x.input = &input{given, err}
 	}
 	given := x.input.given
-	given.Values = maps.Clone(given.Values) // the call completes them
+	given.Values = maps.Clone(given.Values) // the call adds to them
 	return given, x.input.err
 }
 
-// input is what a request has given for parameters.
+// input holds the parameters of a request as they were sent.
 type input struct {
 	given call.Given
 	err   error
 }
 
 // reply sends the answer to a call. If a long list cannot be completed, it closes the connection,
-// so that the client does not take a part of the list for all of it.
+// so the client does not mistake the part that it got for the whole list.
 func (x *exchange) reply(answer call.Answer, err error) {
 	x.answer = answer
 	switch {
@@ -203,7 +204,7 @@ func (x *exchange) setHeaders(answer call.Answer) {
 	}
 }
 
-// sendDocument sends an answer that is not an envelope.
+// sendDocument sends an answer that is a document instead of an envelope.
 func (x *exchange) sendDocument(answer call.Answer) {
 	x.setHeaders(answer)
 	header := x.c.Writer.Header()
@@ -227,7 +228,7 @@ func (x *exchange) sendDocument(answer call.Answer) {
 	}
 }
 
-// pieces collects an answer, and sends it in pieces.
+// pieces buffers an answer and sends it in pieces.
 type pieces struct {
 	x      *exchange
 	buffer []byte
@@ -272,8 +273,8 @@ func (x *exchange) tell(err error) {
 	}
 }
 
-// abort ends a request whose answer has begun: it closes the connection, so that the client does
-// not take an incomplete body for a complete one.
+// abort ends a request whose answer has already begun. It closes the connection, so the client does
+// not mistake an incomplete body for a complete one.
 func (x *exchange) abort(err error) {
 	x.err = problem.Of(err)
 	panic(http.ErrAbortHandler)
@@ -283,7 +284,7 @@ func (x *exchange) abort(err error) {
 func (x *exchange) send(status int, body []byte) {
 	x.c.Status(status)
 	if len(body) > 0 && x.ownForm() {
-		body = append(body, '\n') // so that a shell prompt begins on a new line
+		body = append(body, '\n') // a shell prompt then begins on a new line
 	}
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		x.setHeader("Content-Length", strconv.Itoa(len(body)))
@@ -296,7 +297,7 @@ func (x *exchange) send(status int, body []byte) {
 }
 
 // write writes in pieces and gives the client sendTimeout for each. A client that does not read
-// cannot hold the handler, or the session of a stream, forever, and a slow client still gets
+// cannot hold the handler, or the session of a stream, forever, but a slow client still gets
 // everything.
 func (x *exchange) write(body []byte) error {
 	for len(body) > 0 {
@@ -310,18 +311,18 @@ func (x *exchange) write(body []byte) error {
 	return nil
 }
 
-// limitSend gives the client sendTimeout from now. The server lifts the limit
-// after each request. Connections without deadlines have no limit.
+// limitSend gives the client sendTimeout from now. The server removes the limit after each request.
+// It has no effect on connections without deadlines.
 func (x *exchange) limitSend() { x.setWriteDeadline(time.Now().Add(x.sendTimeout)) }
 
-// unlimitSend lifts the limit while there is nothing to send.
+// unlimitSend removes the limit while there is nothing to send.
 func (x *exchange) unlimitSend() { x.setWriteDeadline(time.Time{}) }
 
 func (x *exchange) setWriteDeadline(deadline time.Time) {
 	_ = x.controller().SetWriteDeadline(deadline)
 }
 
-// controller returns what controls how the answer is sent.
+// controller returns the controller of the answer.
 func (x *exchange) controller() *http.ResponseController {
 	if x.control == nil {
 		x.control = http.NewResponseController(x.c.Writer)
@@ -329,7 +330,7 @@ func (x *exchange) controller() *http.ResponseController {
 	return x.control
 }
 
-// setHeader sets a header of the answer to a value that is not empty. The name is in canonical form.
+// setHeader sets a header of the answer, unless value is empty. name must be in canonical form.
 func (x *exchange) setHeader(name, value string) {
 	if value == "" {
 		return
@@ -352,7 +353,7 @@ func (l *listStream) Take(records []byte) error {
 	if x.stream == nil {
 		x.stream = l
 		x.c.Header("Content-Type", contentType)
-		x.c.Header("Trailer", serverHeader) // not known before the script ends
+		x.c.Header("Trailer", serverHeader) // its value is unknown before the script ends
 		x.c.Status(http.StatusOK)
 		l.to = x.server.spooler.Start(x.principal.Identity(), x.write, x.unlimitSend)
 		if err := l.to.Add([]byte(`{"result":[`)); err != nil {
@@ -375,20 +376,20 @@ func (l *listStream) finish(answer call.Answer) error {
 	return nil
 }
 
-// stopStream discards a list that was not sent completely.
+// stopStream discards a list that was not sent in full.
 func (x *exchange) stopStream() {
 	if x.stream != nil {
 		x.stream.to.Stop(func() { x.setWriteDeadline(time.Now()) })
 	}
 }
 
-// IsClassic reports whether a caller speaks the classic dialect, given the default for callers that
-// have none.
+// IsClassic reports whether a caller uses the classic dialect. byDefault applies to callers without
+// a dialect.
 func IsClassic(p *identity.Principal, byDefault identity.Dialect) bool {
 	return cmp.Or(p.Dialect, byDefault) == identity.Classic
 }
 
-// refusals are the reasons for each code with which callers are refused.
+// refusals maps error codes to the reasons for refusing a caller.
 var refusals = map[schema.Code]problem.Reason{
 	schema.InvalidRequest:  problem.ReasonMalformed,
 	schema.Unauthenticated: problem.ReasonUnauthenticated,
@@ -397,8 +398,8 @@ var refusals = map[schema.Code]problem.Reason{
 	schema.Unavailable:     problem.ReasonStore,
 }
 
-// refusedBy returns the error of a call whose caller is unknown, an [*authn.Refusal], or has
-// exceeded a limit.
+// refusedBy returns the error of a call that was refused with err: an [*authn.Refusal] if the
+// caller is unknown, or an exceeded limit.
 func refusedBy(err error) error {
 	var refused *authn.Refusal
 	if !errors.As(err, &refused) {

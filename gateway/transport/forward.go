@@ -13,17 +13,16 @@ import (
 	"adgateway/ps"
 )
 
-// What a handler needs that stands between client and server, and forwards calls to another
-// gateway.
+// This file serves the handler between client and server that forwards calls to another gateway.
 
-// OperationOf returns the operation that a request is for; nil: for none.
+// OperationOf returns the operation that a request is for, or nil if it is for none.
 func OperationOf(r *http.Request) *ops.Operation { return routeOf(r).op }
 
-// RequestIDHeader is the header with the id of a request, in the log and the audit, too.
+// RequestIDHeader is the header with a request's id, which also appears in the log and in the
+// audit.
 const RequestIDHeader = "X-Request-Id"
 
-// RequestID returns the id that a client has given its request, or another one if that is not well
-// formed.
+// RequestID returns the id that a client gave its request, or a new one if that is malformed.
 func (s *Server) RequestID(r *http.Request) string {
 	if s.Hop != nil {
 		if _, id, came := s.Hop.From(r.Context()); came && requestID.MatchString(id) {
@@ -33,7 +32,7 @@ func (s *Server) RequestID(r *http.Request) string {
 	return WellFormedID(r.Header.Get(RequestIDHeader))
 }
 
-// WellFormedID returns an id of a request, or another one if that is not well formed.
+// WellFormedID returns a request's id, or a new one if it is malformed.
 func WellFormedID(id string) string {
 	if requestID.MatchString(id) {
 		return id
@@ -41,8 +40,8 @@ func WellFormedID(id string) string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// LimitSends returns a writer that gives the client a time for each piece of an answer, as the
-// server does itself. Between the events of a stream there is no limit.
+// LimitSends returns a writer that gives the client a fixed time for each piece of an answer, as
+// the server itself does. There is no limit between the events of a stream.
 func LimitSends(w http.ResponseWriter, each time.Duration) http.ResponseWriter {
 	return &limitedWriter{w, each}
 }
@@ -58,40 +57,40 @@ func (u *limitedWriter) Write(piece []byte) (int, error) {
 	return u.ResponseWriter.Write(piece)
 }
 
-// FlushError is for [http.ResponseController].
+// FlushError is called by [http.ResponseController].
 func (u *limitedWriter) FlushError() error {
 	u.limit(time.Now().Add(u.most))
 	defer u.limit(time.Time{})
 	return http.NewResponseController(u.ResponseWriter).Flush()
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap is called by [http.ResponseController].
 func (u *limitedWriter) Unwrap() http.ResponseWriter { return u.ResponseWriter }
 
 func (u *limitedWriter) limit(deadline time.Time) {
-	_ = http.NewResponseController(u.ResponseWriter).SetWriteDeadline(deadline) // without one there is no limit
+	_ = http.NewResponseController(u.ResponseWriter).SetWriteDeadline(deadline) // may not be supported
 }
 
 type unledKey struct{}
 
-// unled is the answer to a call that the gateway that leads has not answered.
+// unled marks a call that the leading gateway has not answered.
 type unled struct{ refusal error }
 
-// Unled returns the request of a call that the gateway that leads should have answered, and did
-// not. The refusal is the answer; nil: the call is answered from what this gateway knows, which may
-// lack the last changes.
+// Unled returns the request of a call that the leading gateway should have answered but did not.
+// The refusal is its answer. If it is nil, the call is answered from this gateway's own data, which
+// may lack the latest changes.
 func Unled(r *http.Request, refusal error) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), unledKey{}, unled{refusal}))
 }
 
-// unledOf returns the refusal of a call of [Unled], or reports that its answer may lack the last
-// changes.
+// unledOf returns the refusal of a request from [Unled], or reports that its answer may lack the
+// latest changes.
 func unledOf(r *http.Request) (behind bool, refusal error) {
 	lost, is := r.Context().Value(unledKey{}).(unled)
 	return is && lost.refusal == nil, lost.refusal
 }
 
-// refusePage tells a browser that there is no page without a leader. The page reloads itself, but
+// refusePage answers a browser that there is no page without a leader. The page reloads itself, but
 // never sends a form again.
 func (x *exchange) refusePage(err error) {
 	x.err = err

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAClientThatDoesNotReadAForwardedAnswerIsCutOff: it would hold the call of the leader.
+// TestAClientThatDoesNotReadAForwardedAnswerIsCutOff: otherwise it would hold up the call at the
+// leader.
 func TestAClientThatDoesNotReadAForwardedAnswerIsCutOff(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

@@ -13,18 +13,18 @@ import (
 	"adgateway/ps"
 )
 
-// Check is one line of /readyz. The reason is for callers with ops:read only.
+// Check is one line of /readyz. The reason is only shown to callers with ops:read.
 type Check struct {
 	Name     string
-	OK       bool   // as far as this is concerned, requests are served
-	Reason   string // why it is not OK, or what is degraded
+	OK       bool   // requests are served, as far as this check is concerned
+	Reason   string // why it is not OK, or why it is degraded
 	Degraded bool   // it is OK, but something needs attention
 
-	Lane      ps.Lane // only calls of this lane are affected; empty: all are
+	Lane      ps.Lane // the check only affects calls of this lane; empty if it affects all
 	NoChanges bool    // only reads are served
 }
 
-// healthz answers as long as the process runs.
+// healthz answers for as long as the process runs.
 func (s *Server) healthz(x *exchange) {
 	x.sendRecords(http.StatusOK, "The gateway is running.", []any{struct {
 		Status string `json:"status"`
@@ -32,8 +32,8 @@ func (s *Server) healthz(x *exchange) {
 }
 
 // readyz reports whether requests can be served, check by check. A problem that does not prevent
-// that is reported as degraded. Only callers with ops:read see the reasons. With a lane, only the
-// checks that affect it count.
+// that is reported as degraded. Only callers with ops:read see the reasons. If the request names a
+// lane, only the checks that affect the lane count.
 func (s *Server) readyz(x *exchange) {
 	lane := x.c.Query(laneParam)
 	if !slices.Contains(readyLanes, lane) && lane != "" {
@@ -94,18 +94,18 @@ func (s *Server) readyz(x *exchange) {
 	x.sendRecords(status, output, records)
 }
 
-// laneParam is the parameter of /readyz that names what the client wants to send, and readyLanes
-// are its values. With it, balancers can send changes, or calls for one kind of server, to gateways
-// that serve them.
+// laneParam is the parameter of /readyz that names the calls that the client wants to send, and
+// readyLanes are its values. Load balancers can use it to send changes, or calls for one kind of
+// server, to gateways that serve them.
 const (
 	laneParam   = "lane"
 	changesLane = "changes"
-	leaderLane  = "leader" // only the gateway that makes the changes itself
+	leaderLane  = "leader" // only the gateway that makes changes itself is ready
 )
 
 var readyLanes = []string{string(ps.Directory), string(ps.DNS), changesLane, leaderLane}
 
-// version reports the version and the engine. Details of the build are not shown to strangers.
+// version reports the version and the engine. It does not show build details to unknown callers.
 func (s *Server) version(x *exchange) {
 	type build struct {
 		Commit string `json:"commit"`
@@ -116,7 +116,7 @@ func (s *Server) version(x *exchange) {
 		Version string `json:"version"`
 		*build
 		Engine string `json:"engine"`
-		// Features are what an older gateway would not honour.
+		// Features are features that an older gateway would not honour.
 		Features []string `json:"features"`
 	}{Version: s.Version.Version, Engine: s.Engine, Features: s.Features}
 	if carries(x.c.Request) {
@@ -125,7 +125,7 @@ func (s *Server) version(x *exchange) {
 		switch {
 		case failed == nil:
 			shown.build = &build{s.Version.Commit, s.Version.Built, runtime.Version()}
-		case problem.Of(failed).Code == schema.Unavailable: // nobody is known at the moment
+		case problem.Of(failed).Code == schema.Unavailable: // no caller can be authenticated at the moment
 		default:
 			x.fail(failed)
 			return

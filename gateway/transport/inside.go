@@ -13,12 +13,12 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Call makes a call of an operation for a part of the gateway itself: for a page, an item of a job,
-// or sign-in. It is authorised, metered, audited, logged and counted as the call of a client, and
-// is answered as [call.Service.Do] does. Op and Classic of c are set here, and so is its ID if it has
-// none that is well formed. Its Input is [call.Values].
+// Call makes a call of an operation on behalf of the gateway itself: for a page, an item of a job,
+// or sign-in. The call is authorised, metered, audited, logged and counted like a client's call,
+// and answered as by [call.Service.Do]. Call sets c.Op and c.Classic, and c.ID if that is missing
+// or malformed. c.Input must be [call.Values].
 //
-// The answer has no Kept: what was kept is decoded. It is safe for concurrent use.
+// The answer has no Kept, because a stored answer is decoded. Call is safe for concurrent use.
 func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
 	op := ops.Find(s.Operations, operation)
 	if op == nil {
@@ -32,7 +32,7 @@ func (s *Server) Call(ctx context.Context, operation string, c call.Call) (call.
 	return call.Settled(c, answer, err)
 }
 
-// pathOf returns the values of a call for the path of its row.
+// pathOf returns the values of a call that belong into the path of its row.
 func pathOf(op *ops.Operation, input call.Input) map[string]string {
 	values, _ := input.(call.Values)
 	path := map[string]string{}

@@ -1,13 +1,13 @@
-// Package transport is what the gateway knows of HTTP: connections, addresses of clients,
-// routes, credentials, parameters, envelopes, answers that wait for slow clients, health and
-// metrics. It makes calls of requests, and knows no rule of the domain.
+// Package transport is the HTTP side of the gateway: connections, client addresses, routes,
+// credentials, parameters, envelopes, answers that wait for slow clients, health and metrics. It
+// turns requests into calls, and knows no rules of the domain.
 //
-// A request passes these stages. The routes find the operation by method and path, before gin,
-// which can neither match literals in any case nor take a network with a slash as one value.
-// Calls that another gateway of a cluster must answer are forwarded. The first middleware,
+// A request passes these stages. The routes find the operation by method and path. This happens
+// before gin, which can neither match literals in any case nor accept a network with a slash as one
+// value. Calls that another gateway of a cluster must answer are forwarded. The first middleware,
 // receive, creates the state of the request, and writes log and metrics when the answer is
-// complete; two others recover panics and set headers. Then the caller is found, the [Calls] make
-// the call, and the answer is sent.
+// complete. Two more recover panics and set headers. Then the caller is found, the [Calls] make the
+// call, and the answer is sent.
 package transport
 
 import (
@@ -28,7 +28,7 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// Why connections are refused.
+// Reasons for refusing connections.
 const (
 	manyOfHost = "the address has as many as http.maxConnectionsPerAddress allows"
 	manyInAll  = "the rest of http.maxConnections is kept for callers that had a valid credential lately"
@@ -37,8 +37,8 @@ const (
 // thisMachine stands for all loopback addresses.
 var thisMachine = netip.PrefixFrom(netip.IPv6Loopback(), 128)
 
-// HostOf returns what counts as one host: an address, or the /64 of an IPv6 address. The addresses
-// of this machine are one host, too.
+// HostOf returns the host that an address belongs to: the address itself, or the /64 of an IPv6
+// address. All addresses of this machine belong to one host.
 func HostOf(address netip.Addr) netip.Prefix {
 	if address.IsLoopback() {
 		return thisMachine
@@ -48,8 +48,8 @@ func HostOf(address netip.Addr) netip.Prefix {
 
 // Limits of a [Listener].
 type Limits struct {
-	Total   int // open connections; further ones wait. A tenth of the places is reserved for known addresses
-	PerHost int // open connections of one host; further ones are closed
+	Total   int // open connections, beyond which further ones wait; a tenth is reserved for known addresses
+	PerHost int // open connections per host; further ones are closed
 
 	Exempt func(netip.Addr) bool // reports whether PerHost does not apply
 	Known  func(netip.Addr) bool // reports whether an address may use the reserved places
@@ -58,23 +58,23 @@ type Limits struct {
 	Refused func(address netip.Addr, reason string, count int)
 }
 
-// Listener limits the open connections, in all and per host.
+// Listener limits the open connections, in total and per host.
 type Listener struct {
 	net.Listener
 	limits Limits
 	slots  chan struct{} // one element per open connection
 	closed chan struct{}
-	common int       // places for everybody; the rest of slots is for known addresses
+	common int       // places for everyone; the rest of slots is for known addresses
 	once   sync.Once // closes closed
 
 	mu         sync.Mutex // guards the fields below
 	open       map[netip.Prefix]int
-	taken      int // common places
+	taken      int // number of common places in use
 	refused    int // since reportedAt
 	reportedAt time.Time
 }
 
-// Limit returns a listener that keeps the limits.
+// Limit returns a listener that enforces the limits.
 func Limit(listener net.Listener, limits Limits) *Listener {
 	return &Listener{
 		Listener: listener, limits: limits, common: limits.Total - limits.Total/10,
@@ -82,13 +82,13 @@ func Limit(listener net.Listener, limits Limits) *Listener {
 	}
 }
 
-// Close closes the listener. Connections that are open stay open.
+// Close closes the listener. Open connections stay open.
 func (l *Listener) Close() error {
 	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// Accept waits for a connection within the limits and closes others.
+// Accept waits for a connection within the limits, and closes connections beyond them.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -113,8 +113,8 @@ func addressOf(connection net.Conn) netip.Addr {
 	return peer.Addr().Unmap().WithZone("")
 }
 
-// enter gives a connection its place, and returns a function that frees it and the slot; nil: there
-// is no place.
+// enter gives a connection its place, and returns a function that frees the place and the slot, or
+// nil if there is no place.
 func (l *Listener) enter(address netip.Addr) (leave func()) {
 	host := HostOf(address)
 	l.mu.Lock()
@@ -166,8 +166,8 @@ func (c *limitedConn) Close() error {
 	return err
 }
 
-// CloseWrite lets net/http end a connection so that the client can still read the
-// last answer, such as a 431.
+// CloseWrite lets net/http end a connection in such a way that the client can still read the last
+// answer, such as a 431.
 func (c *limitedConn) CloseWrite() error {
 	half, ok := c.Conn.(interface{ CloseWrite() error })
 	if !ok {
@@ -179,20 +179,20 @@ func (c *limitedConn) CloseWrite() error {
 // Connections configures how the server accepts connections. All fields but TLS are
 // required.
 type Connections struct {
-	TLS *tls.Config // nil: plain HTTP
+	TLS *tls.Config // nil for plain HTTP
 
 	HeaderTimeout time.Duration // for the TLS handshake and the header of a request
 	BodyTimeout   time.Duration // for a whole request
 	SendTimeout   time.Duration // for the client to receive one piece of an answer
 	IdleTimeout   time.Duration // between requests
 
-	// Total is how many may be open at a time; further ones wait. A tenth of the places is reserved
-	// for known hosts, see [Server.known]; when the others are taken, connections from anywhere
-	// else are closed.
+	// Total is the maximum number of open connections; further ones wait. A tenth of the places is
+	// reserved for known hosts, see [Server.known]. When the others are taken, connections from
+	// unknown hosts are closed.
 	Total int
-	// PerAddress is how many may be open from one host that is not a trusted proxy; further ones
-	// are closed. The addresses of an IPv6 /64 are one host, and so are the addresses of this
-	// machine.
+	// PerAddress is the maximum number of open connections from one host that is not a trusted proxy;
+	// further ones are closed. The addresses of an IPv6 /64 count as one host, and so do the addresses
+	// of this machine.
 	PerAddress int
 }
 
@@ -205,11 +205,11 @@ func (c *Connections) Limits() map[string]int64 {
 	}
 }
 
-// headerLimit is the limit on the request line and header. Beyond it net/http
-// answers 431, and a plain 400 to malformed HTTP, such as the path /%zz; over HTTP/2
-// it ends the stream, or the connection if the header is far too long. There is no
-// request yet, so these answers are not envelopes.
-const headerLimit = 128 << 10 // a ticket of Kerberos may have half of it
+// headerLimit is the size limit of the request line and header. Beyond it, net/http answers 431, as
+// it answers 400 to malformed HTTP, such as the path /%zz. Over HTTP/2 it ends the stream, or the
+// connection if the header is far too long. There is no request at that point, so these answers are
+// not envelopes.
+const headerLimit = 128 << 10 // half of it may be a Kerberos ticket
 
 // httpServer returns a server that limits every wait for a client.
 func (s *Server) httpServer() *http.Server {
@@ -224,7 +224,7 @@ func (s *Server) httpServer() *http.Server {
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 100, WriteByteTimeout: c.SendTimeout},
 		ErrorLog:          log.New(serverLog{s.Log, s.meters.handshakes}, "", 0),
 
-		DisableGeneralOptionsHandler: true, // "OPTIONS *" is handled like any other request
+		DisableGeneralOptionsHandler: true, // handle "OPTIONS *" like any other request
 	}
 }
 
@@ -239,9 +239,9 @@ func (s *Server) listen(listener net.Listener) *Listener {
 	})
 }
 
-// known reports whether connections from an address may use the reserved places: from this machine,
-// trusted proxies, and hosts that recently sent a valid credential. So strangers can take all other
-// places without locking out active clients.
+// known reports whether connections from an address may use the reserved places: those from this
+// machine, from trusted proxies, and from hosts that recently sent a valid credential. So strangers
+// can take all other places without locking out active clients.
 func (s *Server) known(address netip.Addr) bool {
 	if address.IsLoopback() || s.current.Load().proxies.Trust(address) {
 		return true
@@ -251,22 +251,22 @@ func (s *Server) known(address netip.Addr) bool {
 }
 
 const (
-	provenHosts = 20000     // hosts that are remembered
-	provenFor   = time.Hour // after the last valid credential
+	provenHosts = 20000     // number of hosts that are remembered
+	provenFor   = time.Hour // how long, after the last valid credential
 )
 
-// Proved remembers that a valid credential came over the connection of a request.
+// Proved remembers that a valid credential arrived on the connection of a request.
 func (s *Server) Proved(r *http.Request) { s.proved(Peer(r)) }
 
-// proved remembers that a valid credential came over a connection from an address.
+// proved remembers that a valid credential arrived on a connection from an address.
 func (s *Server) proved(peer netip.Addr) { s.proven.Add(HostOf(peer), time.Now()) }
 
 // serverLog receives the messages of net/http. A failed TLS handshake concerns one client, which
-// sees it, too, so it is counted and logged at debug. Connections that close before the handshake
-// are probes of load balancers and port scanners.
+// also sees the failure, so it is only counted and logged at debug level. Connections that are
+// closed before the handshake are probes by load balancers and port scanners.
 type serverLog struct {
 	log        *logrus.Logger
-	handshakes prometheus.Counter // failed ones
+	handshakes prometheus.Counter // failed handshakes
 }
 
 func (l serverLog) Write(line []byte) (int, error) {

@@ -19,7 +19,7 @@ import (
 )
 
 // meters are the metrics of requests. No label contains anything that a client sent: operations
-// come from the table, codes from the API.
+// come from the table, and codes from the API.
 type meters struct {
 	requests   *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -74,7 +74,7 @@ func (m *meters) register(with *prometheus.Registry) error {
 func (s *Server) measure(x *exchange) {
 	status, f, left := x.c.Writer.Status(), problem.Of(x.err), x.c.Request.Context().Err() != nil
 	if f != nil && (x.op == nil || x.op.Protocol == nil) {
-		status = f.Code.Status() // part of an answer may have been sent
+		status = f.Code.Status() // part of an answer may already have been sent
 	}
 	if x.op != nil {
 		s.Answered(x.op, status, x.err)
@@ -84,12 +84,12 @@ func (s *Server) measure(x *exchange) {
 	s.meters.requests.WithLabelValues(operation, x.protocolName(), strconv.Itoa(status/100)+"xx", codeOf(f, left)).Inc()
 	answeredAt := time.Now()
 	if !x.answeredAt.IsZero() {
-		answeredAt = x.answeredAt // how long a stream lasts depends on its client only
+		answeredAt = x.answeredAt // the duration of a stream depends only on its client
 	}
 	s.meters.duration.WithLabelValues(operation).Observe(answeredAt.Sub(x.startedAt).Seconds())
 }
 
-// codeOf returns the code of a request in the metrics. f is nil if it succeeded.
+// codeOf returns the code of a request for the metrics. f is nil if it succeeded.
 func codeOf(f *problem.Error, left bool) string {
 	switch {
 	case f == nil:
@@ -107,8 +107,7 @@ func (m *meters) count(f *problem.Error) {
 	}
 }
 
-// operation returns the id of the operation, or the name of an operational
-// endpoint.
+// operation returns the id of the operation, or the name of an operational endpoint.
 func (x *exchange) operation() string {
 	if x.op != nil {
 		return x.op.ID
@@ -138,9 +137,9 @@ func (s *Server) metrics() func(*exchange) {
 	}
 }
 
-// local reports whether a request comes from this machine, not through a proxy, and
-// was meant for this machine: a page whose name was made to resolve to it has another
-// Host (DNS rebinding). Hosts of listed origins are allowed, too.
+// local reports whether a request comes from this machine, not through a proxy, and is addressed to
+// this machine. A page whose name was made to resolve to this machine (DNS rebinding) sends a
+// different Host. Hosts of listed origins are allowed, too.
 func local(r *http.Request, origins []string) bool {
 	if !localHost(r.Host) && !slices.ContainsFunc(origins, func(origin string) bool { return sameHost(origin, r.Host) }) {
 		return false

@@ -24,7 +24,7 @@ import (
 
 var requestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// receive creates the state of a request, with the client's id if that is well formed, and writes
+// receive creates the state of a request, with the client's id if that is well-formed, and writes
 // the outcome to the log and the metrics, even after a panic.
 func (s *Server) receive(policy *WebPolicy) gin.HandlerFunc {
 	engine := []string{s.Engine}
@@ -43,7 +43,7 @@ func (s *Server) receive(policy *WebPolicy) gin.HandlerFunc {
 	}
 }
 
-// logAccess writes the log line of a request: never its query, its body or a
+// logAccess writes the log line of a request. The line never contains the query, the body or a
 // header. Nothing is collected for a line that is not written.
 func (s *Server) logAccess(x *exchange) {
 	f := problem.Of(x.err)
@@ -111,7 +111,7 @@ func (s *Server) writeAccess(
 	line.Log(s.Log, levelOf(f, left), "request")
 }
 
-// logProblem adds the log fields of an error, its cause included.
+// logProblem adds the log fields of an error, including its cause.
 func logProblem(f *problem.Error, line *accesslog.Line) {
 	line.Text("code", string(f.AuditCode()))
 	if f.Outcome != "" {
@@ -125,9 +125,8 @@ func logProblem(f *problem.Error, line *accesslog.Line) {
 	}
 }
 
-// recoverPanic turns a panic into a 500 that reveals nothing and a log line with
-// the stack. http.ErrAbortHandler passes on to the server, which closes the
-// connection.
+// recoverPanic turns a panic into a 500 that reveals nothing, and logs the stack. It passes
+// http.ErrAbortHandler on to the server, which closes the connection.
 func recoverPanic(x *exchange) {
 	defer func() {
 		reason := recover()
@@ -149,8 +148,8 @@ func recoverPanic(x *exchange) {
 	x.c.Next()
 }
 
-// secureHeaders keep browsers from using an answer in any way that is not intended. All answers
-// share the values.
+// secureHeaders keep browsers from using an answer in unintended ways. All answers share the
+// values.
 var secureHeaders = http.Header{
 	"X-Content-Type-Options":       {"nosniff"},
 	"X-Frame-Options":              {"DENY"},
@@ -160,7 +159,7 @@ var secureHeaders = http.Header{
 	"Cache-Control":                {"no-store"},
 }
 
-// secure sets these headers and refuses cross-site requests.
+// secure sets the secure headers and refuses cross-site requests.
 func secure(x *exchange) {
 	maps.Copy(x.c.Writer.Header(), secureHeaders)
 	if x.c.Request.TLS != nil {
@@ -201,18 +200,18 @@ func (s *Server) noRoute(x *exchange) {
 	}
 }
 
-// noMethod answers a path that has other methods. The header Allow is already set.
+// noMethod answers a request whose path only has other methods. The header Allow is already set.
 func noMethod(x *exchange) { x.fail(methodNotAllowed(x, "")) }
 
-// methodNotAllowed returns the error of a call whose path has other methods.
+// methodNotAllowed returns the error of a call whose path only has other methods.
 func methodNotAllowed(x *exchange, hint string) error {
 	return problem.New(schema.MethodNotAllowed, "The method %s is not allowed here; allowed: %s.%s",
 		problem.Printable(x.c.Request.Method, 32), x.c.Writer.Header().Get("Allow"), hint)
 }
 
-// The rights of pages from a listed origin (CORS, the Fetch standard). There is no
-// Access-Control-Allow-Credentials: a page sends its own token and must not use the
-// browser's credentials, such as a client certificate.
+// The rights of pages from a listed origin (CORS, as in the Fetch standard). There is no
+// Access-Control-Allow-Credentials: a page sends its own token and must not use the browser's
+// credentials, such as a client certificate.
 const (
 	corsMethods = "GET, POST, PUT, DELETE"
 	corsRequest = "Auth-Token, Authorization, Content-Type, X-Request-Id, If-Match, If-None-Match"
@@ -220,8 +219,8 @@ const (
 	corsMaxAge  = "600" // seconds
 )
 
-// checkOrigin refuses cross-site requests from origins that are not listed, and
-// answers preflights of those that are. Pages of the gateway itself are allowed.
+// checkOrigin refuses cross-site requests from origins that are not listed, and answers preflights
+// from listed ones. It allows pages of the gateway itself.
 func (x *exchange) checkOrigin(listed []string) {
 	header, origins := x.c.Writer.Header(), x.c.Request.Header.Values("Origin")
 	if len(listed) > 0 {

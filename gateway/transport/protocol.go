@@ -13,10 +13,10 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// What rows that speak a foreign protocol do differently with HTTP.
+// This file has the differences in HTTP for rows that speak a foreign protocol.
 
-// adoptCredential gives a request the credential that its protocol carries elsewhere, as
-// if our header carried it.
+// adoptCredential copies the credential that a request's protocol carries elsewhere to our own
+// header.
 func adoptCredential(x *exchange) {
 	p := x.op.Protocol
 	if p == nil {
@@ -37,7 +37,7 @@ func adoptCredential(x *exchange) {
 	}
 }
 
-// ownsHeaders refuses a secret that does not belong to the name beside it.
+// ownsHeaders refuses a secret that does not belong to the name next to it.
 func (x *exchange) ownsHeaders() error {
 	p := x.op.Protocol
 	if p == nil || p.UserHeader == "" {
@@ -75,7 +75,7 @@ func (s *Server) collectForeign(x *exchange) (call.Given, error) {
 	return call.Given{Values: c.Given, Problems: c.Problems, Sent: c.Sent}, failed
 }
 
-// documentOf returns the parameters of a request whose body is taken as a whole.
+// documentOf returns the parameters of a request whose body is read as a whole.
 func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Given {
 	return call.Given{
 		Values: c.Given, Problems: c.Problems, Document: content, Media: mediaTypeOf(x.c.Request.Header),
@@ -83,8 +83,8 @@ func (s *Server) documentOf(x *exchange, c *collector, content []byte) call.Give
 	}
 }
 
-// accepts reports whether a client takes a media type. Ranges without a subtype are
-// taken; preferences do not matter, as there is one answer.
+// accepts reports whether a client accepts a media type. It accepts ranges without a subtype.
+// Preferences do not matter, because there is only one answer.
 func accepts(headers []string, media string) bool {
 	return strings.Join(headers, "") == "" || names(headers, "*/*") || names(headers, media)
 }
@@ -101,7 +101,7 @@ func names(headers []string, media string) bool {
 	return false
 }
 
-// sameMedia reports whether a body has a media type, in UTF-8 and not compressed.
+// sameMedia reports whether a body has a media type, in UTF-8 and uncompressed.
 func sameMedia(header http.Header, media string) bool {
 	got := mediaTypeOf(header)
 	want, parameters, err := mime.ParseMediaType(media)
@@ -117,12 +117,12 @@ func sameMedia(header http.Header, media string) bool {
 	return true
 }
 
-// plainMedia returns a media type in lower case without blanks.
+// plainMedia returns a media type in lower case without spaces.
 func plainMedia(text string) string {
 	return strings.ToLower(strings.NewReplacer(" ", "", "\t", "").Replace(text))
 }
 
-// mediaOf returns the header Content-Type of an answer.
+// mediaOf returns the Content-Type header of an answer.
 func (x *exchange) mediaOf() []string {
 	if !x.ownForm() {
 		return []string{x.op.Protocol.Media}
@@ -130,12 +130,12 @@ func (x *exchange) mediaOf() []string {
 	return contentTypes
 }
 
-// ownForm reports whether the answer has our own form and not the form of a protocol.
+// ownForm reports whether the answer is in our own format and not in that of a foreign protocol.
 func (x *exchange) ownForm() bool { return x.op == nil || x.op.Protocol == nil || x.err != nil }
 
-var contentTypes = []string{contentType} // all answers share it
+var contentTypes = []string{contentType} // shared by all answers
 
-// protocolName is the label of the metrics.
+// protocolName returns the protocol label for the metrics.
 func (x *exchange) protocolName() string {
 	if x.op != nil && x.op.Protocol != nil {
 		return x.op.Protocol.Name
@@ -158,7 +158,7 @@ func (s *Server) bodyLimit(op *ops.Operation) int64 {
 	return s.Bodies.Limit
 }
 
-// share returns how much memory the bodies of one caller's running requests may take: a
+// share returns the memory that the bodies of one caller's running requests may take, in bytes: a
 // quarter, or one body of a row that takes larger ones.
 func (s *Server) share(op *ops.Operation) int64 {
 	quarter := s.bodies.Most() / 4

@@ -16,10 +16,10 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// routes finds operations by method and path. Literals match in any case and take
-// precedence over placeholders; a network may span two segments.
+// routes finds operations by method and path. Literals match in any case and take precedence over
+// placeholders. A network may span two segments.
 type routes struct {
-	patterns map[string][]*pattern // by method
+	patterns map[string][]*pattern // keyed by method
 }
 
 type pattern struct {
@@ -28,31 +28,32 @@ type pattern struct {
 }
 
 type segment struct {
-	literal string // folded; empty: a placeholder
-	name    string // of the placeholder
+	literal string // folded; empty for a placeholder
+	name    string // name of the placeholder
 	spans   bool   // the value may span two segments
 }
 
 // route is the result of routing a request.
 type route struct {
-	path    string            // as the client sent it, escaped
-	op      *ops.Operation    // nil: none matches
-	values  map[string]string // by placeholder, unescaped
-	allowed []string          // methods of the path if the request's is not among them
-	problem string            // with the path itself; empty: none
+	path    string            // as sent by the client, escaped
+	op      *ops.Operation    // nil if none matches
+	values  map[string]string // unescaped values by placeholder
+	allowed []string          // methods of the path if they do not include the request's
+	problem string            // problem with the path itself; empty if none
 }
 
-// arrival is what is found out about a request before gin routes it. The context of the request has it.
+// arrival is the information found about a request before gin routes it. It is stored in the
+// request's context.
 type arrival struct {
 	client   netip.Addr
 	route    route
-	target   url.URL // that gin routes by
-	exchange any     // of the handlers behind gin
+	target   url.URL // URL that gin routes by
+	exchange any     // the exchange, for the handlers behind gin
 }
 
 type arrivalKey struct{}
 
-// arrivalOf returns what was found out about a request; nil: it did not pass arrive.
+// arrivalOf returns the arrival of a request, or nil if the request did not pass arrive.
 func arrivalOf(r *http.Request) *arrival {
 	a, _ := r.Context().Value(arrivalKey{}).(*arrival)
 	return a
@@ -89,8 +90,8 @@ func newRoutes(table []*ops.Operation) *routes {
 	return rt
 }
 
-// arrive stores the client and the route of a request in its context. It rewrites the path of a
-// request for an operation to the path of its row, placeholders included, so that gin matches it
+// arrive stores the client and the route of a request in its context. It replaces the path of a
+// request for an operation by the path of its row, including placeholders, so gin matches it
 // literally.
 func (rt *routes) arrive(from Proxies, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,7 +103,7 @@ func (rt *routes) arrive(from Proxies, next http.Handler) http.Handler {
 		case a.route.op != nil:
 			a.target.Path, a.target.RawPath = a.route.op.Path, ""
 		case isAPI(r.URL.Path):
-			a.target.Path, a.target.RawPath = "/", "" // gin must not match it by chance
+			a.target.Path, a.target.RawPath = "/", "" // gin must not match the path by chance
 		}
 		next.ServeHTTP(w, r2)
 	})
@@ -145,7 +146,7 @@ func (rt *routes) find(method, escaped string) route {
 	return found
 }
 
-// match returns the best operation of a method and the values of its placeholders.
+// match returns the best operation for a method and path, and the values of its placeholders.
 func (rt *routes) match(method string, segments []string) (*ops.Operation, map[string]string) {
 	var room [usualSegments]string
 	folded := room[:0]
@@ -165,11 +166,10 @@ func (rt *routes) match(method string, segments []string) (*ops.Operation, map[s
 	return best.op, best.values(segments, bestRank)
 }
 
-// usualSegments is more than the paths of rows have.
+// usualSegments is more than the number of segments in any row's path.
 const usualSegments = 8
 
-// The rank of a match has one letter per segment of the pattern. The match with the
-// lexically smaller rank wins.
+// rank has one letter per segment of the matching pattern. The lexically smallest rank wins.
 type rank [usualSegments]byte
 
 const (
@@ -179,7 +179,7 @@ const (
 )
 
 func (p *pattern) match(folded []string) (found rank, ok bool) {
-	extra := len(folded) - len(p.segments) // second segment of a span
+	extra := len(folded) - len(p.segments) // second segment of the spanning value
 	if extra < 0 || extra > 1 {
 		return found, false
 	}
@@ -219,8 +219,7 @@ func (p *pattern) values(segments []string, rank rank) map[string]string {
 	return values
 }
 
-// nearest suggests the route of a method that was probably meant by a path; empty if
-// none is near.
+// nearest suggests the route that a path of a method probably means, or "" if none is close.
 func (rt *routes) nearest(method, escaped string) string {
 	const maxLength, tooFar = 200, 5
 	if len(escaped) > maxLength {
@@ -238,8 +237,8 @@ func (rt *routes) nearest(method, escaped string) string {
 
 var version = regexp.MustCompile(`^/(?:api/)?v[0-9]+/`)
 
-// below suggests the route that was probably meant by a path that does not begin with /api/, or is
-// followed by a version; empty if none is near.
+// below suggests the route that a path probably means if it lacks /api/ or has a version after it,
+// or "" if none is close.
 func (rt *routes) below(method, escaped string) string {
 	path := version.ReplaceAllString(escaped, "/")
 	if path == escaped && isAPI(escaped) || strings.Count(path, "/") < 2 {
@@ -250,15 +249,15 @@ func (rt *routes) below(method, escaped string) string {
 
 const far = 1000
 
-// distance returns how much a path differs from the pattern, ignoring placeholders. The
-// last segment may be missing.
+// distance returns the difference between a path and the pattern, ignoring placeholders. The last
+// segment may be missing.
 func (p *pattern) distance(parts []string) int {
 	total, last := 0, len(p.segments)-1
 	switch {
 	case len(parts) == last && last >= 2 && p.segments[last].literal == "":
 		total = 1
 	case len(parts) == last && last >= 2:
-		total = 3 // another name that is right must be nearer
+		total = 3 // a correct name must be closer
 	case len(parts) != len(p.segments):
 		return far
 	}

@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// moreRows returns routes of the contract that compete with each other.
+// moreRows returns routes of the contract that could be confused with each other.
 func moreRows() []*ops.Operation {
 	row := func(id, method, path string) *ops.Operation {
 		op := &ops.Operation{ID: id, Method: method, Path: path}
@@ -136,8 +136,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// FuzzPaths checks that escaping the values of a route found leads to the same route
-// with the same values.
+// FuzzPaths: escaping the values of a matched route leads to the same route with the same values.
 func FuzzPaths(f *testing.F) {
 	for _, seed := range []string{"/api/ADUser/jdoe/Details", "/api/DnsReverseLookupZone/10.0.0.0/8", "/api/dnscnamerecord/%41ll/", "/api//x", "/api/ADUser/%2F/Group/..", "/%61pi/OU/%", "/api/ADUser/ListUsers/All"} {
 		f.Add(seed, "GET")

@@ -24,14 +24,13 @@ import (
 	"adgateway/gateway/required"
 )
 
-// Calls is what HTTP needs of the domain. It must be safe for concurrent use.
+// Calls is the interface to the domain that HTTP needs. It must be safe for concurrent use.
 type Calls interface {
-	// Do makes a call. The answer names the change that the call has made, if there is one, even if
-	// there is an error. If there is an error after the sink has taken records, the records are not
-	// complete.
+	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
+	// If it fails after the sink has taken records, the records are incomplete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
-	// none was sent.
+	// Subscribe sends the events of a call until they end or the caller leaves. If it returns an
+	// error, it has sent none.
 	Subscribe(ctx context.Context, c call.Call, to call.Events) error
 	// Refuse records that a call was refused before it could be made, and returns the error.
 	Refuse(c call.Call, err error) error
@@ -43,7 +42,7 @@ type Options struct {
 	Operations []*ops.Operation
 	Callers
 	Log *logrus.Logger
-	Hop *Hop // nil: the gateway is in no cluster
+	Hop *Hop // nil outside of a cluster
 
 	Pages http.Handler // under /ui/, for people; nil: there are none
 
@@ -53,8 +52,8 @@ type Options struct {
 
 	Settings
 
-	// Answered is called after each request for an operation, with the status and the reason of a
-	// failure; nil: it succeeded. It is called from many goroutines.
+	// Answered is called after each request for an operation, with the status, and the error or nil.
+	// It must be safe for concurrent use.
 	Answered func(op *ops.Operation, status int, err error)
 
 	// Stopping is called when the server stops and waits for running requests.
@@ -93,9 +92,9 @@ func (s *Settings) Complete() error {
 type Callers struct {
 	Auth    authn.Authenticator
 	Quotas  *identity.Meters // of all callers
-	Tickets authn.Tickets    // of people, who are asked for them; nil: none are accepted
-	// EndPoint returns the bindings of the TLS connection of a client, see [negotiate.EndPoint]; no bindings:
-	// it is not known. It is needed with Tickets.
+	Tickets authn.Tickets    // of people, who are then asked for one; nil if none are accepted
+	// EndPoint returns the bindings of a client's TLS connection, see [negotiate.EndPoint]. It returns
+	// none if they are unknown. It is required with Tickets.
 	EndPoint func(*http.Request) []byte
 }
 
@@ -111,15 +110,15 @@ type Bodies struct {
 
 // Hop describes how calls pass between the gateways of a cluster.
 type Hop struct {
-	Gateway string // the name of this one, for the log
+	Gateway string // name of this gateway, for the log
 
 	// Clean removes the headers that only other gateways may send.
 	Clean func(http.Header)
-	// From returns which gateway has forwarded the call of a context, and the id of the request at
-	// that gateway; false: it came from a client.
+	// From returns the gateway that forwarded the call of a context, and the id of the request at that
+	// gateway. It returns false if the call came from a client.
 	From func(context.Context) (gateway, requestID string, came bool)
-	// Forward returns a handler that forwards calls to the gateway that leads, and passes those that
-	// run here on to next. A call that the leader does not answer is passed on as [Unled] returns it.
+	// Forward returns a handler that forwards calls to the leading gateway, and passes calls that run
+	// here to next. A call that the leader does not answer is passed to next as returned by [Unled].
 	Forward func(next http.Handler) http.Handler
 	// Leads reports whether this gateway leads.
 	Leads func() bool
@@ -157,11 +156,11 @@ type Server struct {
 	parameterNames []string
 	meters         *meters
 	bodies         *bodies
-	turns          *turns // of lists
+	turns          *turns // turns for reading lists
 	spooler        *Spooler
-	stopping       context.Context                     // done when the server stops: streams of events end then
-	stop           context.CancelFunc                  // of stopping
-	proven         *lru.Cache[netip.Prefix, time.Time] // when a valid credential came from a host
+	stopping       context.Context                     // done when the server stops, which ends event streams
+	stop           context.CancelFunc                  // cancels stopping
+	proven         *lru.Cache[netip.Prefix, time.Time] // times of the last valid credential, by host
 	current        atomic.Pointer[view]
 }
 
@@ -172,7 +171,7 @@ type view struct {
 	handler http.Handler
 }
 
-// New returns a server. [Server.Apply] must be called before it serves.
+// New returns a server. [Server.Apply] must be called before the server is used.
 func New(options Options) (*Server, error) {
 	accesslog.Adopt(options.Log)
 	options.KeepAlive = cmp.Or(options.KeepAlive, keepAlive)
@@ -185,7 +184,7 @@ func New(options Options) (*Server, error) {
 	s.spooler = NewSpooler(options.Spool, func(err error) {
 		s.Log.WithError(err).Warn("no temporary file can be used for a list (http.spoolFolder): clients that read slowly hold their session")
 	})
-	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for size < 1
+	s.proven, _ = lru.New[netip.Prefix, time.Time](provenHosts) // fails only for sizes < 1
 	return s, s.meters.register(s.Metrics)
 }
 
@@ -217,7 +216,7 @@ func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 	engine := gin.New()
 	engine.RedirectTrailingSlash = false
 	engine.RedirectFixedPath = false
-	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.client finds the client
+	if err := engine.SetTrustedProxies(nil); err != nil { // proxies.Client finds the client
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	engine.Use(s.receive(policy), endpoint(recoverPanic), endpoint(secure))
@@ -227,7 +226,7 @@ func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 	for _, op := range s.Operations {
 		engine.Match(op.Methods(), op.Path, endpoint(s.serve(op)))
 	}
-	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitors often use HEAD
+	probing := []string{http.MethodGet, http.MethodHead} // load balancers and monitoring often use HEAD
 	engine.Match(probing, "/healthz", endpoint(s.healthz))
 	engine.Match(probing, "/readyz", endpoint(s.readyz))
 	engine.GET("/metrics", endpoint(s.metrics()))
@@ -241,8 +240,8 @@ func (s *Server) engine(policy *WebPolicy) (*gin.Engine, error) {
 func (s *Server) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor == 1 && len(r.TransferEncoding) > 0 {
-			// net/http does not say whether there was also a Content-Length, for which a proxy may
-			// see another end of the request (RFC 9112, 6.1).
+			// net/http does not report whether there was also a Content-Length. If so, a proxy may see a
+			// different end of the request (RFC 9112, 6.1).
 			w.Header().Set("Connection", "close")
 		}
 		if s.Hop != nil {
@@ -285,7 +284,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := server.Shutdown(waiting); errors.Is(err, context.DeadlineExceeded) {
-		_ = server.Close() // the error says that requests were cut off
+		_ = server.Close() // the error already says that requests were cut off
 		fault = errors.Join(fault, fmt.Errorf("gateway: requests still running after %s (http.shutdownTimeout) were cut off", grace))
 	}
 	<-failed // Serve has returned

@@ -17,21 +17,21 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Spool says where a list waits for a client that reads slowly.
+// Spool configures where a list waits for a slow client.
 type Spool struct {
-	Folder string // of temporary files; empty: the system's
-	Most   int64  // bytes in all files; negative: no files
-	// Share returns how many of these bytes one caller may use now. Nil: a quarter.
+	Folder string // folder of temporary files; empty means the system's
+	Most   int64  // bytes in all files; negative to use no files
+	// Share returns the number of these bytes that one caller may use now. If nil, it is a quarter.
 	Share func() int64
 }
 
-// Spooler gives streamed answers temporary files for the part that their clients have not taken
-// yet. So a session is free as soon as its script has ended, however slowly the client reads. The
-// content is encrypted with a key that only this process has.
+// Spooler provides temporary files to streamed answers, for the part that their clients have not
+// read yet. So a session is free as soon as its script has ended, however slowly the client reads.
+// The content is encrypted with a key that only this process has.
 type Spooler struct {
 	folder string
-	space  *identity.Budget // bytes in all files; at most zero: there are no files
-	share  func() int64     // how much of that one caller may use now
+	space  *identity.Budget // bytes in all files; zero or less if there are no files
+	share  func() int64     // number of those that one caller may use now
 	failed func(error)      // called at most once a minute when a file cannot be used
 	sealer cipher.AEAD
 	nonce  atomic.Uint64
@@ -40,24 +40,24 @@ type Spooler struct {
 	failedAt time.Time
 }
 
-// SpoolPattern names the files.
+// SpoolPattern is the name pattern of the files.
 const SpoolPattern = "adgateway-list-*"
 
-// NewSpooler removes the files of earlier processes. It calls failed at most once a minute when a
-// file cannot be used.
+// NewSpooler returns a spooler, after it has removed the files of earlier processes. It calls
+// failed at most once a minute when a file cannot be used.
 func NewSpooler(o Spool, failed func(error)) *Spooler {
 	folder := o.Folder
 	var key [32]byte
 	_, _ = rand.Read(key[:])          // never fails
-	block, _ := aes.NewCipher(key[:]) // fails only for other lengths of the key
-	sealer, _ := cipher.NewGCM(block) // fails only for other sizes of the block
+	block, _ := aes.NewCipher(key[:]) // fails only for other key lengths
+	sealer, _ := cipher.NewGCM(block) // fails only for other block sizes
 	if folder == "" {
 		folder = os.TempDir()
 	}
 	if o.Most > 0 {
 		stale, _ := filepath.Glob(filepath.Join(folder, SpoolPattern))
 		for _, file := range stale {
-			_ = os.Remove(file) // fails for files of other processes that are in use
+			_ = os.Remove(file) // fails for files that other processes are using
 		}
 	}
 	share := o.Share
@@ -68,9 +68,9 @@ func NewSpooler(o Spool, failed func(error)) *Spooler {
 	return &Spooler{folder: folder, space: space, share: share, failed: failed, sealer: sealer}
 }
 
-// open returns a new file, which is already unlinked on Unix.
+// open returns a new file. On Unix, the file is already unlinked.
 func (s *Spooler) open() (*os.File, error) {
-	file, err := os.CreateTemp(s.folder, SpoolPattern) // accessible to this account only
+	file, err := os.CreateTemp(s.folder, SpoolPattern) // only this account has access
 	if err == nil && runtime.GOOS != "windows" {
 		err = os.Remove(file.Name())
 	}
@@ -90,9 +90,9 @@ func (s *Spooler) report(err error) {
 	}
 }
 
-// Stream sends a long answer from a goroutine of its own. The part that the client has not taken
-// waits in memory up to call.StreamMemory, then in a file. When there is no room in files, Add
-// waits for the client, which holds the session.
+// Stream sends a long answer from a goroutine of its own. The part that the client has not read
+// waits in memory up to call.StreamMemory, and then in a file. When there is no room in files, Add
+// waits for the client while the session is held.
 type Stream struct {
 	spooler *Spooler
 	by      identity.ID
@@ -103,35 +103,35 @@ type Stream struct {
 	changed  *sync.Cond
 	queue    []piece
 	inMemory int
-	inFile   int      // pieces
-	file     *os.File // nil: not needed yet
-	size     int64    // of the file, reserved with the spooler
-	complete bool     // nothing more is added
-	err      error    // why sending ended; nil: it continues, or all was sent
+	inFile   int      // number of pieces
+	file     *os.File // nil until it is needed
+	size     int64    // size of the file, reserved with the spooler
+	complete bool     // nothing more will be added
+	err      error    // why sending ended; nil if it continues, or all was sent
 	ended    chan struct{}
 }
 
-// piece is a part of the answer: in memory, or sealed in the file.
+// piece is a part of the answer, either in memory or sealed in the file.
 type piece struct {
-	data   []byte // nil: in the file
+	data   []byte // nil if in the file
 	offset int64
 	length int
 	nonce  [12]byte
 }
 
-// room has the memory of pieces that were sent, for others: that of one, sealed.
+// room pools the memory of sent pieces. Each element holds one sealed piece.
 var room = sync.Pool{New: func() any { return new([pieceRoom]byte) }}
 
 const pieceRoom = call.Piece + 64
 
-// reuse gives the memory of a piece that was sent to others.
+// reuse returns the memory of a sent piece to the pool.
 func reuse(data []byte) {
 	if cap(data) >= pieceRoom {
 		room.Put((*[pieceRoom]byte)(data[:pieceRoom]))
 	}
 }
 
-// hold keeps a piece in memory, behind the last one if that has room for it. t.mu is held.
+// hold keeps a piece in memory, appended to the last one if that has room. The caller holds t.mu.
 func (t *Stream) hold(data []byte) {
 	t.inMemory += len(data)
 	if n := len(t.queue); n > 0 {
@@ -146,9 +146,9 @@ func (t *Stream) hold(data []byte) {
 
 var errStopped = errors.New("the answer was given up")
 
-// Start returns a stream to a caller. write sends one piece to the client, for a limited time; idle
-// is called when everything has been sent and more may follow. [Stream.Finish] or [Stream.Stop] must
-// follow.
+// Start returns a stream to a caller. write sends one piece to the client, within a limited time.
+// idle is called when everything has been sent but more may follow. The caller must call
+// [Stream.Finish] or [Stream.Stop] afterwards.
 func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *Stream {
 	t := &Stream{spooler: s, by: by, write: write, idle: idle, ended: make(chan struct{})}
 	t.changed = sync.NewCond(&t.mu)
@@ -156,7 +156,7 @@ func (s *Spooler) Start(by identity.ID, write func([]byte) error, idle func()) *
 	return t
 }
 
-// Add appends to the answer. An error comes from the client.
+// Add appends to the answer. It returns an error only if sending to the client failed.
 func (t *Stream) Add(content []byte) error {
 	for len(content) > 0 {
 		n := min(len(content), call.Piece)
@@ -185,7 +185,7 @@ func (t *Stream) addPiece(data []byte) error {
 	return t.err
 }
 
-// store appends a piece to the file, unless there is no room. t.mu is held.
+// store appends a piece to the file and reports whether there was room. The caller holds t.mu.
 func (t *Stream) store(data []byte) bool {
 	p := piece{offset: t.size, length: len(data) + t.spooler.sealer.Overhead()}
 	if t.spooler.space.Take(t.by, int64(p.length), t.spooler.share()) != nil {
@@ -212,7 +212,7 @@ func (t *Stream) store(data []byte) bool {
 	return true
 }
 
-// send sends the pieces in their order.
+// send sends the pieces in order.
 func (t *Stream) send() {
 	defer close(t.ended)
 	for {
@@ -224,14 +224,14 @@ func (t *Stream) send() {
 			err = t.write(data)
 		}
 		if err != nil {
-			t.fail(err) // HTTP/2 may still be about to send the piece
+			t.fail(err) // HTTP/2 may still be sending the piece
 			return
 		}
 		reuse(data)
 	}
 }
 
-// next waits for the next piece; nil: all were sent.
+// next waits for the next piece. It returns nil if all were sent.
 func (t *Stream) next() ([]byte, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -283,7 +283,7 @@ func (t *Stream) Finish() error {
 	return t.err
 }
 
-// Stop discards what was not sent. It does nothing after Finish.
+// Stop discards everything that was not sent. It does nothing after Finish.
 func (t *Stream) Stop(interrupt func()) {
 	t.fail(errStopped)
 	select {
@@ -302,7 +302,7 @@ func (t *Stream) release() {
 	if t.file == nil {
 		return
 	}
-	_ = t.file.Close() // nothing more is read from it
+	_ = t.file.Close() // it is not read again
 	if runtime.GOOS == "windows" {
 		_ = os.Remove(t.file.Name())
 	}

@@ -12,31 +12,31 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Answers that are streams of server-sent events (WHATWG HTML, section 9.2): changes as they are
-// made, and the progress of a job. Each runs in the goroutine of its request and reads at its own
-// pace. So a client that does not read delays nobody else, and is cut off after
-// [Connections.SendTimeout].
+// This file holds answers that are streams of server-sent events (WHATWG HTML, section 9.2):
+// changes as they are made, and the progress of a job. Each stream runs in the goroutine of its
+// request and reads at its own pace. So a client that does not read delays nobody else, and is cut
+// off after [Connections.SendTimeout].
 
-// eventStream is such an answer. It implements [call.Events].
+// eventStream is such a stream. It implements [call.Events].
 type eventStream struct {
 	x         *exchange
-	reached   func() string // returns an id that the client should have by the next event; nil: it has it
+	reached   func() string // returns an id for the client to have by the next event; nil if it has it
 	sentAt    time.Time
 	checkedAt time.Time // when the credential was last known to be valid
-	text      []byte    // of the event that is being sent
+	text      []byte    // event that is being sent
 }
 
 const (
-	// keepAlive is the silence after which a comment is sent: proxies close silent connections,
-	// often after 30 s.
+	// keepAlive is the silence after which a comment is sent, because proxies often close silent
+	// connections after 30 s.
 	keepAlive = 15 * time.Second
-	// recheckEvents is how often the credential of a stream is checked again.
+	// recheckEvents is the interval between checks of a stream's credential.
 	recheckEvents = time.Second
-	// reconnectAfter is how long clients are told to wait when a stream has ended.
+	// reconnectAfter is how long clients are told to wait after a stream has ended.
 	reconnectAfter = 5 * time.Second
 )
 
-// Why a stream ends before its client leaves.
+// Reasons for ending a stream before its client leaves.
 const (
 	errStopping = call.EndOfEvents("the gateway stops")
 	errNotValid = call.EndOfEvents("the credential is no longer valid")
@@ -50,7 +50,7 @@ var errSlowEvent = errors.New("the client does not read")
 func (e *eventStream) Begin() error {
 	header := e.x.c.Writer.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // nginx holds answers back unless told
+	header.Set("X-Accel-Buffering", "no") // otherwise nginx buffers answers
 	e.x.c.Status(http.StatusOK)
 	e.x.answeredAt = time.Now()
 	return e.write([]byte("retry: " + strconv.FormatInt(reconnectAfter.Milliseconds(), 10) + "\n\n"))
@@ -71,7 +71,7 @@ func (e *eventStream) Send(event call.Event) error {
 	}
 	text = append(append(append(text, "event: "...), event.Name...), '\n')
 	data := event.Data
-	if bytes.IndexByte(data, '\r') >= 0 { // clients take it for the end of a line
+	if bytes.IndexByte(data, '\r') >= 0 { // clients would take it for the end of a line
 		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	}
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
@@ -82,8 +82,8 @@ func (e *eventStream) Send(event call.Event) error {
 	return e.write(e.text)
 }
 
-// Mark implements [call.Events]. A client of which nothing is wanted for long would come back with
-// an id that is too old, unless it is told.
+// Mark implements [call.Events]. Without it, a client that gets no event for a long time would
+// reconnect with an id that is too old.
 func (e *eventStream) Mark(id func() string) { e.reached = id }
 
 // Comment implements [call.Events].
@@ -95,7 +95,7 @@ func (e *eventStream) Comment(text string) error {
 	return e.write([]byte(text + "\n"))
 }
 
-// write sends complete lines at once.
+// write sends complete lines immediately.
 func (e *eventStream) write(text []byte) error {
 	defer e.x.unlimitSend()
 	err := e.x.write(text)
@@ -157,7 +157,7 @@ func (e *eventStream) Check() error {
 	return nil
 }
 
-// End implements [call.Events]. A comment says why, for people who look at it.
+// End implements [call.Events]. A comment gives the reason, for people who read the stream.
 func (e *eventStream) End(why error) {
 	text := "the gateway cannot go on; its log says why"
 	var told call.EndOfEvents
@@ -169,5 +169,5 @@ func (e *eventStream) End(why error) {
 	default:
 		e.x.server.Log.WithError(why).WithField("request_id", e.x.id).Error("a stream of events ended")
 	}
-	_ = e.Comment(text) // it ends either way
+	_ = e.Comment(text) // the stream ends either way
 }

@@ -11,22 +11,22 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// turns lets each caller have one list at a time received, read and checked, because that takes
-// many times the memory of its body. It is safe for concurrent use.
+// turns lets each caller have only one list at a time received, read and checked, because that
+// takes many times the memory of its body. It is safe for concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	callers map[identity.ID]*turn
 }
 
-// turn is for the lists of one caller.
+// turn is the turn for the lists of one caller.
 type turn struct {
-	free  chan struct{} // has an element while nobody has the turn
-	asked int           // number of requests that have it or wait for it
+	free  chan struct{} // holds an element while nobody has the turn
+	asked int           // number of requests that have the turn or wait for it
 }
 
 func newTurns() *turns { return &turns{callers: map[identity.ID]*turn{}} }
 
-// take waits for the turn of a caller until ctx is done, and reports whether it has it.
+// take waits for a caller's turn until ctx is done. has reports whether it got the turn.
 func (t *turns) take(ctx context.Context, by identity.ID) (end func(), has bool) {
 	t.mu.Lock()
 	own := t.callers[by]
@@ -53,7 +53,7 @@ func (t *turns) take(ctx context.Context, by identity.ID) (end func(), has bool)
 	}
 }
 
-// mostTurn is how long a list waits for earlier lists of the same caller.
+// mostTurn is the longest wait of a list for earlier lists of the same caller.
 const mostTurn = 30 * time.Second
 
 // awaitTurn waits for the turn of a list. The turn ends with the request.
@@ -68,8 +68,8 @@ func (s *Server) awaitTurn(x *exchange) error {
 		return failed
 	}
 	x.turn = end
-	// The time to read the body starts now, after the wait. Writers without deadlines, as in tests,
-	// need none.
+	// The time for reading the body starts now, after the wait. Writers without deadlines, as in
+	// tests, need none.
 	_ = http.NewResponseController(x.c.Writer).SetReadDeadline(time.Now().Add(s.Connections.BodyTimeout))
 	return nil
 }

@@ -24,60 +24,60 @@ import (
 
 // Options configure a [Gate]. Every field may be zero.
 type Options struct {
-	Directory   Directory           // nil: nobody signs in with an account
+	Directory   Directory           // nil if nobody signs in with an account
 	Tickets     bool                // people can sign in with a Kerberos ticket
 	TicketsOnly bool                // nobody signs in with a password
-	Tokens      authn.Authenticator // nil: nobody signs in with a token
+	Tokens      authn.Authenticator // nil if nobody signs in with a token
 	Roles       []Role
-	Domains     []string // NetBIOS names and UPN suffixes of the accounts that may sign in; none: any
+	Domains     []string // NetBIOS names and UPN suffixes of the accounts that may sign in; empty for any
 
-	Idle    time.Duration // time without a request after which a session ends; zero: 15 min
-	Max     time.Duration // time after which a session ends; zero: 8 h
-	Recheck time.Duration // how often a person's account is checked; zero: 5 min
-	Tries   int           // wrong passwords of an account that are passed on to the domain; zero: 3
+	Idle    time.Duration // time without a request after which a session ends; zero means 15 min
+	Max     time.Duration // time after which a session ends; zero means 8 h
+	Recheck time.Duration // interval between checks of a person's account; zero means 5 min
+	Tries   int           // wrong passwords per account that are passed on to the domain; zero means 3
 
-	// Policy returns what the domain knows of the account with a name whose password is tried. An
-	// error means that the domain could not be asked, so no password is tried. Nil: nothing is
-	// known of any account.
+	// Policy returns the domain's data about the account with a name whose password is to be tried. If
+	// it returns an error, the domain could not be asked, and no password is tried. If Policy is nil,
+	// nothing is known of any account.
 	Policy func(ctx context.Context, name string) (Policy, error)
-	// Record records the outcome of a sign-in: for which account, from where, why. Nil: nothing is
-	// recorded.
+	// Record records the outcome of a sign-in: the account, the address and the reason. If nil,
+	// nothing is recorded.
 	Record func(Event)
-	Now    func() time.Time // nil: the time of the store
+	Now    func() time.Time // nil means the store's clock
 
-	// Store stores the sessions, their steps, and the tries. Gates with the same store share them.
-	// Nil: they end with the gate.
+	// Store stores the sessions, their steps, and the wrong passwords. Gates with the same store share
+	// them. If nil, they end with the gate.
 	Store *store.Sealed
 	// Problem is called with errors of the store. It may be nil.
 	Problem func(error)
 }
 
-// Event is a line of the log about signing in.
+// Event is a log line about signing in.
 type Event struct {
 	What   string // "signed in", "refused", "signed out" or "ended"
 	Name   string
-	Kind   string // identity.KindPerson, or the kind of a credential
-	SID    string // of a person; empty: not known, or it is a token
-	ID     string // of the token, or the SID; empty: not known
+	Kind   string // identity.KindPerson, or the kind of the credential
+	SID    string // of a person; empty if unknown, or for a token
+	ID     string // of the token, or the SID; empty if unknown
 	Client netip.Addr
 	Reason string
 }
 
-// ErrTooMany is the error after too many wrong passwords; a [*TooMany] says how long to wait.
+// ErrTooMany is the error after too many wrong passwords. A [*TooMany] says how long to wait.
 var ErrTooMany = errors.New("signin: too many tries")
 
-// ErrStore is joined with why the store that several gates share cannot be used: nobody
-// signs in meanwhile. It is joined with ErrRewound if the store has lost changes.
+// ErrStore is joined with the reason why the shared store cannot be used. Nobody can sign in
+// meanwhile. It is also joined with ErrRewound if the store has lost changes.
 var (
 	ErrStore   = errors.New("signin: the store of the cluster cannot be used")
 	ErrRewound = errors.New("signin: it has lost changes")
 )
 
-// Gate signs people in and keeps their sessions by hash. It is safe for concurrent use.
+// Gate signs people in and keeps their sessions, identified by hash. It is safe for concurrent use.
 type Gate struct {
 	o     Options
-	key   [32]byte      // of the tokens in forms
-	own   *store.Sealed // in memory, for what the store cannot keep
+	key   [32]byte      // key of the tokens in forms
+	own   *store.Sealed // store in memory, for data that the store cannot keep
 	since time.Time     // when the gate was made
 
 	addresses  *addresses
@@ -89,13 +89,13 @@ type Gate struct {
 	asking     asking
 
 	mu    sync.Mutex
-	uses  *simplelru.LRU[sum, use] // of sessions here
-	ended map[sum]*Session         // that are still in the store
+	uses  *simplelru.LRU[sum, use] // uses of sessions at this gate
+	ended map[sum]*Session         // ended sessions that are still in the store
 	links map[sum]*link
 }
 
 const (
-	sessionsEach = 5 // of a person or a token; the oldest ends
+	sessionsEach = 5 // sessions of a person or a token; beyond that the oldest ends
 	linkLife     = 10 * time.Minute
 )
 
@@ -135,11 +135,11 @@ func NewGate(o Options) *Gate {
 	var marked [32]byte
 	copy(marked[:], g.o.Store.Sum([]byte("marks")))
 	g.marks = newMarks(marked, o.Now)
-	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // a form that is open in a browser can be sent to any gateway
+	copy(g.key[:], g.o.Store.Sum([]byte("forms"))) // any gateway accepts a form that is open in a browser
 	return g
 }
 
-// Passwords reports whether people can sign in with the password of their account.
+// Passwords reports whether people can sign in with their account's password.
 func (g *Gate) Passwords() bool { return g.o.Directory != nil && !g.o.TicketsOnly }
 
 // Tokens reports whether tokens can sign in.
@@ -161,21 +161,22 @@ func NewID() string {
 	return base64.RawURLEncoding.EncodeToString(id[:])
 }
 
-// FormToken returns the token that forms shown to the holder of a cookie carry.
+// FormToken returns the token for forms that are shown to the holder of a cookie.
 func (g *Gate) FormToken(cookie string) string {
 	mac := hmac.New(sha256.New, g.key[:])
 	mac.Write([]byte(cookie))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// FormValid reports whether a form was shown to the holder of a cookie.
+// FormValid reports whether the form with a token was shown to the holder of a cookie.
 func (g *Gate) FormValid(cookie, token string) bool {
 	return cookie != "" && hmac.Equal([]byte(g.FormToken(cookie)), []byte(token))
 }
 
-// Password signs a person in and returns the id of the new session. mark is what the browser has of
-// [Gate.Mark]; empty: nothing. It wipes the password. The error is ErrRefused, a [*TooMany],
-// ErrMustChange, ErrExpired, [ErrStore], [ErrUnread], [ErrBusy], or why the directory could not answer.
+// Password signs a person in and returns the id of the new session. mark is the browser's value of
+// [Gate.Mark], or "" if it has none. Password wipes the password. The error is ErrRefused, a
+// [*TooMany], ErrMustChange, ErrExpired, [ErrStore], [ErrUnread], [ErrBusy], or the reason why the
+// directory could not answer.
 func (g *Gate) Password(
 	ctx context.Context, name string, password []byte, client netip.Addr, mark string,
 ) (string, error) {
@@ -193,7 +194,7 @@ func (g *Gate) Password(
 	if err := g.lost(); err != nil {
 		return "", a.refused(err.Error(), err)
 	}
-	if err := a.count(mark); err != nil { // before anything is asked
+	if err := a.count(mark); err != nil { // before any query
 		return "", a.refused("too many tries from this address; the directory was not asked", err)
 	}
 	end, err := g.turns.take(ctx)
@@ -205,19 +206,19 @@ func (g *Gate) Password(
 	return a.make(ctx, password)
 }
 
-// attempt is one to sign in with a password, which is counted for its address, or for the mark of the
-// browser.
+// attempt is an attempt to sign in with a password. It is counted for its address, or for the
+// browser's mark.
 type attempt struct {
 	gate         *Gate
 	client       netip.Addr
-	name, domain string // as typed, which may be a password in the wrong box
-	policy       Policy // of the account; empty: not known
+	name, domain string // as typed; may be a password in the wrong box
+	policy       Policy // of the account; zero if unknown
 
-	marked bool // it is counted for a mark
+	marked bool // whether it is counted for a mark
 	mark   [markIDs]byte
 }
 
-// count counts the attempt as one with a wrong password.
+// count counts the attempt as a wrong password.
 func (a *attempt) count(mark string) error {
 	if a.mark, a.marked = a.gate.marks.take(mark, a.domain, a.name); a.marked {
 		return nil
@@ -225,7 +226,7 @@ func (a *attempt) count(mark string) error {
 	return a.gate.addresses.take(a.client, 1)
 }
 
-// giveBack takes back what [attempt.count] counted.
+// giveBack undoes [attempt.count].
 func (a *attempt) giveBack() {
 	if a.marked {
 		a.gate.marks.giveBack(a.mark)
@@ -234,15 +235,15 @@ func (a *attempt) giveBack() {
 	a.gate.addresses.giveBack(a.client, 1)
 }
 
-// shorten lets the attempt count for a minute only, as it was not the client who failed.
+// shorten makes the attempt count for only a minute, because the failure was not the client's.
 func (a *attempt) shorten() {
-	if !a.marked { // a mark has few tries; what fails on our side takes one of them
+	if !a.marked { // a mark has few tries, and keeps this one even if the failure was ours
 		a.gate.addresses.shorten(a.client, 1)
 	}
 }
 
-// refused records why the attempt is refused, and returns err. The record has the name of an
-// account that there is, but not what was typed.
+// refused records the reason for refusing the attempt, and returns err. The record contains the
+// name of an existing account, but not what was typed.
 func (a *attempt) refused(reason string, err error) error {
 	event := Event{What: "refused", Name: a.policy.Account, Kind: identity.KindPerson, Client: a.client, Reason: reason}
 	a.gate.o.Record(event)
@@ -290,7 +291,7 @@ func (a *attempt) make(ctx context.Context, password []byte) (string, error) {
 	return "", a.refused(err.Error(), err)
 }
 
-// right uncounts the try of the address, because the password was right.
+// right uncounts the attempt, because the password was correct.
 func (a *attempt) right() {
 	a.giveBack()
 	if !a.marked {
@@ -298,8 +299,8 @@ func (a *attempt) right() {
 	}
 }
 
-// Token signs the holder of a token in and returns the id of the new session. The error
-// is a [*authn.Refusal], or [ErrStore].
+// Token signs in the holder of a token and returns the id of the new session. The error is a
+// [*authn.Refusal], or [ErrStore].
 func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (string, error) {
 	if g.o.Tokens == nil {
 		return "", ErrUnsupported
@@ -312,7 +313,7 @@ func (g *Gate) Token(ctx context.Context, token string, client netip.Addr) (stri
 	return g.start(ctx, &stored{Name: p.Name, Kind: p.Kind, Account: p.ID, Client: client}, token, nil)
 }
 
-// byToken returns the present principal of a token, in the dialect of the pages.
+// byToken returns the current principal of a token, with the dialect of the pages.
 func (g *Gate) byToken(ctx context.Context, token string, client netip.Addr) (*identity.Principal, error) {
 	p, err := g.o.Tokens.Authenticate(ctx, authn.Credential{AuthToken: []string{"Bearer " + token}, Client: client})
 	if err != nil {
@@ -333,10 +334,10 @@ func (g *Gate) Link(person *Person) string {
 	return code
 }
 
-// UseLink uses a link up and returns the id of the new session. The error is ErrRefused,
-// or [ErrStore].
+// UseLink uses up a link and returns the id of the new session. The error is ErrRefused, or
+// [ErrStore].
 func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (string, error) {
-	if err := g.lost(); err != nil { // the link can be used later
+	if err := g.lost(); err != nil { // the link can still be used later
 		return "", err
 	}
 	sum := sumOf(code)
@@ -352,15 +353,15 @@ func (g *Gate) UseLink(ctx context.Context, code string, client netip.Addr) (str
 }
 
 // A ticket names a person, and the groups at the time of its issue. It is valid for hours, so the
-// directory is asked as for a password: an account that is disabled, locked or expired is refused,
-// and a group counts only while the account is still in it.
+// directory is queried as it is for a password. An account that is disabled, locked or expired is
+// refused, and a group counts only if the account is still a member.
 
 // Tickets reports whether people can sign in with a Kerberos ticket.
 func (g *Gate) Tickets() bool { return g.o.Tickets && g.o.Directory != nil }
 
-// Ticket signs the person of a ticket in. It returns the id of the new session, and the proof of
-// the gateway for the browser. The error is a [*negotiate.Refusal], a [*TooMany], [ErrStore], or
-// the reason why the directory could not answer.
+// Ticket signs in the person of a ticket. It returns the id of the new session, and the reply that
+// proves the gateway's identity to the browser. The error is a [*negotiate.Refusal], a [*TooMany],
+// [ErrStore], or the reason why the directory could not answer.
 func (g *Gate) Ticket(ctx context.Context, token negotiate.Token) (id string, reply []byte, err error) {
 	if err := g.lost(); err != nil {
 		return "", nil, err
@@ -373,7 +374,7 @@ func (g *Gate) Ticket(ctx context.Context, token negotiate.Token) (id string, re
 	return id, reply, err
 }
 
-// Caller implements [authn.Tickets]. It asks the directory as often as for a session.
+// Caller implements [authn.Tickets]. It queries the directory as often as for a session.
 func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.Principal, []byte, error) {
 	person, reply, err := g.accept(ctx, token, g.o.Recheck)
 	var refused *negotiate.Refusal
@@ -400,7 +401,7 @@ func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.P
 	return all, reply, nil
 }
 
-// accept returns the person of a ticket, with groups that are at most life old.
+// accept returns the person of a ticket, with groups that are no older than life.
 func (g *Gate) accept(
 	ctx context.Context, token negotiate.Token, life time.Duration,
 ) (*Person, []byte, error) {
@@ -421,7 +422,7 @@ func (g *Gate) accept(
 		if !errors.As(err, &refused) {
 			return refuse(Event{Reason: err.Error()}, err)
 		}
-		if refused.Reason != negotiate.NotKerberos { // browsers send it by themselves
+		if refused.Reason != negotiate.NotKerberos { // browsers send other tokens by themselves
 			g.badTickets.note(token.Client)
 		}
 		return refuse(Event{Reason: refused.Cause}, err)

@@ -17,11 +17,11 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// mirror is a store that several gateways share, as one of them sees it.
+// mirror is one gateway's view of a store that several gateways share.
 type mirror struct {
 	store.Store
-	behind atomic.Bool                 // it has nothing until the others are asked
-	old    atomic.Pointer[store.Entry] // a value as it was, which it has until then; nil: none
+	behind atomic.Bool                 // it has no values until the other gateways are asked
+	old    atomic.Pointer[store.Entry] // an outdated value that is read until then; nil if none
 	lost   atomic.Bool
 	asked  atomic.Int64
 }
@@ -66,7 +66,7 @@ func (m *mirror) State() store.State {
 	return state
 }
 
-// three are gates that share a store.
+// three are three gates that share a store.
 type three struct {
 	t       *testing.T
 	gates   []*Gate
@@ -97,7 +97,7 @@ func (n *three) pass(d time.Duration) {
 	n.now.Store(&later)
 }
 
-// known returns which of the gates know a session.
+// known reports which of the gates know a session.
 func (n *three) known(id string) (known [3]bool) {
 	n.t.Helper()
 	for i, g := range n.gates {
@@ -195,7 +195,7 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 		group.Go(func() {
 			var err error
 			ids[i], err = n.gates[i%3].Password(context.Background(), "anna", []byte("right"), netip.AddrFrom4([4]byte{192, 0, 2, byte(i)}), "")
-			if !errors.Is(err, ErrTooMany) { // as many at once as wrong ones are passed on
+			if !errors.Is(err, ErrTooMany) { // at most as many at once as wrong passwords are passed on
 				assert.NoError(t, err)
 			}
 		})
@@ -212,8 +212,8 @@ func TestSessionsStartedTogetherKeepTheLimit(t *testing.T) {
 	assert.LessOrEqual(t, live, sessionsEach)
 }
 
-// TestTriesCountForAllGates: the domain sees no more wrong passwords of an account than from
-// one gateway, also if they come to all of them at once.
+// TestTriesCountForAllGates: the domain sees no more wrong passwords for an account than from a
+// single gateway, even if they come to all gateways at once.
 func TestTriesCountForAllGates(t *testing.T) {
 	n := newThree(t)
 	wrong := func(i int) error {
@@ -313,8 +313,8 @@ func TestGatesShareSteps(t *testing.T) {
 	assert.Zero(t, at, "the oldest is forgotten")
 }
 
-// TestUnknownCookiesHardlyAsk: a client that sends many of them does not make the gateway ask the
-// others about each.
+// TestUnknownCookiesHardlyAsk: a client that sends many unknown cookies does not make the gateway
+// ask the other gateways about each of them.
 func TestUnknownCookiesHardlyAsk(t *testing.T) {
 	n := newThree(t)
 	began := time.Now()

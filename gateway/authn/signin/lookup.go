@@ -16,36 +16,36 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Policy is what the domain knows of the account with a name whose password is tried.
+// Policy is the domain's data about the account with a name whose password is tried.
 type Policy struct {
-	SID       string        // of the account; empty: the domain has none of this name
-	Account   string        // its sAMAccountName; also empty then
-	Threshold int           // wrong passwords at which the domain locks it out, or others if it does not exist; 0: never
-	Window    time.Duration // how long each wrong password counts
+	SID       string        // of the account; empty if the domain has no account of this name
+	Account   string        // its sAMAccountName; empty if there is no account
+	Threshold int           // wrong passwords before a lockout, even of a missing account; 0 for never
+	Window    time.Duration // how long a wrong password counts
 }
 
-// Errors that keep a password from being tried now.
+// Errors for passwords that cannot be tried now.
 var (
 	ErrUnread = errors.New("signin: the account and its policy cannot be read")
 	ErrBusy   = errors.New("signin: too many sign in at once")
 )
 
 const (
-	lookupRuns = 2           // maximum number of scripts that finding an account and its policy runs
+	lookupRuns = 2           // maximum number of scripts that run to find an account and its policy
 	lookupLife = time.Minute // how long a result is used, whether or not the name has an account
 )
 
-// lookups find the accounts of names that strangers type. Results are remembered for a while, and
-// each address may have only a number of names looked up. Names with and without an account cost
-// the same, so the time of an answer does not show which accounts exist.
+// lookups finds the accounts of names that strangers type. It remembers results for a while, and
+// looks up only a limited number of names for each address. Names with and without an account cost
+// the same, so the response time does not show which accounts exist.
 type lookups struct {
 	now    func() time.Time
-	find   func(context.Context, string) (Policy, error) // nil: nothing is known of any account
-	runs   *addresses                                    // scripts that an address has caused
+	find   func(context.Context, string) (Policy, error) // nil if nothing is known of any account
+	runs   *addresses                                    // scripts run on behalf of each address
 	flight singleflight.Group
 
 	mu    sync.Mutex
-	known *simplelru.LRU[string, looked] // by folded name
+	known *simplelru.LRU[string, looked] // keyed by folded name
 }
 
 type looked struct {
@@ -59,8 +59,8 @@ func newLookups(o Options) *lookups {
 	return l
 }
 
-// of returns the policy of the account with a name. Scripts for a marked try do not count against
-// its address. It fails with ErrTooMany or ErrUnread.
+// of returns the policy of the account with a name. Scripts for a marked attempt do not count
+// against its address. It fails with ErrTooMany or ErrUnread.
 func (l *lookups) of(ctx context.Context, name string, client netip.Addr, marked bool) (Policy, error) {
 	if l.find == nil {
 		return Policy{}, nil
@@ -110,9 +110,9 @@ func (l *lookups) remember(name string, found Policy) {
 }
 
 // counted returns the holder that wrong passwords are counted for, and its allowance. An account is
-// counted by its SID, whatever name is typed. Names that the domain does not know count as one if
-// they differ only in case, width, diacritics or the text after an @, because a directory may not
-// distinguish them.
+// counted by its SID, whatever name is typed. Names that the domain does not know count as one name
+// if they differ only in case, width, diacritics or the text after an @, because a directory may
+// not distinguish them.
 func (p Policy) counted(typed string, tries int) (h holder, a allowance) {
 	a.most, a.trusted = allowed(tries, p.Threshold)
 	a.window = max(p.Window, StandardWindow)
@@ -123,7 +123,7 @@ func (p Policy) counted(typed string, tries int) (h holder, a allowance) {
 	return holder{name: plain(before)}, a
 }
 
-// plain returns a name without case, width and diacritics.
+// plain returns a name folded by case, width and diacritics.
 func plain(name string) string {
 	return fold(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -133,7 +133,8 @@ func plain(name string) string {
 	}, norm.NFKD.String(name)))
 }
 
-// turns limit how many strangers sign in at once: each takes a session that others need.
+// turns limits the number of strangers that sign in at once, because each takes a session that
+// others need.
 type turns struct{ running, waiting *semaphore.Weighted }
 
 const (
@@ -146,7 +147,7 @@ func newTurns() turns {
 	return turns{running: semaphore.NewWeighted(signInsAtOnce), waiting: semaphore.NewWeighted(signInsWaiting)}
 }
 
-// take waits for a turn, which end ends. It fails with ErrBusy.
+// take waits for a turn. The caller must call end. It fails with ErrBusy.
 func (t turns) take(ctx context.Context) (end func(), err error) {
 	if !t.waiting.TryAcquire(1) {
 		return nil, ErrBusy

@@ -13,19 +13,20 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// A browser in which somebody signed in keeps a mark. It is not secret to that person, and does not
-// sign anybody in. With it, wrong passwords of others behind the same address, such as a NAT, do
-// not keep the person out: a few tries of that name count for the mark, and not for the address.
-// Without a mark nothing differs, so an address does not show who signs in from it.
+// A browser in which somebody signed in keeps a mark. The mark is not secret to that person, and
+// does not sign anybody in. It prevents wrong passwords of others behind the same address, such as
+// a NAT, from keeping the person out: a few tries of that name count for the mark, and not for the
+// address. Without a mark everything looks the same, so nobody can find out who signs in from an
+// address.
 
 const (
 	// MarkLife is how long after a sign-in its mark is accepted.
 	MarkLife  = trustPlace
-	markTries = 3 // wrong passwords with one mark within the window
+	markTries = 3 // wrong passwords per mark within the window
 	markIDs   = 16
 )
 
-// marks makes marks and counts wrong passwords by them.
+// marks creates marks and counts the wrong passwords of each mark.
 type marks struct {
 	key [32]byte
 	now func() time.Time
@@ -40,8 +41,8 @@ func newMarks(key [32]byte, now func() time.Time) *marks {
 	return m
 }
 
-// Mark returns the mark for a browser in which somebody has signed in under a name; empty: no
-// account has the name.
+// Mark returns the mark for a browser in which somebody has signed in under a name, or "" if no
+// account can have the name.
 func (g *Gate) Mark(typed string) string {
 	name, domain, err := account(typed, g.o.Domains)
 	if err != nil {
@@ -60,8 +61,8 @@ func (m *marks) sum(head []byte, domain, name string) []byte {
 	return mac.Sum(nil)
 }
 
-// take counts a try under a name as a wrong one of the mark. It fails if the mark belongs to
-// another name, is too old, or has no tries left.
+// take counts a try under a name as a wrong password of the mark. It fails if the mark belongs to a
+// different name, is too old, or has no tries left.
 func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	const head = markIDs + 8
 	raw, err := base64.RawURLEncoding.DecodeString(mark)
@@ -84,7 +85,7 @@ func (m *marks) take(mark, domain, name string) (id [markIDs]byte, ok bool) {
 	return id, true
 }
 
-// giveBack uncounts the last try of a mark, because the password was right or was not tried.
+// giveBack uncounts the last try of a mark, because the password was correct or was not tried.
 func (m *marks) giveBack(id [markIDs]byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -10,14 +10,15 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// namesakes is a directory of two domains that have an account of one name each.
+// namesakes is a directory of two domains, each of which has an account with the same name.
 type namesakes struct{ directory }
 
 func (d *namesakes) Check(_ context.Context, domain, name string, _ []byte) (*Person, error) {
 	return &Person{SID: "S-" + domain, Name: name, Groups: []string{"desk"}}, nil
 }
 
-// TestSessionsOfANamesakeAreAnothers: they do not count with one's own, and are not ended for them.
+// TestSessionsOfANamesakeAreAnothers: sessions of another domain's account with the same name
+// neither count against one's own limit nor are ended by it.
 func TestSessionsOfANamesakeAreAnothers(t *testing.T) {
 	g, _, _, _ := gate(func(o *Options) { o.Directory = &namesakes{} })
 	var all []string

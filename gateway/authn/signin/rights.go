@@ -8,21 +8,21 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// rightsLife is how long an answer of the directory about a person is used. A job asks before each
+// rightsLife is how long the directory's answer about a person is used. A job asks before each
 // item.
 const rightsLife = 2 * time.Second
 
-// rights remembers people as the directory knew them.
+// rights caches people as the directory last reported them.
 type rights struct {
 	flight singleflight.Group
 
 	mu    sync.Mutex
-	known *simplelru.LRU[string, found] // by SID
+	known *simplelru.LRU[string, found] // keyed by SID
 }
 
-// found is a person as found at a time.
+// found is the directory's answer about a person at a certain time.
 type found struct {
-	person *Person // nil: the account may not log on
+	person *Person // nil if the account may not log on
 	at     time.Time
 }
 
@@ -32,8 +32,8 @@ func newRights() *rights {
 	return r
 }
 
-// of returns the person as found at most life ago. A refusal is remembered only for a moment,
-// because an administrator may have unlocked the account.
+// of returns the person as found no longer than life ago. A refusal is remembered only for a
+// moment, because an administrator may have unlocked the account.
 func (r *rights) of(sid string, now time.Time, life time.Duration) (*Person, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

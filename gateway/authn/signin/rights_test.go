@@ -12,7 +12,7 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// changing is a directory that answers with what it is told.
+// changing is a directory that gives the answers that a test sets.
 type changing struct {
 	directory
 	groups []string
@@ -28,8 +28,8 @@ func (d *changing) Groups(_ context.Context, sid string) (*Person, error) {
 	return &Person{SID: sid, Name: "anna", Groups: d.groups}, nil
 }
 
-// TestWhatAPersonMayDoWithoutASession: it is asked of the directory by the SID, and remembered for a
-// moment only; what could not be asked is not remembered.
+// TestWhatAPersonMayDoWithoutASession: the directory is asked by SID, its answer is remembered only
+// for a moment, and a failure to answer is not remembered.
 func TestWhatAPersonMayDoWithoutASession(t *testing.T) {
 	d := &changing{groups: []string{"desk", "readers", "nobody's"}}
 	g, _, now, _ := gate(func(o *Options) {

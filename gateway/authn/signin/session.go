@@ -18,7 +18,7 @@ import (
 func fold(name string) string { return strings.ToLower(name) }
 
 // account returns the name of an account, and the domain that was typed before it, if any. It fails
-// if the domain, or the suffix of the name, is not one of domains.
+// if the domain, or the suffix of the name, is not in domains.
 func account(typed string, domains []string) (name, before string, err error) {
 	name = strings.TrimSpace(typed)
 	before, after, given := strings.Cut(name, `\`)
@@ -38,7 +38,7 @@ func account(typed string, domains []string) (name, before string, err error) {
 	return name, before, nil
 }
 
-// Session is a signed-in person or token, as one request has found it.
+// Session is a signed-in person or token, as found by one request.
 type Session struct {
 	Name string
 	Kind string // identity.KindPerson, or the kind of a credential
@@ -47,23 +47,24 @@ type Session struct {
 
 	gate       *Gate
 	key        sum
-	in         *store.Sealed // the store that contains it
+	in         *store.Sealed // store that contains it
 	revision   store.Revision
 	kept       stored
-	token      string                // token of a session that is not a person's
+	token      string                // token of a session that does not belong to a person
 	principals []*identity.Principal // principals of the person
 }
 
-// use is what a gate knows about the use of a session.
+// use holds the times of a session's use that a gate knows.
 type use struct{ at, savedAt time.Time }
 
-// ofPerson returns the stored form of a person's new session.
+// ofPerson returns the stored form of a new session of a person.
 func ofPerson(p *Person, client netip.Addr) *stored {
 	return &stored{Name: p.Name, Kind: identity.KindPerson, Person: p, Client: client}
 }
 
-// start stores a new session and returns its id. It forgives the try that the session has proved
-// right, if there was one. Beyond the limit, the oldest sessions of the same credential end.
+// start stores a new session and returns its id. It forgives the tries of the account that the
+// session has proved correct, if any. Beyond the limit, the oldest sessions of the same credential
+// end.
 func (g *Gate) start(ctx context.Context, session *stored, token string, proved *try) (id string, err error) {
 	id, now := NewID(), g.o.Now()
 	session.Started, session.Used, session.Checked = now, now, now
@@ -115,8 +116,9 @@ func (s *stored) event(what, reason string) Event {
 }
 
 // Find returns the session with an id, or nil if it does not exist or has ended. From time to time
-// it asks whether the person may still log on. It fails with [ErrStore] if that is due, and it
-// cannot be known whether another gateway has ended the session. Find counts as use of the session.
+// it asks the directory whether the person may still log on. It fails with [ErrStore] if that is
+// due but it cannot find out whether another gateway has ended the session. Find counts as a use of
+// the session.
 func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
 	if s != nil {
@@ -125,8 +127,8 @@ func (g *Gate) Find(ctx context.Context, id string) (*Session, error) {
 	return s, err
 }
 
-// Peek is [Gate.Find] for a request that no person made, such as the refresh of an open page. It
-// does not prolong the session.
+// Peek is like [Gate.Find], for a request that no person made, such as the refresh of an open page.
+// It does not prolong the session.
 func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 	s, checked, err := g.find(ctx, id)
 	if s != nil && checked && g.lost() == nil {
@@ -137,7 +139,7 @@ func (g *Gate) Peek(ctx context.Context, id string) (*Session, error) {
 
 // find returns the session with an id, and whether the directory was just asked about its person.
 func (g *Gate) find(ctx context.Context, id string) (s *Session, checked bool, err error) {
-	s, _ = g.lookUp(ctx, id) // a session that cannot be looked up is not known here
+	s, _ = g.lookUp(ctx, id) // if the look-up fails, the session is unknown here
 	if s == nil || !s.openToken(id) {
 		return nil, false, nil
 	}
@@ -164,7 +166,7 @@ func (s *Session) roles() []*identity.Principal {
 	return principals(s.kept.Person, s.gate.o.Roles)
 }
 
-// used notes that a session is used, and saves it if that is due or it has changed.
+// used notes that a session was used, and saves it if that is due or the session has changed.
 func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool) {
 	g.mu.Lock()
 	last, _ := g.uses.Get(s.key)
@@ -182,7 +184,7 @@ func (g *Gate) used(ctx context.Context, s *Session, now time.Time, changed bool
 	g.keep(ctx, s)
 }
 
-// keep saves a session, unless another request has saved or ended it.
+// keep saves a session, unless another request has already saved or ended it.
 func (g *Gate) keep(ctx context.Context, s *Session) {
 	if err := g.save(ctx, s); err != nil && !errors.Is(err, store.ErrConflict) {
 		g.o.Problem(fmt.Errorf("the use of a session could not be kept: %w", err))
@@ -192,10 +194,10 @@ func (g *Gate) keep(ctx context.Context, s *Session) {
 // unreachable is how long a session continues while the directory does not answer.
 const unreachable = 15 * time.Minute
 
-// recheck asks the directory for the person of a session, and reports whether the session
+// recheck asks the directory about the person of a session, and reports whether the session
 // continues.
 func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
-	if s.kept.Person == nil || g.o.Directory == nil { // a token is checked at each request
+	if s.kept.Person == nil || g.o.Directory == nil { // a token is checked for each request
 		s.kept.Checked, s.principals = now, s.roles()
 		return true
 	}
@@ -216,7 +218,7 @@ func (g *Gate) recheck(ctx context.Context, s *Session, now time.Time) bool {
 	return false
 }
 
-// readers returns the principals with only their reading scopes.
+// readers returns the principals reduced to their reading scopes.
 func readers(all []*identity.Principal) []*identity.Principal {
 	var reading []*identity.Principal
 	for _, p := range all {
@@ -227,8 +229,8 @@ func readers(all []*identity.Principal) []*identity.Principal {
 	return reading
 }
 
-// End ends a session at all gateways. If it fails with [ErrStore], the session has ended here.
-// [Gate.Tidy] tells the others when the store can be used again.
+// End ends a session at all gateways. If it fails with [ErrStore], the session has ended only at
+// this gate. [Gate.Tidy] informs the others once the store can be used again.
 func (g *Gate) End(ctx context.Context, id string) error {
 	s, err := g.lookUp(ctx, id)
 	if s == nil {
@@ -238,7 +240,7 @@ func (g *Gate) End(ctx context.Context, id string) error {
 	return g.end(ctx, s)
 }
 
-// end removes a session from the store, or notes that it must be removed.
+// end removes a session from the store, or notes that it must be removed later.
 func (g *Gate) end(ctx context.Context, s *Session) error {
 	err := g.remove(ctx, s)
 	g.mu.Lock()
@@ -256,21 +258,21 @@ func (g *Gate) end(ctx context.Context, s *Session) error {
 }
 
 // Tidy removes ended sessions that could not be removed at once. The caller should call it about
-// every second.
+// once a second.
 func (g *Gate) Tidy(ctx context.Context) {
 	g.mu.Lock()
 	ended := slices.Collect(maps.Values(g.ended))
 	g.mu.Unlock()
 	for _, s := range ended {
 		if g.lost() == nil {
-			_ = g.end(ctx, s) // end has reported why it failed
+			_ = g.end(ctx, s) // end has reported the reason for a failure
 		}
 	}
-	_, _ = g.own.Sweep(ctx) // fails only when it is closed, which it never is
+	_, _ = g.own.Sweep(ctx) // fails only for a closed store, which this one never is
 }
 
 // Principals returns the rights of the session: one principal for each role of a person, or the
-// present principal of the token. The error is a [*authn.Refusal].
+// current principal of the token. The error is a [*authn.Refusal].
 func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identity.Principal, error) {
 	if s.kept.Person != nil {
 		return slices.Clone(s.principals), nil
@@ -282,9 +284,9 @@ func (s *Session) Principals(ctx context.Context, client netip.Addr) ([]*identit
 	return []*identity.Principal{p}, nil
 }
 
-// Rights returns the present rights of a person, whether or not signed in: one principal for each
-// role. It returns none if the account may no longer log on, or has no role. It fails if the
-// directory could not answer.
+// Rights returns the current rights of a person, whether or not the person is signed in: one
+// principal for each role. It returns none if the account may no longer log on, or has no role. It
+// fails if the directory could not answer.
 func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	if g.o.Directory == nil {
 		return nil, nil
@@ -296,14 +298,14 @@ func (g *Gate) Rights(ctx context.Context, sid string) ([]*identity.Principal, e
 	return principals(person, g.o.Roles), nil
 }
 
-// ask returns a person as the directory knew it at most life ago; nil: the account may not log on.
-// The error means that the directory could not answer.
+// ask returns a person as the directory reported it no longer than life ago, or nil if the account
+// may not log on. The error means that the directory could not answer.
 func (g *Gate) ask(ctx context.Context, sid string, life time.Duration) (*Person, error) {
 	if known, fresh := g.rights.of(sid, g.o.Now(), life); fresh {
 		return known, nil
 	}
 	asked := g.rights.flight.DoChan(sid, func() (any, error) {
-		at := g.o.Now() // changes made while the directory answers are read again
+		at := g.o.Now() // changes made while the directory answers will be read again
 		person, err := g.o.Directory.Groups(context.WithoutCancel(ctx), sid)
 		switch {
 		case errors.Is(err, ErrRefused):

@@ -25,28 +25,28 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Person is an account of the domain that signed in.
+// Person is a domain account that signed in.
 type Person struct {
 	SID    string   `json:"sid"`
 	Name   string   `json:"name"`   // sAMAccountName
-	Groups []string `json:"groups"` // SIDs of all groups, nested ones included
+	Groups []string `json:"groups"` // SIDs of all groups, including nested ones
 
-	Locked bool `json:"-"` // the domain has locked the account out, which ends no session
+	Locked bool `json:"-"` // the domain has locked out the account, which does not end a session
 }
 
-// Directory knows the accounts of the domain. Implementations are safe for concurrent use. Errors
-// other than the errors of this package mean that the directory could not answer.
+// Directory knows the accounts of the domain. It must be safe for concurrent use. Errors that are
+// not defined in this package mean that the directory could not answer.
 type Directory interface {
-	// Check checks a password. name is a sAMAccountName or a UPN; domain is what was typed before
-	// it, if anything. Check does not keep the password; the caller wipes it.
+	// Check checks a password. name is a sAMAccountName or a UPN. domain is the text that was typed
+	// before it, or "". Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
-	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
-	// Accept does not check whether the account may log on now. The error is a [*negotiate.Refusal]
-	// if the ticket is at fault.
+	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket, or nil if
+	// it names nobody. The reply proves the gateway's identity to the client; it is nil if the client
+	// did not ask for it. Accept does not check whether the account may log on now. The error is a
+	// [*negotiate.Refusal] if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
-	// Groups returns the present data of a person, or ErrRefused if the account may no longer log
-	// on.
+	// Groups returns the current data of a person. It fails with ErrRefused if the account may no
+	// longer log on.
 	Groups(ctx context.Context, sid string) (*Person, error)
 }
 
@@ -58,14 +58,14 @@ var (
 	ErrUnsupported = errors.New("signin: this way to sign in is not supported")
 )
 
-// Role is what the members of a group may do. Roles are not merged: one role alone must allow the
+// Role holds the rights of a group's members. Roles are not merged: a single role must allow the
 // whole action.
 type Role struct {
 	Group  string // SID
-	Name   string // shown to people
+	Name   string // for people
 	Scopes []identity.Scope
 	Limits identity.Limits
-	Quota  *identity.Quota // of each member; nil: the default of everything
+	Quota  *identity.Quota // of each member; nil means the default for everyone
 }
 
 // principals returns one principal for each role of a person.

@@ -16,10 +16,10 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// directory knows one password for everybody.
+// directory accepts one password for all accounts.
 type directory struct {
 	mu    sync.Mutex
-	err   error // of Groups
+	err   error // returned by Groups
 	asked []string
 	last  []byte
 }
@@ -46,7 +46,7 @@ func (d *directory) Groups(_ context.Context, sid string) (*Person, error) {
 
 var client = netip.MustParseAddr("192.0.2.1")
 
-// gate returns a gate with a clock of its own.
+// gate returns a gate with its own clock.
 func gate(adjust func(*Options)) (g *Gate, d *directory, now *time.Time, events *[]Event) {
 	d, now, events = &directory{}, new(time.Time), &[]Event{}
 	*now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -100,7 +100,8 @@ func TestSessionsEnd(t *testing.T) {
 	assert.Equal(t, Event{What: "signed out", Name: "anna", Kind: identity.KindPerson, SID: "S-anna", ID: "S-anna", Client: client}, (*events)[len(*events)-1])
 }
 
-// A page that is left open asks for what is new, which is no use of its session.
+// TestPeekingDoesNotKeepASession: a page that is left open asks for news, which does not count as a
+// use of its session.
 func TestPeekingDoesNotKeepASession(t *testing.T) {
 	g, d, now, _ := gate(func(*Options) {})
 	id := in(t, g, "anna")
@@ -206,8 +207,9 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
-// Of an account that is not known the part before the @ is taken for the account, without what
-// the directory does not tell apart, so that another spelling gives no tries more.
+// TestTriesWithoutAnAccount: for an unknown account, the part before the @ counts as its name,
+// without anything that the directory does not distinguish, so other spellings give no further
+// tries.
 func TestTriesWithoutAnAccount(t *testing.T) {
 	for name, policy := range map[string]func(context.Context, string) (Policy, error){
 		"no policy": nil,
@@ -229,8 +231,8 @@ func TestTriesWithoutAnAccount(t *testing.T) {
 	}
 }
 
-// While it is not known which account a password is for, and how many wrong ones lock it out,
-// the directory is not asked.
+// TestNoTriesWhileAccountsCannotBeRead: the directory is not asked while the account of a password,
+// and the number of wrong passwords that lock it out, are unknown.
 func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
 	away := errors.New("down")
 	g, d, now, _ := gate(func(o *Options) {
@@ -250,7 +252,8 @@ func TestNoTriesWhileAccountsCannotBeRead(t *testing.T) {
 	in(t, g, "anna")
 }
 
-// Each address may have some names looked up; those that are known cost nothing.
+// TestLookups: each address may have a number of names looked up. Names that are already known cost
+// nothing.
 func TestLookups(t *testing.T) {
 	runs := map[string]int{}
 	g, d, now, _ := gate(func(o *Options) {
@@ -288,7 +291,7 @@ func TestLookups(t *testing.T) {
 	assert.Equal(t, 1, runs["anna"])
 }
 
-// A right password leaves nothing that is counted for the address.
+// TestAFullOfficeSignsIn: after a correct password, nothing is counted for the address.
 func TestAFullOfficeSignsIn(t *testing.T) {
 	g, _, _, _ := gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) { return Policy{Account: name}, nil }
@@ -298,7 +301,7 @@ func TestAFullOfficeSignsIn(t *testing.T) {
 	}
 }
 
-// slow is a directory that answers when it is told to.
+// slow is a directory that answers when a test lets it.
 type slow struct {
 	directory
 	entered chan struct{}
@@ -311,7 +314,8 @@ func (d *slow) Check(ctx context.Context, domain, name string, password []byte) 
 	return d.directory.Check(ctx, domain, name, password)
 }
 
-// Only so many sign in at once; a few wait, and the others are told to try again.
+// TestTurns: only a limited number of people sign in at once, a few more wait, and all others are
+// told to try again.
 func TestTurns(t *testing.T) {
 	d := &slow{entered: make(chan struct{}), answer: make(chan struct{})}
 	g, _, _, _ := gate(func(o *Options) { o.Directory, o.Record = d, nil })

@@ -17,14 +17,14 @@ import (
 
 // Limits of the steps of a session.
 const (
-	stepsMost = 50 // the oldest is forgotten
+	stepsMost = 50 // beyond that the oldest is dropped
 	stepLife  = time.Hour
 )
 
-// Version counts the changes of a step; 0: it does not exist.
+// Version counts the changes of a step. It is 0 if the step does not exist.
 type Version store.Revision
 
-// step is a step in the store.
+// step is the stored form of a step.
 type step struct {
 	store.Formatted
 	Value json.RawMessage `json:"value"`
@@ -32,8 +32,8 @@ type step struct {
 
 func (s *Session) stepKey(name string) string { return s.key.String() + "." + sumOf(name).String() }
 
-// Keep stores a step under a name for an hour, if the stored one has the version at. It fails with
-// [store.ErrConflict] if it has another, or with [ErrStore].
+// Keep stores a step under a name for an hour, provided that the stored step has the version at. It
+// fails with [store.ErrConflict] if the version differs, or with [ErrStore].
 func (s *Session) Keep(ctx context.Context, name string, at Version, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Session) Keep(ctx context.Context, name string, at Version, value any) 
 	return err
 }
 
-// oldest returns the changes that make room for another step.
+// oldest returns the changes that make room for one more step.
 func (s *Session) oldest(ctx context.Context) (forgotten []store.Change, err error) {
 	var all []store.Entry
 	err = s.in.Range(ctx, stepKind, s.key.String()+".", func(e store.Entry) bool { all = append(all, e); return true })
@@ -83,10 +83,10 @@ func (s *Session) Kept(ctx context.Context, name string, value any) (Version, er
 	return Version(at), json.Unmarshal(found.Value, value)
 }
 
-// CatchUp makes later reads see the steps that other gateways had stored when it was called.
+// CatchUp makes later reads see all steps that other gateways had stored when it was called.
 // Without a cluster, or while its store is lost, it does nothing.
 func (s *Session) CatchUp(ctx context.Context) {
 	if s.in.Remote() {
-		_ = s.gate.asking.ask(ctx, s.in) // otherwise the reads see what is known here
+		_ = s.gate.asking.ask(ctx, s.in) // on failure, reads see the state that is known here
 	}
 }

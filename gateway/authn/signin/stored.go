@@ -19,29 +19,29 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The state of a gate is in the store, so all gateways that share it know the same, also after a
-// restart. The store knows the hash of a cookie, but not the cookie. A token is sealed with a key
-// derived from the cookie, so the store and its key are not enough to get it.
+// The state of a gate is in the store, so all gateways that share it know the same state, even
+// after a restart. The store contains the hash of a cookie, but not the cookie. A token is sealed
+// with a key derived from the cookie, so the store and its key are not enough to obtain it.
 
 const (
-	kind      store.Kind = "session"       // by the hash of the cookie
-	ownerKind store.Kind = "session-owner" // the sessions of a person or a token
-	stepKind  store.Kind = "session-step"  // what the pages store for a session
+	kind      store.Kind = "session"       // keyed by the hash of the cookie
+	ownerKind store.Kind = "session-owner" // sessions of a person or a token
+	stepKind  store.Kind = "session-step"  // data that the pages store for a session
 	triesKind store.Kind = "tries"         // wrong passwords of an account
 )
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind}
 
 // saveEvery is the minimum time between two saved uses of a session.
 const saveEvery = time.Minute
 
-// stored is a session as stored.
+// stored is the stored form of a session.
 type stored struct {
 	store.Formatted
 	Name    string     `json:"name"`
 	Kind    string     `json:"kind"`
-	Account string     `json:"account,omitempty"` // of the token; empty: it has no id
+	Account string     `json:"account,omitempty"` // id of the token; empty if it has none
 	Person  *Person    `json:"person,omitempty"`
 	Token   []byte     `json:"token,omitempty"` // sealed
 	Client  netip.Addr `json:"client"`
@@ -50,14 +50,14 @@ type stored struct {
 	Checked time.Time  `json:"checked"`
 }
 
-// owned are the sessions of a person or a token, the oldest first. Each new session rewrites it, so
-// there are never more than the limit, wherever they start.
+// owned lists the sessions of a person or a token, oldest first. Each new session rewrites the
+// list, so there are never more sessions than the limit, wherever they start.
 type owned struct {
 	store.Formatted
 	Sessions []string `json:"sessions"`
 }
 
-// sum is the hash of a session's id, which is all that the gate stores of it.
+// sum is the hash of a session's id. The gate stores nothing else of the id.
 type sum [32]byte
 
 func sumOf(id string) sum { return sha256.Sum256([]byte(id)) }
@@ -93,13 +93,13 @@ func (g *Gate) lost() error {
 }
 
 const (
-	decisions  = 20               // how often a conflicting decision is repeated
+	decisions  = 20               // number of attempts at a conflicting decision
 	writeLimit = 20 * time.Second // time limit of a decision, longer than an election
 )
 
-// decide makes the changes that compose returns. compose reads what they depend on, and is called
-// again if others change it. A store of this gateway alone that fails ends with the gate; if the
-// store is shared, decide fails with [ErrStore].
+// decide makes the changes that compose returns. compose reads the values that they depend on, and
+// is called again if others change these values. If a store that is not shared fails, the changes
+// are made in memory and end with the gate. If the store is shared, decide fails with [ErrStore].
 func (g *Gate) decide(ctx context.Context, compose func(context.Context, *store.Sealed) ([]store.Change, error)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit) // the person may leave
 	defer cancel()
@@ -129,8 +129,8 @@ func decideIn(ctx context.Context, in *store.Sealed, compose func(context.Contex
 	return err
 }
 
-// read reads a value as known here, without asking the other gateways: Get would ask them for each
-// missing value. The revision is [store.Absent] if there is none.
+// read reads a value as known here. It does not ask the other gateways, as Get would for each
+// missing value. The revision is [store.Absent] if there is no value.
 func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind store.Kind, key string) (value T, revision store.Revision, err error) {
 	var wrong error
 	err = in.Range(ctx, kind, key, func(e store.Entry) bool {
@@ -142,8 +142,8 @@ func read[T any, P store.Value[T]](ctx context.Context, in *store.Sealed, kind s
 	return value, revision, errors.Join(err, wrong)
 }
 
-// lookUp returns the session with an id that has not ended, or nil. If it is not known here,
-// another gateway may just have made it; the error says why that is not known.
+// lookUp returns the session with an id that has not ended, or nil. If the session is unknown here,
+// another gateway may just have created it. The error means that it could not find that out.
 func (g *Gate) lookUp(ctx context.Context, id string) (*Session, error) {
 	if id == "" {
 		return nil, nil
@@ -194,24 +194,24 @@ func (g *Gate) known(ctx context.Context, key sum) *Session {
 	return nil
 }
 
-// asking contains the time when the other gateways were last asked. Only the goroutine that has
-// taken it asks.
+// asking holds the time when the other gateways were last asked. Only the goroutine that has
+// received it may ask.
 type asking chan time.Time
 
-// askEvery is the minimum time between two questions, for all callers together, because anybody can
+// askEvery is the minimum time between two queries for all callers together, because anybody can
 // send unknown cookies.
 const askEvery = 50 * time.Millisecond
 
 // askLimit is how long a gateway waits for an answer.
 const askLimit = 2 * time.Second
 
-// ask returns once a shared store has what the others had when ask was called.
+// ask returns once a shared store has everything that the others had when ask was called.
 func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 	called := time.Now()
 	select {
 	case last := <-a:
 		defer func() { a <- last }()
-		if last.After(called) { // that answer is recent enough
+		if last.After(called) { // the last answer is recent enough
 			return nil
 		}
 		select {
@@ -231,17 +231,17 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 // change returns the change that saves a session.
 func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, s *stored) (store.Change, error) {
 	value, err := store.Encode(in, *s)
-	expires := s.Used.Add(g.o.Idle + saveEvery) // it may have been used since then
+	expires := s.Used.Add(g.o.Idle + saveEvery) // it may be used in the meantime without being saved
 	if most := s.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
 	return store.Change{Kind: kind, Key: key.String(), Expect: expect, Value: value, Expires: expires}, err
 }
 
-// saveLimit is how long a request waits for the use of its session to be saved.
+// saveLimit is how long a request waits for its session to be saved.
 const saveLimit = 2 * time.Second
 
-// save saves a session, unless it was changed or has ended.
+// save saves a session, unless it has been changed or has ended.
 func (g *Gate) save(ctx context.Context, s *Session) error {
 	set, err := g.change(s.in, s.key, s.revision, &s.kept)
 	if err != nil {
@@ -261,14 +261,14 @@ func (s *stored) identity() identity.ID {
 	return identity.ID{Kind: s.Kind, ID: cmp.Or(s.Account, s.Name)}
 }
 
-// ownerKey returns the key of the sessions of a session's owner.
+// ownerKey returns the key of the list of sessions that a session belongs to.
 func ownerKey(in *store.Sealed, session *stored) string {
 	who := session.identity()
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
-// joinOthers returns the changes that add a session to the sessions of its owner, and end the
-// oldest beyond the limit.
+// joinOthers returns the changes that add a session to its owner's sessions and end the oldest
+// beyond the limit.
 func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored, key sum) (all []store.Change, err error) {
 	owner := ownerKey(in, session)
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
@@ -305,7 +305,7 @@ func (g *Gate) remove(ctx context.Context, s *Session) error {
 	err := decideIn(ctx, s.in, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		e, err := in.Get(ctx, kind, s.key.String())
 		switch {
-		case errors.Is(err, store.ErrAbsent), errors.Is(err, store.ErrUnreadable): // nobody can use it
+		case errors.Is(err, store.ErrAbsent), errors.Is(err, store.ErrUnreadable): // the session is unusable anyway
 			return nil, nil
 		}
 		return []store.Change{{Kind: kind, Key: s.key.String(), Expect: e.Revision}}, err
@@ -316,7 +316,7 @@ func (g *Gate) remove(ctx context.Context, s *Session) error {
 	return err
 }
 
-// sealer encrypts the token of a session for its cookie.
+// sealer returns the cipher that seals a text for a cookie.
 func sealer(id, what string) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(id), nil, what, 32)
 	if err != nil {
@@ -329,14 +329,14 @@ func sealer(id, what string) (cipher.AEAD, error) {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// Texts that are sealed with a key derived from the cookie of a session.
+// Purposes for which a key is derived from a session's cookie.
 const (
 	tokenOfSession  = "token of a session"
 	secretOfSession = "secret of a session"
 )
 
-// SealSecret encrypts a secret of a page for the cookie of its session. A reader of the store
-// without the cookie cannot read it.
+// SealSecret encrypts a page's secret for the cookie of its session. A reader of the store cannot
+// decrypt it without the cookie.
 func SealSecret(id, text string) ([]byte, error) {
 	aead, err := sealer(id, secretOfSession)
 	if err != nil {
@@ -345,7 +345,7 @@ func SealSecret(id, text string) ([]byte, error) {
 	return aead.Seal(nil, nil, []byte(text), nil), nil
 }
 
-// OpenSecret decrypts what [SealSecret] has encrypted for the same cookie.
+// OpenSecret decrypts the result of [SealSecret] for the same cookie.
 func OpenSecret(id string, sealed []byte) (string, error) {
 	aead, err := sealer(id, secretOfSession)
 	if err != nil {
@@ -355,7 +355,7 @@ func OpenSecret(id string, sealed []byte) (string, error) {
 	return string(text), err
 }
 
-// sealToken encrypts the token of a session for its cookie.
+// sealToken encrypts a session's token for its cookie.
 func sealToken(id, token string) ([]byte, error) {
 	aead, err := sealer(id, tokenOfSession)
 	if err != nil {
@@ -364,8 +364,7 @@ func sealToken(id, token string) ([]byte, error) {
 	return aead.Seal(nil, nil, []byte(token), nil), nil
 }
 
-// openToken decrypts the token of a session, and reports whether the session has one or
-// needs none.
+// openToken decrypts the token of a session, and reports whether the session has one or needs none.
 func (s *Session) openToken(id string) bool {
 	if s.kept.Person != nil {
 		return true

@@ -31,7 +31,7 @@ func (o *oneToken) Authenticate(_ context.Context, c authn.Credential) (*identit
 	return &identity.Principal{Name: "portal", Kind: "token"}, nil
 }
 
-// counting counts what is written, and fails while it is told to.
+// counting counts the writes, and fails while a test makes it.
 type counting struct {
 	store.Store
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ func (c *counting) Apply(ctx context.Context, changes ...store.Change) (store.Re
 	return c.Store.Apply(ctx, changes...)
 }
 
-// restarts are gates one after another, over the same store.
+// restarts is a series of gates over the same store.
 type restarts struct {
 	t      *testing.T
 	plain  *counting
@@ -67,7 +67,7 @@ func newRestarts(t *testing.T) *restarts {
 
 func (r *restarts) gate() *Gate {
 	r.t.Helper()
-	*r.now = r.now.Add(time.Nanosecond) // a restart takes its time
+	*r.now = r.now.Add(time.Nanosecond) // a restart takes some time
 	g, _, _, _ := gate(func(o *Options) {
 		o.Directory, o.Tokens, o.Now, o.Store = r.d, r.tokens, func() time.Time { return *r.now }, storetest.Seal(r.t, r.plain)
 		o.Problem = func(err error) { r.faults = append(r.faults, err) }
@@ -114,7 +114,7 @@ func TestSessionsGoOnAfterARestart(t *testing.T) {
 
 func TestRestoredSessionsEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		after, again time.Duration // before the restart, and after it
+		after, again time.Duration // time before the restart, and after it
 		known        bool
 	}{
 		"in time":          {14 * time.Minute, 0, true},
@@ -191,8 +191,8 @@ func TestRestoredSessionsCountForTheLimit(t *testing.T) {
 	assert.Equal(t, sessionsEach, kept)
 }
 
-// TestTheStoreOfSessionsHoldsNoSecret: neither the cookie nor the token is in it, even if one has
-// its key.
+// TestTheStoreOfSessionsHoldsNoSecret: the store contains neither the cookie nor the token, even
+// for a reader with its key.
 func TestTheStoreOfSessionsHoldsNoSecret(t *testing.T) {
 	r := newRestarts(t)
 	g := r.gate()
@@ -238,8 +238,8 @@ func TestSessionsThatCannotBeKept(t *testing.T) {
 	require.ErrorIs(t, r.faults[0], store.ErrUnreadable)
 }
 
-// TestASessionThatIsUsedWhileItEnds is not there after a restart, whether its use is kept
-// before its end or comes too late.
+// TestASessionThatIsUsedWhileItEnds: a session that is used while it ends does not exist after a
+// restart, whether its use is saved before its end or comes too late.
 func TestASessionThatIsUsedWhileItEnds(t *testing.T) {
 	r := newRestarts(t)
 	g := r.gate()

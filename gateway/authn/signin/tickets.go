@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// failures counts invalid tickets by address.
+// failures counts invalid tickets per address.
 type failures struct {
 	now func() time.Time
 
@@ -29,7 +29,7 @@ func newFailures(now func() time.Time) *failures {
 	return f
 }
 
-// wait returns how long an address must wait; zero: not at all.
+// wait returns the time that an address must wait, or zero.
 func (f *failures) wait(client netip.Addr) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,7 +43,7 @@ func (f *failures) wait(client netip.Addr) time.Duration {
 	return 0
 }
 
-// note counts a ticket.
+// note counts an invalid ticket.
 func (f *failures) note(client netip.Addr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -15,12 +15,12 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// ticketing is a directory that accepts one ticket, and knows its account.
+// ticketing is a directory that accepts a single ticket and knows its account.
 type ticketing struct {
 	directory
-	inTicket []string // groups
+	inTicket []string // groups in the ticket
 	now      *Person
-	err      error // of Groups
+	err      error // returned by Groups
 	asked    int
 }
 
@@ -78,8 +78,8 @@ func TestATicketStartsASession(t *testing.T) {
 	}, (*events)[len(*events)-1])
 }
 
-// TestGroupsOfATicket: a group counts that the ticket names, and that the account is still in. A ticket
-// without groups gets the groups of the directory.
+// TestGroupsOfATicket: a group counts if the ticket names it and the account is still a member. A
+// ticket without groups gets the groups from the directory.
 func TestGroupsOfATicket(t *testing.T) {
 	desk := []identity.Scope{identity.UserRead, identity.UserPassword}
 	reader := []identity.Scope{identity.GroupRead}
@@ -164,8 +164,8 @@ func TestCallsAskTheDirectoryAsOftenAsSessionsDo(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestBadTicketsAreCounted: those of one address, and not what browsers send by themselves. Valid tickets are
-// accepted again after a while.
+// TestBadTicketsAreCounted: invalid tickets are counted per address, except tokens that browsers
+// send by themselves. Valid tickets are accepted again after a while.
 func TestBadTicketsAreCounted(t *testing.T) {
 	g, _, now, _ := ticketGate(t)
 	for range 2 * failuresAtOnce {

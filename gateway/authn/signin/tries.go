@@ -16,19 +16,18 @@ import (
 
 // Wrong passwords are counted before the directory is asked, because the domain counts each one
 // towards a lockout, whichever gateway passes it on. So the tries of an account are in the store,
-// and all gateways count together. Each gateway counts the tries from an address alone: they only
-// keep one host from trying many accounts.
+// and all gateways share the count. Each gateway counts the tries from an address by itself,
+// because these only keep a single host from trying many accounts.
 
 const (
-	remembered    = 20000 // addresses, and uses of sessions
+	remembered    = 20000 // number of addresses, and of uses of sessions
 	addressTries  = 20
 	standardTries = 3
-	// StandardWindow is how long a wrong password counts if the policy of the domain cannot be
-	// read.
+	// StandardWindow is how long a wrong password counts if the domain's policy cannot be read.
 	StandardWindow = 30 * time.Minute
 )
 
-// addresses counts by address what strangers cause.
+// addresses counts tries of strangers per address.
 type addresses struct {
 	now func() time.Time
 
@@ -42,7 +41,7 @@ func newAddresses(now func() time.Time) *addresses {
 	return a
 }
 
-// take counts n tries as wrong ones. It fails with a [*TooMany] that says when that many are free.
+// take counts n tries as wrong ones. It fails with a [*TooMany] that says when n tries are free.
 func (a *addresses) take(client netip.Addr, n int) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -60,7 +59,7 @@ func (a *addresses) take(client netip.Addr, n int) error {
 // giveBack uncounts n tries that [addresses.take] counted.
 func (a *addresses) giveBack(client netip.Addr, n int) { a.replace(client, n) }
 
-// shorten makes n tries count for a minute only, because the failure was not the client's.
+// shorten makes n tries count for only a minute, because the failure was not the client's.
 func (a *addresses) shorten(client netip.Addr, n int) {
 	a.replace(client, n, slices.Repeat([]time.Time{a.now().Add(time.Minute - StandardWindow)}, n)...)
 }
@@ -75,25 +74,24 @@ func (a *addresses) replace(client netip.Addr, n int, by ...time.Time) {
 	}
 }
 
-// tried are the stored wrong passwords of an account, and the addresses where the right one was
-// typed.
+// tried are the stored wrong passwords of an account, and the addresses from which it signed in.
 type tried struct {
 	store.Formatted
 	Times   []time.Time `json:"times"`
-	Expires time.Time   `json:"expires"` // when the last of them stops counting
+	Expires time.Time   `json:"expires"` // when the last of these times stops counting
 	Places  []place     `json:"places,omitempty"`
 }
 
-// place is an address from which the account signed in. It has spare tries there, which strangers
-// elsewhere cannot use up.
+// place is an address from which the account signed in. The account has spare tries there, which
+// strangers elsewhere cannot use up.
 type place struct {
 	Host netip.Prefix `json:"host"`
-	At   time.Time    `json:"at"` // last sign-in
+	At   time.Time    `json:"at"` // time of the last sign-in
 }
 
 const (
-	trustPlace = 7 * 24 * time.Hour // after the last sign-in there
-	placesEach = 8                  // of an account; the oldest is forgotten
+	trustPlace = 7 * 24 * time.Hour // after the last sign-in from there
+	placesEach = 8                  // addresses of an account; beyond that the oldest is dropped
 )
 
 // trusted reports whether the account signed in from an address recently.
@@ -101,8 +99,8 @@ func (t *tried) trusted(host netip.Prefix, now time.Time) bool {
 	return slices.ContainsFunc(t.Places, func(p place) bool { return p.Host == host && now.Sub(p.At) < trustPlace })
 }
 
-// counting returns the wrong passwords that count. Like in the domain, each new one makes all
-// earlier ones count for another window.
+// counting returns the wrong passwords that count. As in the domain, each new one makes all earlier
+// ones count for another window.
 func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 	if len(t.Times) == 0 || !slices.MaxFunc(t.Times, time.Time.Compare).Add(window).After(now) {
 		return nil
@@ -112,11 +110,12 @@ func (t *tried) counting(now time.Time, window time.Duration) []time.Time {
 
 // holder is the account or name that wrong passwords are counted for.
 type holder struct {
-	sid  string // of the account; empty: no account has the name
-	name string // folded; with a SID, the name that earlier versions counted by
+	sid  string // of the account; empty if no account has the name
+	name string // folded; with a SID, the name used for counting in earlier versions
 }
 
-// keys returns the key in the store, and the key of earlier versions; empty: the same.
+// keys returns the key in the store, and the key used by earlier versions, or "" if that is the
+// same.
 func (h holder) keys(in *store.Sealed) (key, former string) {
 	key = hex.EncodeToString(in.Sum([]byte("tries"), []byte(h.name)))
 	if h.sid == "" {
@@ -133,12 +132,12 @@ type try struct {
 	at     time.Time
 }
 
-// kept is what the store has of a holder, and where.
+// kept is the stored count of a holder's tries, with its key and revision.
 type kept struct {
 	tried
 	key      string
 	revision store.Revision
-	former   []store.Change // removes the value of an earlier version, which is in tried
+	former   []store.Change // removes the value of an earlier version, which is included in tried
 }
 
 func (t *try) read(ctx context.Context, in *store.Sealed) (k kept, err error) {
@@ -155,7 +154,7 @@ func (t *try) read(ctx context.Context, in *store.Sealed) (k kept, err error) {
 	return k, err
 }
 
-// take counts the try as a wrong one. It fails with a [*TooMany], or with [ErrStore].
+// take counts the try as a wrong password. It fails with a [*TooMany], or with [ErrStore].
 func (t *try) take(ctx context.Context, allowed allowance) error {
 	return t.gate.decide(ctx, func(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 		before, err := t.read(ctx, in)
@@ -193,8 +192,8 @@ func (k *kept) set(in *store.Sealed, left tried) ([]store.Change, error) {
 	return []store.Change{change}, nil
 }
 
-// forgiven returns the change that removes the wrong passwords of the account, because the right
-// one was typed, and stores where.
+// forgiven returns the changes that remove the wrong passwords of the account, because the correct
+// one was typed, and that store the address.
 func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	before, err := t.read(ctx, in)
 	if err != nil {
@@ -205,7 +204,7 @@ func (t *try) forgiven(ctx context.Context, in *store.Sealed) ([]store.Change, e
 	return before.set(in, tried{Places: places[max(len(places)-placesEach, 0):]})
 }
 
-// withdrawn returns the change that uncounts a try that the directory could not decide.
+// withdrawn returns the changes that uncount a try that the directory could not decide.
 func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, error) {
 	before, err := t.read(ctx, in)
 	i := slices.IndexFunc(before.Times, t.at.Equal)
@@ -216,14 +215,14 @@ func (t *try) withdrawn(ctx context.Context, in *store.Sealed) ([]store.Change, 
 	return before.set(in, before.tried)
 }
 
-// change changes the tries. If it fails, the try stays a wrong one.
+// change changes the stored tries. If it fails, the try remains counted as wrong.
 func (t *try) change(ctx context.Context, of func(context.Context, *store.Sealed) ([]store.Change, error)) {
 	if err := t.gate.decide(ctx, of); err != nil {
 		t.gate.o.Problem(err)
 	}
 }
 
-// since returns a copy of the times that are later than start.
+// since returns a copy of the times after start.
 func since(times []time.Time, start time.Time) []time.Time {
 	var later []time.Time
 	for _, at := range times {
@@ -234,18 +233,18 @@ func since(times []time.Time, start time.Time) []time.Time {
 	return later
 }
 
-// allowance limits how many wrong passwords of an account are passed on to the domain within a
-// time.
+// allowance is the number of wrong passwords of an account that are passed on to the domain within
+// the window.
 type allowance struct {
-	most    int // from anywhere
-	trusted int // including those from an address where the account signed in recently
+	most    int // from any address
+	trusted int // including tries from an address where the account signed in recently
 	window  time.Duration
 }
 
-// allowed returns how many wrong passwords are passed on to a domain that locks out at the
-// threshold: two fewer, so one try elsewhere does not lock the account. An address where the
-// account signed in recently has as many to spare, but together they always stay below the
-// threshold. A threshold of zero means that the domain never locks out.
+// allowed returns the number of wrong passwords to pass on to a domain that locks out at the
+// threshold. It stays two below the threshold where possible, so one try elsewhere does not lock the
+// account. An address where the account signed in recently gets as many more, but the sum always
+// stays below the threshold. A threshold of zero means that the domain never locks out.
 func allowed(tries, threshold int) (most, trusted int) {
 	if threshold <= 0 {
 		return tries, 2 * tries
@@ -255,19 +254,19 @@ func allowed(tries, threshold int) (most, trusted int) {
 	return most, min(2*tries, below)
 }
 
-// TooMany is the error after too many wrong passwords of a name, whether or not an account has it.
-// errors.Is finds [ErrTooMany] in it.
+// TooMany is the error after too many wrong passwords for a name, whether or not an account has the
+// name. errors.Is finds [ErrTooMany] in it.
 type TooMany struct {
-	Wait time.Duration // until one more try is allowed
+	Wait time.Duration // until the next try is allowed
 }
 
 func (e *TooMany) Error() string { return ErrTooMany.Error() }
 
-// Is makes the error ErrTooMany.
+// Is reports whether target is ErrTooMany.
 func (e *TooMany) Is(target error) bool { return target == ErrTooMany }
 
-// tooMany returns the error for an account with these wrong passwords. There are none if the domain
-// locks out at the first one, because no password is passed on then.
+// tooMany returns the error for an account with these wrong passwords. times is empty if the domain
+// locks out at the first wrong password, because then no password is passed on.
 func tooMany(times []time.Time, now time.Time, window time.Duration) error {
 	wait := window
 	if len(times) > 0 {

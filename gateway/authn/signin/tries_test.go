@@ -16,7 +16,7 @@ var (
 	stranger = netip.MustParseAddr("198.51.100.1")
 )
 
-// withThreshold returns a gate of a domain that locks accounts out at so many wrong passwords.
+// withThreshold returns a gate of a domain that locks out accounts at threshold wrong passwords.
 func withThreshold(threshold int) (g *Gate, d *directory, now *time.Time) {
 	g, d, now, _ = gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) {
@@ -32,7 +32,8 @@ func tryAt(t *testing.T, g *Gate, from netip.Addr, password string) error {
 	return err
 }
 
-// Wrong passwords of strangers do not keep a person out of an address where they signed in lately.
+// TestStrangersKeepNobodyOut: wrong passwords of strangers do not keep a person out of an address
+// where the person signed in recently.
 func TestStrangersKeepNobodyOut(t *testing.T) {
 	g, d, now := withThreshold(5)
 	require.NoError(t, tryAt(t, g, home, "right"))
@@ -63,7 +64,7 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 // TestTriesCountBySID: a renamed account keeps its tries, and a new account with its old name has
 // none. Tries that an earlier version counted by name still count.
 func TestTriesCountBySID(t *testing.T) {
-	sids := map[string]string{"anna": ""} // as an earlier version counted
+	sids := map[string]string{"anna": ""} // as counted by an earlier version
 	g, d, now, _ := gate(func(o *Options) {
 		o.Policy = func(_ context.Context, name string) (Policy, error) {
 			account, _, _ := strings.Cut(name, "@")
@@ -88,7 +89,8 @@ func TestTriesCountBySID(t *testing.T) {
 	assert.Len(t, d.asked, 2*standardTries)
 }
 
-// The address where an account signed in is known to the gateways of a cluster, and after a restart.
+// TestGatesShareKnownAddresses: the address where an account signed in is known to all gateways of
+// a cluster, and after a restart.
 func TestGatesShareKnownAddresses(t *testing.T) {
 	n := newThree(t)
 	_, err := n.gates[0].Password(t.Context(), "anna", []byte("right"), home, "")
@@ -100,7 +102,7 @@ func TestGatesShareKnownAddresses(t *testing.T) {
 	require.NoError(t, tryAt(t, n.gates[2], home, "right"))
 }
 
-// Only so many addresses of an account are kept.
+// TestPlacesAreFew: only a limited number of addresses per account is stored.
 func TestPlacesAreFew(t *testing.T) {
 	g, _, _ := withThreshold(5)
 	for i := range placesEach + 1 {
@@ -113,7 +115,8 @@ func TestPlacesAreFew(t *testing.T) {
 	assert.NoError(t, tryAt(t, g, netip.AddrFrom4([4]byte{192, 0, 2, 1}), "right"))
 }
 
-// Whatever the threshold of the domain is, fewer wrong passwords are passed on than it.
+// TestTriesStayBelowEveryThreshold: fewer wrong passwords are passed on than the domain's
+// threshold, whatever it is.
 func TestTriesStayBelowEveryThreshold(t *testing.T) {
 	for threshold := 1; threshold <= 12; threshold++ {
 		g, d, _ := withThreshold(threshold)
@@ -136,8 +139,9 @@ func TestTriesStayBelowEveryThreshold(t *testing.T) {
 	assert.Empty(t, d.asked, "the first wrong one would lock the account out")
 }
 
-// A domain forgets wrong passwords once none came for the window. So do the tries, or a few now
-// and a few at the end of the window would add up there.
+// TestEachTryRestartsTheWindow: a domain forgets wrong passwords once there was none for the length
+// of the window, and the tries do the same. Otherwise a few at the start and a few at the end of
+// the window would add up in the domain.
 func TestEachTryRestartsTheWindow(t *testing.T) {
 	g, d, now := withThreshold(5)
 	wrong := func() error { return tryAt(t, g, stranger, "wrong") }
@@ -154,7 +158,7 @@ func TestEachTryRestartsTheWindow(t *testing.T) {
 	require.ErrorIs(t, wrong(), ErrRefused)
 }
 
-// An address waits until its oldest try no longer counts.
+// TestAnAddressIsToldHowLongToWait: an address waits until its oldest try no longer counts.
 func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	g, _, now, _ := gate(func(*Options) {})
 	for i := range addressTries {
@@ -169,8 +173,8 @@ func TestAnAddressIsToldHowLongToWait(t *testing.T) {
 	require.NoError(t, tryAt(t, g, stranger, "right"))
 }
 
-// A person who signed in with a browser lately is not kept out by others behind the same address.
-// The mark of that browser opens nothing else.
+// TestOthersBehindAnAddressKeepNobodyOut: a person who recently signed in with a browser is not
+// kept out by others behind the same address. The mark of that browser gives no other access.
 func TestOthersBehindAnAddressKeepNobodyOut(t *testing.T) {
 	asked := 0
 	g, d, now, _ := gate(func(o *Options) {
@@ -218,7 +222,8 @@ func TestOthersBehindAnAddressKeepNobodyOut(t *testing.T) {
 	assert.Empty(t, g.Mark(""))
 }
 
-// Wrong passwords with marks count for the account like all others.
+// TestMarkedTriesStayBelowEveryThreshold: wrong passwords with marks count for the account like all
+// others.
 func TestMarkedTriesStayBelowEveryThreshold(t *testing.T) {
 	for threshold := 2; threshold <= 12; threshold++ {
 		g, d, _ := withThreshold(threshold)
@@ -235,7 +240,7 @@ func TestMarkedTriesStayBelowEveryThreshold(t *testing.T) {
 	}
 }
 
-// A mark is taken by all gateways of a cluster.
+// TestGatesShareMarks: all gateways of a cluster accept a mark.
 func TestGatesShareMarks(t *testing.T) {
 	n := newThree(t)
 	mark := n.gates[0].Mark("anna")

@@ -25,7 +25,7 @@ type Gateway struct {
 	Lanes   func() []string // returns the lanes whose servers this gateway can use
 }
 
-// Serving returns how many gateways serve the same clients.
+// Serving returns the number of gateways that serve the same clients.
 func (g Gateway) Serving() int {
 	n := 1
 	if g.Member == nil {
@@ -39,7 +39,7 @@ func (g Gateway) Serving() int {
 	return n
 }
 
-// Leads reports whether this gateway makes the changes. One that is in no cluster does.
+// Leads reports whether this gateway makes changes. A gateway outside of a cluster always does.
 func (g Gateway) Leads() bool {
 	if g.Member == nil {
 		return true
@@ -67,8 +67,8 @@ func (g Gateway) Show(_ context.Context, a call.Accepted) (call.Answer, error) {
 	return a.Answer(state.Sentence(), state), nil
 }
 
-// ServeHTTP answers with the state of the cluster, without authentication. It is for the listener
-// of the hop.
+// ServeHTTP answers with the state of the cluster as this gateway sees it. It does not authenticate
+// callers, so it may only serve the hop listener.
 func (g Gateway) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if g.Member == nil {
 		http.Error(w, "the log of the cluster has not begun", http.StatusServiceUnavailable)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// BenchmarkHop measures calls over the loopback interface: to a gateway that forwards them,
-// and to the leader itself. The difference is the hop.
+// BenchmarkHop measures calls over the loopback interface, both to a gateway that forwards them and
+// to the leader itself. The difference is the cost of the hop.
 func BenchmarkHop(b *testing.B) {
 	whole := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

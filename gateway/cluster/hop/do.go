@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Do sends a request of this gateway to the gateway that leads, by the rules of a forwarded call,
-// and returns its answer, whose body must be closed. The host of its URL does not count. If it has
-// a body, it also has GetBody, with which it is sent again when nothing has begun. The leader may
-// take the limit until its answer begins; then there is none. Do fails with [ErrHere] if this
-// gateway leads, and with [ErrNoLeader] if nothing was begun. After any other error the outcome of
-// the request is not known.
+// Do sends a request of this gateway to the leading gateway, by the rules for forwarded calls, and
+// returns the answer. The caller must close its body. The host of the request's URL is ignored. A
+// request with a body must also have GetBody, which is used to send it again if nothing has begun.
+// limit is the time that the leader may take until its answer begins; after that there is no limit.
+// Do fails with [ErrHere] if this gateway leads, and with [ErrNoLeader] if nothing was begun. After
+// any other error the outcome of the request is unknown.
 func (f *Forwarder) Do(r *http.Request, limit time.Duration) (*http.Response, error) {
 	out := r.WithContext(r.Context())
 	out.GetBody = nil // the transport must not send anything twice

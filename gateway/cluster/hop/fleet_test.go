@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// authority is a CA of a cluster.
+// authority is the CA of a cluster.
 type authority struct {
 	t           testing.TB
 	key         *ecdsa.PrivateKey
@@ -58,7 +58,7 @@ func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) *x50
 	return certificate
 }
 
-// settings are the hop settings of a gateway, for both directions.
+// settings returns the hop's TLS settings of a gateway, for both directions.
 func (a *authority) settings(name string) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
@@ -73,7 +73,7 @@ func (a *authority) settings(name string) *tls.Config {
 	}
 }
 
-// client returns the settings of a gateway that connects to another one.
+// client returns the settings for a gateway that connects to another one.
 func (a *authority) client(name string) func(gateway string) *tls.Config {
 	own := a.settings(name)
 	return func(gateway string) *tls.Config {
@@ -83,11 +83,11 @@ func (a *authority) client(name string) func(gateway string) *tls.Config {
 	}
 }
 
-// network connects by pipes, which hold nothing back and nothing in store.
+// network connects by pipes, which neither delay nor buffer anything.
 type network struct {
 	mutex     sync.Mutex
 	listeners map[string]*listener
-	wrap      func(address string, c net.Conn) net.Conn // what who dials gets; nil: the pipe
+	wrap      func(address string, c net.Conn) net.Conn // wraps a dialed connection; may be nil
 }
 
 type listener struct {
@@ -139,7 +139,7 @@ func (n *network) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return near, nil
 }
 
-// chosen is a [Leader] as tests choose it.
+// chosen is a [Leader] that a test sets.
 type chosen struct {
 	mutex         sync.Mutex
 	name, address string
@@ -160,7 +160,7 @@ func (c *chosen) Changed() <-chan struct{} {
 	return c.changed
 }
 
-// elect lets a gateway lead in the next term; empty: no leader is known.
+// elect lets a gateway lead in the next term. If name is empty, no leader is known.
 func (c *chosen) elect(name string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -172,7 +172,7 @@ func (c *chosen) elect(name string) {
 	c.changed = make(chan struct{})
 }
 
-// tell says that something has changed, as each entry of the log does.
+// tell signals a change, as each entry of the log does.
 func (c *chosen) tell() {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
@@ -182,20 +182,20 @@ func (c *chosen) tell() {
 
 func addressOf(name string) string { return name + ".example:8444" }
 
-// fleet is a cluster whose gateways agree on the leader, except where a test says otherwise. It
-// needs the clock of a bubble.
+// fleet is a cluster whose gateways agree on the leader, unless a test changes that. It needs the
+// clock of a synctest bubble.
 type fleet struct {
 	t       testing.TB
 	ca      *authority
 	network *network
 	leader  *chosen
 
-	// options, when set, changes those of the forwarder of an edge.
+	// options, if set, changes the options of an edge's forwarder.
 	options func(*Options)
 }
 
 func newFleet(t testing.TB) *fleet {
-	// Two ends of a pipe that both close wait for each other to read the farewell of TLS.
+	// If both ends of a pipe are closed, each waits for the other to read its TLS close message.
 	t.Cleanup(func() { time.Sleep(time.Minute) })
 	return &fleet{
 		t: t, ca: newAuthority(t), network: &network{listeners: map[string]*listener{}},
@@ -205,16 +205,16 @@ func newFleet(t testing.TB) *fleet {
 
 var silent = log.New(io.Discard, "", 0)
 
-// nobody is for a gateway that has nobody on its list.
+// nobody is the Peer function of a gateway with an empty list.
 func nobody(tls.ConnectionState) (string, bool) { return "", false }
 
-// members are the gateways on the list.
+// members is a Peer function that accepts the gateways on the list.
 func members(s tls.ConnectionState) (string, bool) {
 	name := s.PeerCertificates[0].DNSNames[0]
 	return name, name != "removed"
 }
 
-// gateway starts the listener of a gateway for hops.
+// gateway starts the hop listener of a gateway.
 func (f *fleet) gateway(name string, next http.HandlerFunc) *Server {
 	return f.serve(&Receiver{Gateway: name, Leader: f.leader, Peer: members, Next: next}, f.ca.settings(name))
 }
@@ -230,16 +230,16 @@ func (f *fleet) serve(receiver *Receiver, settings *tls.Config) *Server {
 	return server
 }
 
-// edge is a gateway with a public listener that forwards everything.
+// edge is a gateway with a public listener that forwards all calls.
 type edge struct {
 	client    *http.Client
 	forwarder *Forwarder
 	limit     time.Duration
 	origin    Origin
-	here      http.HandlerFunc // calls that are not forwarded
+	here      http.HandlerFunc // handles calls that are not forwarded
 
 	mutex    sync.Mutex
-	seen     []string // by Observe
+	seen     []string // calls of Observe
 	failures []Failure
 }
 
@@ -305,7 +305,7 @@ func (e *edge) note(what string) {
 	e.seen = append(e.seen, what)
 }
 
-// observed returns what Observe was told.
+// observed returns the calls of Observe.
 func (e *edge) observed() []string {
 	e.mutex.Lock()
 	defer e.mutex.Unlock()
@@ -323,11 +323,11 @@ func request(t testing.TB, method, path string, body io.Reader, headers ...strin
 	return r
 }
 
-// answer is a whole answer.
+// answer is an answer with its whole body.
 type answer struct {
 	*http.Response
 	body string
-	err  error // of reading the body
+	err  error // error of reading the body
 }
 
 // do makes a call and reads its answer.

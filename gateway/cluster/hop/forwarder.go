@@ -14,42 +14,42 @@ import (
 	"time"
 )
 
-// Options are what a [Forwarder] needs. Observe and NotBegun may be nil.
+// Options configure a [Forwarder]. Observe and NotBegun may be nil.
 type Options struct {
-	Gateway string // the name of this gateway
+	Gateway string // name of this gateway
 	Leader  Leader
 
-	// TLS returns the settings of a connection to a gateway: they present the certificate of this
-	// one, and accept only that gateway.
+	// TLS returns the settings for a connection to a gateway. They present this gateway's certificate,
+	// and accept only that gateway.
 	TLS func(gateway string) *tls.Config
 
-	// Waiting is how many calls may wait for a leader at a time.
+	// Waiting is the number of calls that may wait for a leader at the same time.
 	Waiting int
 
-	// Observe is called with the outcome of each attempt that is repeated, and then with the
-	// outcome of the call. The gateway is the one that was asked; empty: none.
+	// Observe is called with the outcome of each attempt that is repeated, and then with the outcome
+	// of the call. gateway is the gateway that was asked, or "" if none was.
 	Observe func(r *http.Request, outcome Outcome, gateway string)
 
-	// NotBegun is called before another gateway is asked. It gets the gateway that has begun
-	// nothing, and the leader according to that gateway; empty: not known.
+	// NotBegun is called before another gateway is asked. It gets the gateway that has begun nothing,
+	// and the leader according to that gateway, or "" if it knows none.
 	NotBegun func(gateway, leader string)
 }
 
-// Outcome is the outcome of a call, or an attempt, in metrics and logs.
+// Outcome is the outcome of a call, or of an attempt, in metrics and logs.
 type Outcome string
 
 // The outcomes.
 const (
 	Forwarded Outcome = "forwarded"  // the leader answered
-	Retried   Outcome = "retried"    // one attempt failed before anything began, and another follows
+	Retried   Outcome = "retried"    // an attempt failed before anything began, and another follows
 	NotLeader Outcome = "not_leader" // nothing was begun
-	Unknown   Outcome = "unknown"    // the call was sent, and nobody knows how it ended
+	Unknown   Outcome = "unknown"    // the call was sent, but its outcome is unknown
 )
 
-// Failure is why a call has no answer of the leader.
+// Failure is the reason why a call has no answer from the leader.
 type Failure struct {
 	Outcome    Outcome       // [NotLeader] or [Unknown]
-	RetryAfter time.Duration // when it is safe and useful to repeat the call; 0: it is not known to be safe
+	RetryAfter time.Duration // when it is safe and useful to repeat the call; 0 if it may be unsafe
 	Err        error         // for the log
 }
 
@@ -57,30 +57,31 @@ type Failure struct {
 const (
 	dialTimeout      = time.Second
 	handshakeTimeout = 3 * time.Second
-	leaderWait       = 5 * time.Second // for a leader, all waits of a call together
+	leaderWait       = 5 * time.Second // for a leader; sum of all waits of a call
 	samePause        = 250 * time.Millisecond
-	answerMargin     = 5 * time.Second // on top of what the leader itself may take
+	answerMargin     = 5 * time.Second // added to the time that the leader itself may take
 	oldTermGrace     = 15 * time.Second
 	retryAfter       = 2 * time.Second
 	clientIdle       = time.Minute
 	idleConnections  = 128
 )
 
-// Forwarder sends calls to the gateway that leads. It is safe for concurrent use.
+// Forwarder sends calls to the leading gateway. It is safe for concurrent use.
 type Forwarder struct {
 	options Options
-	places  chan struct{} // taken by the calls that wait for a leader
+	places  chan struct{} // one element per call that waits for a leader
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mutex     sync.Mutex
-	peer      peer            // to which transport connects
-	transport *http.Transport // nil: nothing was sent yet
+	peer      peer            // gateway that transport connects to
+	transport *http.Transport // nil until something is sent
 }
 
-// peer is where a gateway is reached.
+// peer is the name and address of a gateway.
 type peer struct{ name, address string }
 
-// NewForwarder returns a forwarder. Close must be called when it is no longer needed.
+// NewForwarder returns a forwarder. The caller must call Close when the forwarder is no longer
+// needed.
 func NewForwarder(options Options) *Forwarder {
 	if options.Observe == nil {
 		options.Observe = func(*http.Request, Outcome, string) {}
@@ -95,7 +96,7 @@ func NewForwarder(options Options) *Forwarder {
 	return &Forwarder{options: options, places: make(chan struct{}, options.Waiting), dial: dialer.DialContext}
 }
 
-// Close closes the connections that no call uses.
+// Close closes the connections that are not in use.
 func (f *Forwarder) Close() {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
@@ -104,19 +105,19 @@ func (f *Forwarder) Close() {
 	}
 }
 
-// Forward sends a call to the gateway that leads and passes on its answer. The leader may
-// take the limit until its answer begins; then there is none. Without a leader the call waits
-// a little for one.
+// Forward sends a call to the leading gateway and passes on its answer. limit is the time that the
+// leader may take until its answer begins; after that there is no limit. Without a leader the call
+// waits briefly for one.
 //
-// Forward returns true if this gateway leads, or has become leader while the call waited.
-// Then nothing of the body is read and nothing is written: the call is to run here.
+// Forward returns true if this gateway leads, or has become leader while the call waited. In that
+// case it has read nothing of the body and written nothing, and the caller must run the call here.
 //
-// A failure says why the leader has not answered. Then nothing is written either, and the caller
-// answers. The client may have left.
+// A failure is the reason why the leader has not answered. In that case, too, nothing was written,
+// and the caller answers. The client may have left.
 //
-// The target of the request is what its client wrote (RequestURI) where that is known. Like
-// [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer breaks off
-// after its status, so that the client does not take it for a whole one.
+// The target of the forwarded request is the text that the client sent (RequestURI) where that is
+// known. Like [httputil.ReverseProxy], Forward panics with [http.ErrAbortHandler] if the answer
+// breaks off after its status, so the client does not mistake it for a complete one.
 func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origin, limit time.Duration) (here bool, failed *Failure) {
 	leader := f.options.Leader
 	if _, forwarded := From(r.Context()); forwarded {
@@ -126,14 +127,14 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 		RefuseFollower(w, leader)
 		return false, nil
 	}
-	// Otherwise the client's server discards the rest of the body when the answer begins. The body
-	// may still be on its way to the leader, and the answer would break off. HTTP/2 needs no
-	// permission.
+	// Otherwise the server of the client's connection discards the rest of the body when the answer
+	// begins. The body may still be on its way to the leader, and the answer would break off. HTTP/2
+	// does not need this.
 	_ = http.NewResponseController(w).EnableFullDuplex()
 	p := &passage{forwarder: f, request: r, origin: origin, limit: limit + answerMargin}
 	in := r.WithContext(r.Context())
 	in.Header = r.Header.Clone()
-	in.Header.Del("Connection") // otherwise the proxy drops the headers that it lists, perhaps a condition
+	in.Header.Del("Connection") // otherwise the proxy drops the headers that it lists, which may be conditions
 	proxy := httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorLog: log.New(io.Discard, "", 0),
 		ModifyResponse: func(res *http.Response) error {
@@ -152,7 +153,7 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, origin Origi
 	return here, failed
 }
 
-// failure returns why a call has no answer of the leader.
+// failure returns the reason why a call has no answer from the leader.
 func (f *Forwarder) failure(p *passage, err error) *Failure {
 	failure := &Failure{Outcome: Unknown, Err: err}
 	switch {
@@ -165,13 +166,13 @@ func (f *Forwarder) failure(p *passage, err error) *Failure {
 	return failure
 }
 
-// rewrite makes the request of the hop.
+// rewrite prepares the hop's request.
 func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	out := pr.Out
 	if target, err := url.ParseRequestURI(pr.In.RequestURI); err == nil {
 		out.URL = target
 	} else {
-		out.URL.RawQuery = pr.In.URL.RawQuery // the proxy drops what it cannot parse
+		out.URL.RawQuery = pr.In.URL.RawQuery // the proxy drops pairs that it cannot parse
 	}
 	out.URL.Scheme, out.Host = "https", pr.In.Host
 
@@ -183,8 +184,8 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	}
 	p.origin.write(out.Header)
 
-	// So a body stays with its client until the leader wants it, and the call can go to
-	// another gateway if this one does not lead.
+	// This keeps a body at its client until the leader wants it, so the call can go to another gateway
+	// if this one does not lead.
 	out.Header.Del("Expect")
 	if out.Body != nil {
 		out.Header.Set("Expect", "100-continue")
@@ -194,8 +195,8 @@ func (p *passage) rewrite(pr *httputil.ProxyRequest) {
 	}
 }
 
-// final drops the 100 Continue of the leader. The client's server sends one of its own to clients
-// that have asked, as soon as the body is read.
+// final drops the leader's 100 Continue. The server of the client's connection sends its own to
+// clients that have asked for it, as soon as the body is read.
 type final struct{ http.ResponseWriter }
 
 func (w final) WriteHeader(status int) {
@@ -204,10 +205,10 @@ func (w final) WriteHeader(status int) {
 	}
 }
 
-// Unwrap is for [http.ResponseController].
+// Unwrap is called by [http.ResponseController].
 func (w final) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// to returns the transport to a gateway. Connections to the previous one are closed when their
+// to returns the transport to a gateway. Connections to the previous one are closed once their
 // calls have ended.
 func (f *Forwarder) to(p peer) *http.Transport {
 	f.mutex.Lock()

@@ -1,14 +1,14 @@
 // Package hop takes a call from the gateway that received it to the one that leads.
 //
-// A [Forwarder] sends the call over mutual TLS, and a [Receiver] takes it. Path, query, body,
-// credential and answer travel as they are, and neither side collects a body. What only the
-// gateway that received the call knows is its [Origin]. It travels in headers that count on
-// the listener of the hop and nowhere else: every other listener removes them with [Clean].
+// A [Forwarder] sends the call over mutual TLS, and a [Receiver] accepts it. Path, query, body,
+// credential and answer travel unchanged, and neither side buffers a whole body. Facts that are
+// known only to the gateway that received the call are its [Origin]. It travels in headers that are
+// accepted on the hop listener and nowhere else, because every other listener removes them with
+// [Clean].
 //
-// A call is sent once. It is sent again only if it is certain that nothing has begun: there
-// was no connection, the header was never written, or the receiver said so. If the hop breaks
-// after that, nobody knows how the call ended. A call that was forwarded is never
-// forwarded again.
+// A call is sent once. It is sent again only if it is certain that nothing has begun: there was no
+// connection, the header was never written, or the receiver said so. If the hop breaks after that,
+// nobody knows how the call ended. A call that was forwarded is never forwarded again.
 package hop
 
 import (
@@ -21,18 +21,18 @@ import (
 	"strings"
 )
 
-// Leader knows which gateway leads. It is safe for concurrent use.
+// Leader knows which gateway leads. It must be safe for concurrent use.
 type Leader interface {
-	// Leader returns the name of the gateway that leads, the address of its listener for
-	// hops, and its term. It returns false if none is known.
+	// Leader returns the name of the leading gateway, the address of its hop listener, and its term.
+	// It returns false if no leader is known.
 	Leader() (name, address string, term uint64, ok bool)
 
-	// Changed returns a channel that is closed when the result of Leader may have changed. It may
-	// be closed for other reasons: a waiter compares.
+	// Changed returns a channel that is closed when the result of Leader may have changed. It may also
+	// be closed for other reasons, so the waiter must compare.
 	Changed() <-chan struct{}
 }
 
-// led is what a [Leader] knows.
+// led is the information from a [Leader].
 type led struct {
 	name, address string
 	term          uint64
@@ -44,17 +44,17 @@ func ledBy(l Leader) (now led) {
 	return now
 }
 
-// Origin is where a call comes from.
+// Origin describes the client's side of a forwarded call.
 type Origin struct {
-	Gateway   string     // that forwarded it; set by the receiver
-	Client    netip.Addr // zero: not known
-	Scheme    string     // of the client's request: http or https
+	Gateway   string     // gateway that forwarded it; set by the receiver
+	Client    netip.Addr // zero if unknown
+	Scheme    string     // scheme of the client's request: http or https
 	RequestID string
 
-	// Chains are the verified chains of the client's certificate; nil: there is none.
+	// Chains are the verified chains of the client's certificate, or nil if there is none.
 	Chains [][]*x509.Certificate
 
-	// EndPoint are the bindings of the client's TLS connection (RFC 5929); nil: it has none.
+	// EndPoint are the bindings of the client's TLS connection (RFC 5929), or nil if there are none.
 	EndPoint []byte
 }
 
@@ -67,8 +67,8 @@ func From(ctx context.Context) (Origin, bool) {
 	return origin, ok
 }
 
-// The headers of the hop. The first ones are of the request, the others of the answer of a
-// receiver that has begun nothing.
+// The headers of the hop. The first ones are in the request, the others in the answer of a receiver
+// that has begun nothing.
 const (
 	prefix = "X-Adgateway-Hop-"
 
@@ -78,17 +78,17 @@ const (
 	chainHeader   = prefix + "Certificates" // one for each chain
 	pointHeader   = prefix + "End-Point"
 
-	refusedHeader = prefix + "Refused" // why
+	refusedHeader = prefix + "Refused" // the reason
 	leaderHeader  = prefix + "Leader"
 	termHeader    = prefix + "Term"
 )
 
-// keyHeaders get the prefix while they travel. Under their own names, [http.Transport] might send a
-// request without a body twice.
+// keyHeaders get the prefix while they travel. Under their own names they would allow
+// [http.Transport] to send a request without a body twice.
 var keyHeaders = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// Clean removes the headers of the hop. Every listener except the hop's own must call it before
-// anything else reads a request.
+// Clean removes the hop's headers. Every listener except the hop's own must call it before anything
+// else reads a request.
 func Clean(header http.Header) { dropPrefix(header, prefix) }
 
 func dropPrefix(header http.Header, prefix string) {
@@ -107,7 +107,7 @@ func rename(header http.Header, from, to string) {
 	}
 }
 
-// write sets the headers of the hop in a request that has none of them.
+// write sets the hop's headers in a request that has none of them.
 func (o *Origin) write(header http.Header) {
 	client, _ := o.Client.MarshalText() // never fails
 	header.Set(clientHeader, string(client))
@@ -125,7 +125,7 @@ func (o *Origin) write(header http.Header) {
 	}
 }
 
-// readOrigin returns what write has set.
+// readOrigin parses the headers that write sets.
 func readOrigin(header http.Header) (Origin, error) {
 	o := Origin{Scheme: header.Get(schemeHeader), RequestID: header.Get(requestHeader)}
 	if err := o.Client.UnmarshalText([]byte(header.Get(clientHeader))); err != nil {

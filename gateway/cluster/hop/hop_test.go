@@ -147,7 +147,7 @@ func TestTheClientGetsTheAnswerAsTheLeaderGaveIt(t *testing.T) {
 		status int
 		header http.Header
 		body   string
-		length string // in the answer to the client
+		length string // Content-Length of the answer to the client
 	}{
 		"headers": {http.MethodGet, 201, http.Header{
 			"Set-Cookie": {"a=1; Path=/", "b=2"}, "Etag": {`W/"x"`}, "X-Request-Id": {"of the leader"}, "Retry-After": {"7"},
@@ -179,7 +179,7 @@ func TestTheClientGetsTheAnswerAsTheLeaderGaveIt(t *testing.T) {
 				if c.length != "" {
 					want.Set("Content-Length", c.length)
 				}
-				for _, added := range []string{"Date", "Content-Type"} { // by the server of the leader
+				for _, added := range []string{"Date", "Content-Type"} { // set by the leader's server
 					if _, set := c.header[added]; !set {
 						got.Header.Del(added)
 					}
@@ -211,11 +211,11 @@ func TestOnlyGatewaysOfTheClusterGetThrough(t *testing.T) {
 	const year = 400 * 24 * time.Hour
 	for name, c := range map[string]struct {
 		gateway string
-		other   bool // the certificate is of another CA
+		other   bool // the certificate belongs to another CA
 		none    bool // there is no certificate
 		clock   time.Duration
-		old     bool // the peer knows only TLS 1.2
-		status  int  // zero: there is no connection
+		old     bool // the peer only supports TLS 1.2
+		status  int  // zero if there is no connection
 	}{
 		"a member":              {gateway: "gw2", status: 200},
 		"one whose clock is on": {gateway: "gw2", clock: year, status: 200},
@@ -293,7 +293,7 @@ func TestACallGoesOnlyToTheGatewayThatTheLogNames(t *testing.T) {
 	}
 }
 
-// shifted are the settings of gw1 with a clock that is wrong.
+// shifted returns the settings of gw1 with a wrong clock.
 func shifted(f *fleet, by time.Duration) *tls.Config {
 	settings := f.ca.settings("gw1")
 	settings.Time = func() time.Time { return time.Now().Add(by) }

@@ -2,9 +2,9 @@ package hop
 
 import "adgateway/gateway/cluster"
 
-// Of returns the leader as a member of the cluster knows it. Its own gateway leads as long as it
-// accepts changes. No gateway leads while a leader begins, leaves, or cannot prove that it leads:
-// calls wait then.
+// Of returns the leader according to a member of the cluster. The own gateway leads for as long as
+// it accepts changes. No gateway leads while a leader begins, leaves, or cannot prove that it
+// leads, so calls wait then.
 func Of(member *cluster.Member, gateway string) Leader { return memberLeader{member, gateway} }
 
 type memberLeader struct {

@@ -20,8 +20,8 @@ import (
 func hangUp() { panic(http.ErrAbortHandler) }
 
 // TestACallIsNeverSentTwice: the leader reads a call on a connection that was used before, and
-// closes it. Go's transport repeats such a call if it has no body and a header that is called
-// Idempotency-Key.
+// closes the connection. Go's transport would repeat such a call if it has no body and a header
+// named Idempotency-Key.
 func TestACallIsNeverSentTwice(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, key, body string
@@ -65,7 +65,7 @@ func TestACallIsNeverSentTwice(t *testing.T) {
 	}
 }
 
-// deaf is a connection that refuses all writes once told is true.
+// deaf is a connection that fails all writes once told is true.
 type deaf struct {
 	net.Conn
 	told *atomic.Bool
@@ -168,8 +168,8 @@ func never(t *testing.T) http.HandlerFunc {
 	return func(http.ResponseWriter, *http.Request) { t.Error("the call must not begin here") }
 }
 
-// TestNothingElseIsSentAgain: as soon as a header was written, only the receiver can say that
-// nothing has begun.
+// TestNothingElseIsSentAgain: once a header was written, only the receiver can report that nothing
+// has begun.
 func TestNothingElseIsSentAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		leader http.HandlerFunc
@@ -198,8 +198,8 @@ func TestNothingElseIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestACallWhoseBodyIsGoneIsNotSentAgain: the receiver says that nothing was begun, but the
-// body is on its way already.
+// TestACallWhoseBodyIsGoneIsNotSentAgain: the receiver reports that nothing was begun, but part of
+// the body has already been sent.
 func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -222,7 +222,8 @@ func TestACallWhoseBodyIsGoneIsNotSentAgain(t *testing.T) {
 	})
 }
 
-// TestACallIsForwardedOnce: two gateways that each take the other one for the leader.
+// TestACallIsForwardedOnce: two gateways each take the other one for the leader, and do not forward
+// a call back and forth.
 func TestACallIsForwardedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -232,7 +233,7 @@ func TestACallIsForwardedOnce(t *testing.T) {
 		second.forwarder.options.Leader = deposed
 		f.gateway("gw1", func(w http.ResponseWriter, r *http.Request) {
 			forwards++
-			deposed.elect("gw2") // since the receiver has looked
+			deposed.elect("gw2") // after the receiver has checked
 			here, failure := second.forwarder.Forward(w, r, Origin{Scheme: "http"}, time.Minute)
 			assert.False(t, here)
 			assert.Nil(t, failure, "it has answered")

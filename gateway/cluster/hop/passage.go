@@ -16,17 +16,18 @@ import (
 	"time"
 )
 
-// passage is the way of one call to the leader.
+// passage is the passage of one call to the leader.
 type passage struct {
 	forwarder *Forwarder
-	request   *http.Request // of the client
+	request   *http.Request // the client's request
 	origin    Origin
-	limit     time.Duration // until the answer begins
+	limit     time.Duration // time limit until the answer begins
 
-	// again returns the whole body, for each attempt; nil: there is one body, for one attempt.
+	// again returns the whole body for each attempt. If nil, there is only one body, for a single
+	// attempt.
 	again func() (io.ReadCloser, error)
 
-	asked peer // by the last try; zero: there was none
+	asked peer // by the last attempt; zero if there was none
 }
 
 // The errors of [Forwarder.Do] for a call that has not begun.
@@ -41,17 +42,17 @@ var (
 	errLeft    = errors.New("the body belongs to another try")
 )
 
-// notBegun is the failure of an attempt that no gateway has begun to process.
+// notBegun is the failure of an attempt of which no gateway has begun anything.
 type notBegun struct {
 	cause error
-	final bool // there can be no other attempt: a part of the body is gone
+	final bool // there can be no further attempt, because part of the body is gone
 }
 
 func (e *notBegun) Error() string { return e.cause.Error() }
 func (e *notBegun) Unwrap() error { return e.cause }
 
-// RoundTrip sends the request to the leader, and to the next one as long as nothing has
-// begun. It implements [http.RoundTripper].
+// RoundTrip sends the request to the leader, and to the next leader while nothing has begun. It
+// implements [http.RoundTripper].
 func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 	f := p.forwarder
 	wait := waiting{places: f.places}
@@ -91,10 +92,10 @@ func (p *passage) RoundTrip(out *http.Request) (*http.Response, error) {
 	}
 }
 
-// waiting is the place of a call in the queue for a leader, and how long it may wait.
+// waiting is a call's place in the queue for a leader, and the time that it may wait.
 type waiting struct {
 	places  chan struct{}
-	timeout <-chan time.Time // nil: it did not have to wait yet
+	timeout <-chan time.Time // nil until it has to wait
 }
 
 var (
@@ -102,7 +103,7 @@ var (
 	errWaitedOut = errors.New("there is none for too long")
 )
 
-// next waits until another leader than before is known or the pause has passed. In a busy cluster
+// next waits until a leader other than before is known, or pause has passed. In a busy cluster
 // there is news all the time, which is no reason to ask the same gateway again at once.
 func (w *waiting) next(
 	ctx context.Context, leader Leader, before led, changed <-chan struct{}, pause <-chan time.Time,
@@ -141,8 +142,8 @@ func (w *waiting) end() {
 	}
 }
 
-// try sends the request to the gateway p.asked once. It fails with a [*notBegun] if that is
-// certain. The answer must be closed.
+// try sends the request to the gateway p.asked once. It fails with a [*notBegun] if nothing has
+// certainly begun. The caller must close the answer.
 func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 	ctx, cut := context.WithCancelCause(out.Context())
 	var answered, wroteHeaders atomic.Bool
@@ -179,7 +180,7 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 		if err = refusal(res); err == nil {
 			return res, nil
 		}
-		_ = res.Body.Close() // the answer is known
+		_ = res.Body.Close() // the answer has been read
 		return nil, &notBegun{err, body.end() && p.again == nil}
 	}
 	if cause := context.Cause(ctx); cause != nil {
@@ -192,12 +193,12 @@ func (p *passage) try(out *http.Request, term uint64) (*http.Response, error) {
 	return nil, fmt.Errorf("the call to %s: %w", p.asked.name, err)
 }
 
-// refusals of a certificate, which end the handshake: bad_certificate to certificate_unknown,
-// unknown_ca, access_denied and certificate_required.
+// refusals are the TLS alerts that refuse a certificate and end the handshake: bad_certificate to
+// certificate_unknown, unknown_ca, access_denied and certificate_required.
 var refusals = []uint64{42, 43, 44, 45, 46, 48, 49, 116}
 
-// rejected reports whether the other gateway has refused the certificate of this one. In TLS 1.3
-// the request has been sent by then, but is never read.
+// rejected reports whether the other gateway has refused this gateway's certificate. With TLS 1.3
+// the request has already been sent at that point, but is never read.
 func rejected(err error) bool {
 	var remote *net.OpError
 	if !errors.As(err, &remote) || remote.Op != "remote error" {
@@ -207,8 +208,8 @@ func rejected(err error) bool {
 	return alert.Kind() == reflect.Uint8 && slices.Contains(refusals, alert.Uint())
 }
 
-// follow cuts a call off some time after the term of its leader was followed by a later one. It
-// returns when the context ends.
+// follow cuts a call off some time after its leader's term was followed by a later one. It returns
+// when the context ends.
 func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelCauseFunc) {
 	for {
 		changed := f.options.Leader.Changed()
@@ -228,11 +229,11 @@ func (f *Forwarder) follow(ctx context.Context, term uint64, cut context.CancelC
 	}
 }
 
-// loan lends a body to one try.
+// loan lends a body to one attempt.
 type loan struct {
 	lender io.ReadCloser
 	mutex  sync.Mutex
-	used   bool // something may have been read
+	used   bool // some of it may have been read
 	over   bool
 }
 
@@ -247,7 +248,7 @@ func (l *loan) Read(into []byte) (int, error) {
 	return l.lender.Read(into)
 }
 
-// Close does nothing: the body is its lender's.
+// Close does nothing, because the body belongs to the lender.
 func (l *loan) Close() error { return nil }
 
 // end revokes the body, and reports whether any of it may have been read.
@@ -261,11 +262,11 @@ func (l *loan) end() (used bool) {
 // ending is the body of an answer. Closing it ends the supervision of the call.
 type ending struct {
 	io.ReadCloser
-	ctx context.Context // of the try
+	ctx context.Context // context of the attempt
 	cut context.CancelCauseFunc
 }
 
-// Read never returns io.EOF for a call that was cut off: the leader may notice that, and end its
+// Read never returns io.EOF for a call that was cut off. The leader may notice the cut, and end its
 // answer properly, before the connection is closed.
 func (e *ending) Read(into []byte) (int, error) {
 	n, err := e.ReadCloser.Read(into)

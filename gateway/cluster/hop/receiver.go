@@ -9,20 +9,20 @@ import (
 	"strconv"
 )
 
-// Receiver takes the calls that other gateways forward. To Next a request looks as if its client
+// Receiver accepts the calls that other gateways forward. To Next a request looks as if its client
 // were connected to this gateway: RemoteAddr and TLS describe the client.
 type Receiver struct {
-	Gateway string // the name of this gateway
+	Gateway string // name of this gateway
 	Leader  Leader
 
-	// Peer returns the name of the gateway at the other end of a connection, by its certificate. It
-	// returns false if that gateway no longer belongs to the cluster.
+	// Peer returns the name of the gateway at the other end of a connection, according to its
+	// certificate. It returns false if that gateway no longer belongs to the cluster.
 	Peer func(tls.ConnectionState) (name string, ok bool)
 
 	Next http.Handler
 
-	// Beside are handlers, by path, with which every gateway answers other gateways, whether or not
-	// it leads; nil: none.
+	// Beside are handlers, by path, with which every gateway answers other gateways, whether or not it
+	// leads. It may be nil.
 	Beside map[string]http.Handler
 }
 
@@ -51,7 +51,7 @@ func (rc *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rc.Next.ServeHTTP(w, origin.restore(r))
 }
 
-// peer returns the gateway at the other end of a connection.
+// peer returns the name of the gateway at the other end of a connection.
 func (rc *Receiver) peer(connection *tls.ConnectionState) (string, bool) {
 	if connection == nil {
 		return "", false
@@ -59,7 +59,7 @@ func (rc *Receiver) peer(connection *tls.ConnectionState) (string, bool) {
 	return rc.Peer(*connection)
 }
 
-// restore returns the request as the client made it.
+// restore returns the request as its client sent it.
 func (o Origin) restore(r *http.Request) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), originKey{}, o))
 	for _, name := range keyHeaders {
@@ -77,15 +77,15 @@ func (o Origin) restore(r *http.Request) *http.Request {
 	return r
 }
 
-// refuse answers that nothing was begun, and why.
+// refuse answers that nothing was begun, with the reason.
 func refuse(w http.ResponseWriter, status int, reason string) {
 	w.Header().Set(refusedHeader, reason)
 	w.Header().Set("Content-Length", "0")
 	w.WriteHeader(status)
 }
 
-// RefuseFollower answers that this gateway does not lead and has begun nothing, and names the
-// leader if it knows it.
+// RefuseFollower answers that this gateway does not lead and has begun nothing. It names the leader
+// if one is known.
 func RefuseFollower(w http.ResponseWriter, leader Leader) {
 	if name, _, term, ok := leader.Leader(); ok {
 		w.Header().Set(leaderHeader, name)
@@ -94,10 +94,10 @@ func RefuseFollower(w http.ResponseWriter, leader Leader) {
 	refuse(w, http.StatusMisdirectedRequest, "the gateway does not lead")
 }
 
-// refusedError is the error for an answer of refuse.
+// refusedError is the error for an answer from refuse.
 type refusedError struct {
 	reason       string
-	leader, term string // as far as the gateway knows that has refused
+	leader, term string // according to the gateway that has refused
 }
 
 func (e *refusedError) Error() string {
@@ -107,7 +107,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("%s: %s leads in term %s", e.reason, e.leader, e.term)
 }
 
-// refusal returns the error for an answer of refuse; nil: it is another answer.
+// refusal returns the error for an answer from refuse, or nil for any other answer.
 func refusal(res *http.Response) error {
 	reason := res.Header.Get(refusedHeader)
 	if reason == "" {
@@ -116,8 +116,8 @@ func refusal(res *http.Response) error {
 	return &refusedError{reason, res.Header.Get(leaderHeader), res.Header.Get(termHeader)}
 }
 
-// onlyHTTP1 is the protocol of a hop: HTTP/2 repeats requests after GOAWAY, and its streams share
-// one window.
+// onlyHTTP1 returns the only protocol of a hop. HTTP/2 repeats requests after GOAWAY, and its
+// streams share one window.
 func onlyHTTP1() *http.Protocols {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// The limits of the listener. A body has none: the gateway that forwards it limits its client. That
-// gateway closes its idle connections before this side does.
+// The limits of the listener. There is none for a body, because the forwarding gateway limits its
+// client. The forwarding gateway closes its idle connections before this side does.
 const (
 	headerTimeout = 10 * time.Second
-	headerLimit   = 256 << 10 // the header of the client and the chains of its certificate
+	headerLimit   = 256 << 10 // the client's header and its certificate chains
 	serverIdle    = 4 * clientIdle
 )
 
-// Server serves the listener of the hop. Call its ServeTLS without files.
+// Server serves the hop listener. Call its ServeTLS without files.
 type Server struct {
 	*http.Server
 
 	leaving atomic.Bool
 	mutex   sync.Mutex
 	open    map[net.Conn]struct{}
-	none    chan struct{} // closed when the last connection is closed; nil: nobody waits for that
+	none    chan struct{} // closed when the last connection is closed; nil if nobody waits for that
 }
 
-// NewServer returns a server for the listener of the hop. The settings present the certificate of
-// this gateway, and demand and verify the certificates of the others. The receiver asks only for
+// NewServer returns a server for the hop listener. The settings must present this gateway's
+// certificate, and demand and verify the certificates of the others. The receiver only asks for
 // their names.
 func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
 	if settings.ClientAuth != tls.RequireAndVerifyClientCert && settings.VerifyConnection == nil {
@@ -51,7 +51,7 @@ func NewServer(receiver *Receiver, settings *tls.Config) (*Server, error) {
 	return s, nil
 }
 
-// count keeps the set of open connections.
+// count maintains the set of open connections.
 func (s *Server) count(conn net.Conn, state http.ConnState) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -67,10 +67,10 @@ func (s *Server) count(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// Drain lets the other gateways close their connections, until there is none or ctx ends. It is for
-// a gateway that has stopped leading and shuts down: a call that is sent on a connection just as
-// this side closes it ends as [Unknown]. Drain still answers calls, the last of each connection. It
-// is called once.
+// Drain lets the other gateways close their connections, until there are none or ctx ends. It is
+// meant for a gateway that has stopped leading and shuts down, because a call sent on a connection
+// that this side is just closing ends as [Unknown]. Drain still answers calls, the last one on each
+// connection. It may only be called once.
 func (s *Server) Drain(ctx context.Context) {
 	s.leaving.Store(true)
 	s.mutex.Lock()

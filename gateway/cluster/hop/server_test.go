@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNoCallIsLostWhenALeaderStops: the leader has handed over. It drops no connection on which a
-// call may be on its way.
+// TestNoCallIsLostWhenALeaderStops: after a hand-over, the former leader drops no connection on
+// which a call may be on its way.
 func TestNoCallIsLostWhenALeaderStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -17,7 +17,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// TestABodyArrivesWhileItsEndIsHeldBack: a list of a job must not be collected on its way.
+// TestABodyArrivesWhileItsEndIsHeldBack: the list of a job is not buffered on its way.
 func TestABodyArrivesWhileItsEndIsHeldBack(t *testing.T) {
 	for name, length := range map[string]int64{"known length": 32 * mebibyte, "unknown length": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -53,13 +53,13 @@ func TestABodyArrivesWhileItsEndIsHeldBack(t *testing.T) {
 	}
 }
 
-// counter counts what is written.
+// counter counts the bytes that are written.
 type counter struct{ total *atomic.Int64 }
 
 func (c counter) Write(b []byte) (int, error) { c.total.Add(int64(len(b))); return len(b), nil }
 
-// TestAListArrivesWhileItsEndIsHeldBack: every piece of an answer reaches the client as soon as
-// the leader flushes it, whatever its type.
+// TestAListArrivesWhileItsEndIsHeldBack: every piece of an answer reaches the client as soon as the
+// leader flushes it, whatever its media type.
 func TestAListArrivesWhileItsEndIsHeldBack(t *testing.T) {
 	for _, media := range []string{"text/event-stream", "application/x-ndjson", "application/json"} {
 		t.Run(media, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAListArrivesWhileItsEndIsHeldBack(t *testing.T) {
 	}
 }
 
-// TestASlowClientSlowsDownTheLeader: what it does not read is not collected for it.
+// TestASlowClientSlowsDownTheLeader: data that a client does not read is not buffered for it.
 func TestASlowClientSlowsDownTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -120,7 +120,7 @@ func TestASlowClientSlowsDownTheLeader(t *testing.T) {
 	})
 }
 
-// TestARefusedBodyDoesNotTravel: the leader refuses a list by its header.
+// TestARefusedBodyDoesNotTravel: if the leader refuses a list by its header, the body is not sent.
 func TestARefusedBodyDoesNotTravel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -138,8 +138,8 @@ func TestARefusedBodyDoesNotTravel(t *testing.T) {
 	})
 }
 
-// TestARefusalInTheMiddleOfABodyIsWhole: the server of the client must not end the body, and
-// so the call, when the answer begins.
+// TestARefusalInTheMiddleOfABodyIsWhole: the HTTP server that received the request must not close
+// its body when the response begins, because that would end the call.
 func TestARefusalInTheMiddleOfABodyIsWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -167,7 +167,7 @@ func TestARefusalInTheMiddleOfABodyIsWhole(t *testing.T) {
 }
 
 func TestAnAnswerThatBreaksOffIsNeverWhole(t *testing.T) {
-	part := strings.Repeat("x", 100<<10) // more than the server of the client holds back
+	part := strings.Repeat("x", 100<<10) // more than the client's server buffers
 	for name, length := range map[string]int{"known length": len(part) + 1, "unknown length": 0} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

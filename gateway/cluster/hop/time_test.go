@@ -17,7 +17,7 @@ import (
 
 func TestACallWaitsForALeader(t *testing.T) {
 	for name, c := range map[string]struct {
-		elected time.Duration // when another gateway leads; zero: never
+		elected time.Duration // when another gateway begins to lead; zero for never
 		name    string
 		status  int
 		took    time.Duration
@@ -57,7 +57,7 @@ func echo(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
 func TestTheWaitsOfACallCountTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		f.leader.elect("gw1") // which cannot be reached
+		f.leader.elect("gw1") // gw1 cannot be reached
 		e := f.edge()
 		for i := range 20 {
 			time.AfterFunc(time.Duration(i)*time.Second, func() { f.leader.elect("gw1") })
@@ -68,12 +68,12 @@ func TestTheWaitsOfACallCountTogether(t *testing.T) {
 	})
 }
 
-// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: a gateway that is out of reach is asked after a
-// pause, whatever else is new in the cluster.
+// TestNewsOfTheSameLeaderAreNoReasonToAskAgain: an unreachable gateway is asked again only after a
+// pause, whatever else happens in the cluster.
 func TestNewsOfTheSameLeaderAreNoReasonToAskAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		f.leader.elect("gw1") // which cannot be reached
+		f.leader.elect("gw1") // gw1 cannot be reached
 		e := f.edge()
 		busy := time.NewTicker(time.Millisecond)
 		defer busy.Stop()
@@ -156,8 +156,8 @@ func TestAClientThatLeavesWaitsNoLonger(t *testing.T) {
 	})
 }
 
-// TestALeaderThatIsSilentIsGivenUp: the wait begins when the leader has the whole call, and
-// ends when its answer begins.
+// TestALeaderThatIsSilentIsGivenUp: the wait begins when the leader has the whole call, and ends
+// when its answer begins.
 func TestALeaderThatIsSilentIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -210,8 +210,8 @@ func TestAnAnswerMayTakeAsLongAsItLikes(t *testing.T) {
 	})
 }
 
-// TestAnAnswerMayBeginBeforeTheCallHasEnded: the wait for the answer must not begin again when
-// the rest of the body is written.
+// TestAnAnswerMayBeginBeforeTheCallHasEnded: the wait for the answer does not start again when the
+// rest of the body is written.
 func TestAnAnswerMayBeginBeforeTheCallHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -242,8 +242,8 @@ func TestAnAnswerMayBeginBeforeTheCallHasEnded(t *testing.T) {
 
 func TestABodyIsHeldBackForASecond(t *testing.T) {
 	for name, c := range map[string]struct {
-		thinks time.Duration // until it reads the body
-		want   time.Duration // when the client was asked for it
+		thinks time.Duration // before it reads the body
+		want   time.Duration // when the client is asked for the body
 	}{
 		"a leader that wants it at once": {0, 0},
 		"a leader that thinks":           {time.Second / 2, time.Second / 2},
@@ -279,10 +279,10 @@ func (f readFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestCallsKeepTheirOldLeaderForAWhile(t *testing.T) {
 	for name, c := range map[string]struct {
-		elect []string // one after the other, after a second each
-		begun bool     // the answer
+		elect []string // one after another, a second apart
+		begun bool     // whether the answer has begun
 		takes time.Duration
-		ends  time.Duration // zero: nothing cuts it off
+		ends  time.Duration // zero if nothing cuts it off
 	}{
 		"a call that ends in time":           {[]string{"gw2"}, false, 15 * time.Second, 0},
 		"a call that does not":               {[]string{"gw2"}, false, 40 * time.Second, 16 * time.Second},

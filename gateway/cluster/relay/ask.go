@@ -19,16 +19,16 @@ const stalled = 30 * time.Second
 
 var errStalled = errors.New("the answer stands still")
 
-// asker sends requests to the gateway that leads.
+// asker sends requests to the leading gateway.
 type asker struct {
 	forwarder *hop.Forwarder
 	closing   context.Context // ends with close
 	closed    context.CancelFunc
 
 	mu    sync.Mutex // guards the fields below
-	now   time.Time  // log time when it was last received; zero: it never was
+	now   time.Time  // last received log time; zero if none was received
 	at    time.Time
-	state store.State // outcome of the changes that were sent
+	state store.State // outcome of the sent changes
 }
 
 func newAsker(o hop.Options) *asker {
@@ -53,7 +53,7 @@ func (a *asker) usable(ctx context.Context) error {
 	return nil
 }
 
-// notSent marks an error: the changes were certainly not made.
+// notSent marks an error to mean that the changes were certainly not made.
 func notSent(why error) error {
 	return fmt.Errorf("%w: %w: %w", store.ErrUnreachable, store.ErrNotSent, why)
 }
@@ -68,7 +68,7 @@ func (a *asker) apply(ctx context.Context, changes []store.Change) (store.Revisi
 	return o.revision, err
 }
 
-// changing returns the request to make changes, or an error if they are malformed.
+// changing returns a request to make changes, or an error if they are malformed.
 func changing(changes []store.Change) ([]byte, error) {
 	if err := store.CheckChanges(changes); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (a *asker) ask(
 	return o, err
 }
 
-// exchange sends a question and reads its answer. It may call end, which ends ctx.
+// exchange sends a question and reads the answer. It may call end, which ends ctx.
 func (a *asker) exchange(
 	ctx context.Context, end context.CancelCauseFunc,
 	question []byte, limit time.Duration, visit func(part) bool,
@@ -137,7 +137,7 @@ func (a *asker) exchange(
 	return o, o.err
 }
 
-// parts reads an answer. It fails if reading does.
+// parts reads an answer. It fails if reading fails.
 func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bool) (outcome, error) {
 	for {
 		text, err := readRecord(from)
@@ -153,7 +153,7 @@ func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bo
 		case visit == nil:
 			return outcome{}, errMessage
 		}
-		alive.Stop() // a visitor may take any time
+		alive.Stop() // visit may take any time
 		if !visit(p) {
 			return outcome{}, nil
 		}
@@ -161,7 +161,7 @@ func (a *asker) parts(from *bufio.Reader, alive *time.Timer, visit func(part) bo
 	}
 }
 
-// tell stores the time of the log.
+// tell stores the current log time.
 func (a *asker) tell(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -170,14 +170,14 @@ func (a *asker) tell(now time.Time) {
 	}
 }
 
-// time returns the time of the log, or false if it was never received.
+// time returns the current log time, or false if none was ever received.
 func (a *asker) time() (time.Time, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.now.Add(time.Since(a.at)), !a.now.IsZero()
 }
 
-// noted notes the outcome of a change that was sent.
+// noted notes the outcome of a sent change.
 func (a *asker) noted(err error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -201,7 +201,7 @@ func (a *asker) reached() {
 	}
 }
 
-// sent returns the outcome of the changes that were sent.
+// sent returns the outcome of the sent changes.
 func (a *asker) sent() store.State {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,27 +12,27 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Gateway is the name and the address of a gateway of the cluster.
+// Gateway is the name and the address of a gateway in the cluster.
 type Gateway struct{ Name, Address string }
 
 // ClientOptions configure a [Client]. All are required.
 type ClientOptions struct {
-	Gateways []Gateway // in the order in which they are asked, this host's first
+	Gateways []Gateway // in the order in which they are tried, this host's first
 
-	// TLS returns the settings of a connection to a gateway. They verify its name, and show the
+	// TLS returns the settings for a connection to a gateway. They verify its name, and present the
 	// identity of this host's gateway.
 	TLS func(gateway string) *tls.Config
 }
 
-// Client is a [store.Store] for a command. It reads from and writes to the gateway that leads. Any
-// gateway on the list may use it, because it has the key of the cluster.
+// Client is a [store.Store] for a command. It reads from and writes to the leading gateway. Any
+// gateway on the list may use it, because it has the cluster's key.
 type Client struct {
 	far   *asker
 	guess *guess
 }
 
 // NewClient returns a client once a leading gateway has answered. It fails with
-// [store.ErrUnreachable] if none does within 5 s.
+// [store.ErrUnreachable] if none answers within 5 s.
 func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	if len(o.Gateways) == 0 {
 		return nil, notSent(errors.New("no gateway of the cluster is known"))
@@ -46,14 +46,14 @@ func NewClient(ctx context.Context, o ClientOptions) (*Client, error) {
 	return c, nil
 }
 
-// guess is a [hop.Leader] that finds the leader by asking: each gateway in turn, or the one that
+// guess is a [hop.Leader] that finds the leader by asking each gateway in turn, or the one that
 // another gateway names.
 type guess struct {
 	all []Gateway
 
 	mu      sync.Mutex // guards the fields below
 	at      int
-	tried   int // gateways asked since one was named or has answered
+	tried   int // number of gateways asked since one was named or has answered
 	changed chan struct{}
 }
 
@@ -69,12 +69,12 @@ func (g *guess) Changed() <-chan struct{} {
 	return g.changed
 }
 
-// refused moves on to another gateway. That is asked at once, unless all were asked.
+// refused moves on to another gateway, which is asked at once unless all have been asked.
 func (g *guess) refused(gateway, leader string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.all[g.at].Name != gateway {
-		return // another call has moved on already
+		return // another call has already moved on
 	}
 	next := (g.at + 1) % len(g.all)
 	for i := range g.all {
@@ -167,10 +167,10 @@ func (c *Client) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 	return o.revision, c.far.noted(err)
 }
 
-// askAgain is how soon a reader of a log looks again.
+// askAgain is the interval at which a reader of a log looks for new entries.
 const askAgain = time.Second
 
-// Appends returns a channel that is closed a second later, or when the client is closed, because a
+// Appends returns a channel that is closed after a second, or when the client is closed, because a
 // client can only find new entries by asking.
 func (c *Client) Appends(store.Log) <-chan struct{} {
 	soon, end := context.WithCancel(c.far.closing)
@@ -178,7 +178,7 @@ func (c *Client) Appends(store.Log) <-chan struct{} {
 	return soon.Done()
 }
 
-// Sweep removes nothing: that is the leader's task.
+// Sweep removes nothing, because that is the leader's task.
 func (c *Client) Sweep(ctx context.Context) (int, error) {
 	return 0, c.far.usable(ctx)
 }
@@ -186,7 +186,7 @@ func (c *Client) Sweep(ctx context.Context) (int, error) {
 // State returns the outcomes of this client's changes.
 func (c *Client) State() store.State { return c.far.sent() }
 
-// Now returns the time of the log that the leader sent last.
+// Now returns the log time that the leader sent last.
 func (c *Client) Now() time.Time {
 	now, _ := c.far.time() // NewClient has received it
 	return now

@@ -21,16 +21,16 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// gateway is one of a cluster in this process: its replica, its listener and its store.
+// gateway is a gateway of a cluster within this process: its replica, its listener and its store.
 type gateway struct {
 	name    string
 	replica *replica.Replica
 	client  *journaltest.Client
-	store   *store.Sealed // over the relay
+	store   *store.Sealed // by way of the relay
 	relay   *Store
 }
 
-// memberLeader is what a member knows of the leader.
+// memberLeader is a member's knowledge of the leader.
 type memberLeader struct {
 	*cluster.Member
 	name string
@@ -41,7 +41,7 @@ func (l memberLeader) Leader() (name, address string, term uint64, ok bool) {
 	return s.Leader, s.Hop, s.Term, s.Leader == l.name || s.Leader != "" && s.Hop != ""
 }
 
-// hub carries the messages of all gateways.
+// hub carries the messages between all gateways.
 type hub map[string]chan cluster.Message
 
 type post struct {
@@ -56,7 +56,7 @@ func (p post) Send(m cluster.Message) {
 		}
 		select {
 		case inbox <- m:
-		default: // it is lost
+		default: // the message is lost
 		}
 	}
 }
@@ -130,7 +130,7 @@ func startCluster(t *testing.T) (all []*gateway) {
 	return all
 }
 
-// count is a value that several writers count up, each knowing its own share.
+// count is a counter that several writers increment, each of which knows its own share.
 type count struct {
 	Sum int            `json:"sum"`
 	Of  map[string]int `json:"of"`
@@ -149,7 +149,7 @@ func readCount(ctx context.Context, s *store.Sealed) (c count, at store.Revision
 }
 
 // TestTwoCountWhileLeadersChange: none of their steps is lost or made twice, whichever gateway
-// leads, and whatever becomes of answers.
+// leads, and whatever happens to answers.
 func TestTwoCountWhileLeadersChange(t *testing.T) {
 	t.Parallel()
 	const steps = 200
@@ -157,7 +157,7 @@ func TestTwoCountWhileLeadersChange(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var writers sync.WaitGroup
-	var outcomes [4]atomic.Int64 // made, conflicts, not sent, not known
+	var outcomes [4]atomic.Int64 // made, conflicts, not sent, unknown
 	for _, g := range all[:2] {
 		writers.Go(func() {
 			for own := 0; own < steps && ctx.Err() == nil; {
@@ -200,7 +200,7 @@ func TestTwoCountWhileLeadersChange(t *testing.T) {
 						g.client.Cut()
 						go func() { time.Sleep(time.Second); g.client.Mend() }()
 					} else {
-						_ = g.replica.Member().HandOver(ctx) // there may be nobody to take over
+						_ = g.replica.Member().HandOver(ctx) // there may be no gateway to take over
 					}
 				}
 			}

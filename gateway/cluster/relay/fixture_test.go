@@ -26,7 +26,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// patience is how long a test waits for what must come; it is no promise.
+// patience is how long a test waits for an event that must occur. It is not a promise about speed.
 const patience = 3 * time.Minute
 
 const tick = 5 * time.Millisecond
@@ -62,7 +62,7 @@ func (c *certificates) server(name string) *tls.Config {
 	}
 }
 
-// client is the TLS of [Options].
+// client returns the function TLS of [Options].
 func (c *certificates) client(name string) func(string) *tls.Config {
 	return func(gateway string) *tls.Config {
 		return &tls.Config{
@@ -72,7 +72,7 @@ func (c *certificates) client(name string) func(string) *tls.Config {
 	}
 }
 
-// serve serves a handler on the listener for hops of a gateway, and returns its end.
+// serve serves a handler on the hop listener of a gateway, and returns a function that ends it.
 func (c *certificates) serve(
 	name string, l net.Listener, leader hop.Leader, handler http.Handler,
 ) (end func()) {
@@ -100,7 +100,7 @@ func listen(t testing.TB) net.Listener {
 	return l
 }
 
-// chosen is a [hop.Leader] as tests choose it.
+// chosen is a [hop.Leader] that a test sets.
 type chosen struct {
 	mu            sync.Mutex
 	name, address string
@@ -129,28 +129,28 @@ func (c *chosen) elect(name, address string) {
 	c.changed = make(chan struct{})
 }
 
-// pair is a gateway that leads, gw1, and one that follows, gw2, without what elects them.
+// pair is a leading gateway, gw1, and a following one, gw2, without the election.
 type pair struct {
 	t            testing.TB
 	now          func() time.Time
 	certificates *certificates
 	leading      *store.File
 	following    *store.File
-	leader       *chosen // as gw2 knows it
+	leader       *chosen // as gw2 knows the leader
 	handler      *Handler
-	address      string      // of gw1
-	certain      atomic.Bool // gw1 leads for certain
+	address      string      // address of gw1
+	certain      atomic.Bool // gw1 is certain to lead
 	journal      *copier
 	folder       string
-	store        *Store // of gw2
+	store        *Store // store of gw2
 	end          func()
 }
 
-// copier is the appender of the file that leads. It has each batch applied by the other one.
+// copier is the appender of the leader's file. It has each batch applied by the follower.
 type copier struct {
 	mu    sync.Mutex
 	at    store.Point
-	fails func() error // nil: nothing does
+	fails func() error // if nil, nothing fails
 	each  chan stored
 }
 
@@ -232,7 +232,7 @@ func newPair(t testing.TB, folder string, now func() time.Time, wrap func(http.H
 	return p
 }
 
-// client returns a client of a command on the host of gw2.
+// client returns the client of a command on gw2's host.
 func (p *pair) client(gateways ...Gateway) *Client {
 	p.t.Helper()
 	if len(gateways) == 0 {

@@ -12,25 +12,25 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Path is where a gateway takes requests of other gateways for its store.
+// Path is the path at which a gateway accepts requests from other gateways for its store.
 const Path = "/cluster/store"
 
-// MostBytes is the size of the largest request.
+// MostBytes is the maximum size of a request.
 const MostBytes = 8 << 20
 
 const (
-	bodyFor = 30 * time.Second // how long a request may take to arrive
-	sendFor = 30 * time.Second // how long the other end may take to receive a piece of an answer
+	bodyFor = 30 * time.Second // time limit for a request to arrive
+	sendFor = 30 * time.Second // time limit for the other end to receive a piece of an answer
 )
 
 // Handler makes changes and reads for other gateways while this gateway leads. Otherwise it answers
-// that nothing was begun, and names the leader. It does not authenticate: it is for the Beside of a
-// [hop.Receiver], and serves every caller with the key of the cluster.
+// that nothing was begun, and names the leader. It does not authenticate callers. It is meant for
+// [hop.Receiver.Beside], and serves every caller with the cluster's key.
 type Handler struct {
-	File   func() *store.File // the store as it is now
+	File   func() *store.File // the current store
 	Leader hop.Leader
 
-	// Leads reports whether this gateway leads for certain, so its file is the newest. It also
+	// Leads reports whether this gateway is certain to lead, so its file is the newest. It also
 	// returns true if the log has not begun and this gateway is alone. Changes do not depend on it:
 	// they fail if they cannot be stored.
 	Leads func() bool
@@ -48,7 +48,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyFor)) // writers in tests have no deadline
+	_ = control.SetReadDeadline(time.Now().Add(bodyFor)) // writers in tests have no deadlines
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MostBytes))
 	_ = control.SetReadDeadline(time.Time{})
 	var large *http.MaxBytesError
@@ -68,7 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		hop.RefuseFollower(w, h.Leader)
 		return
 	}
-	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the next answer has its own
+	defer func() { _ = control.SetWriteDeadline(time.Time{}) }() // the next answer sets its own
 	out := &answer{to: bufio.NewWriter(timely{w, control})}
 	o, err := out.read(r.Context(), file, request(body[0]), body[1:])
 	switch {
@@ -84,7 +84,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// apply makes changes. A gateway that does not lead changes nothing.
+// apply makes changes. If this gateway does not lead, it changes nothing.
 func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File, body []byte) {
 	changes, err := decodeChanges(body)
 	if err != nil {
@@ -98,7 +98,7 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File
 		return
 	}
 	if errors.Is(o.err, store.ErrConflict) {
-		o.revision, _ = file.Revision() // 0: the caller has nothing to wait for
+		o.revision, _ = file.Revision() // with 0 the caller has nothing to wait for
 	}
 	o.now = file.Now()
 	if writeRecord(w, o.encode()) != nil {
@@ -106,7 +106,7 @@ func (h *Handler) apply(w http.ResponseWriter, r *http.Request, file *store.File
 	}
 }
 
-// answer is the answer to a request that reads.
+// answer is the answer to a reading request.
 type answer struct {
 	to     *bufio.Writer
 	broken error // why it could not be sent
@@ -120,7 +120,7 @@ func (a *answer) write(record []byte) bool {
 }
 
 // read writes the answer to a request, and returns the record that ends it. If the request cannot
-// be read, it fails with errMessage and has written nothing.
+// be parsed, it fails with errMessage and has written nothing.
 func (a *answer) read(
 	ctx context.Context, file *store.File, what request, body []byte,
 ) (o outcome, err error) {
@@ -170,13 +170,13 @@ func (a *answer) read(
 	return o, errMessage
 }
 
-// timely is a writer that gives up a gateway that has stopped reading.
+// timely is a writer that gives up on a gateway that has stopped reading.
 type timely struct {
 	http.ResponseWriter
 	control *http.ResponseController
 }
 
 func (t timely) Write(p []byte) (int, error) {
-	_ = t.control.SetWriteDeadline(time.Now().Add(sendFor)) // writers in tests have no deadline
+	_ = t.control.SetWriteDeadline(time.Now().Add(sendFor)) // writers in tests have no deadlines
 	return t.ResponseWriter.Write(p)
 }

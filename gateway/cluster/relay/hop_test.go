@@ -27,7 +27,8 @@ func pairFor(t *testing.T, wrap func(http.Handler) http.Handler) *pair {
 	return p
 }
 
-// TestAFollowerReadsItsOwnWrites at once, and a conflict is one.
+// TestAFollowerReadsItsOwnWrites: a follower reads its own writes at once, and a conflict is
+// reported as one.
 func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -57,8 +58,8 @@ func TestAFollowerReadsItsOwnWrites(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotSent)
 }
 
-// TestReachIsProof: the copy has what the leader had, and nobody who may have been deposed says
-// so.
+// TestReachIsProof: after Reach the copy has everything that the leader had, and a leader that may
+// have been deposed does not confirm it.
 func TestReachIsProof(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -76,7 +77,8 @@ func TestReachIsProof(t *testing.T) {
 	require.ErrorIs(t, p.store.Reach(gone), store.ErrUnreachable)
 }
 
-// TestALostAnswer: the outcome is seen in the copy; otherwise it stays unknown.
+// TestALostAnswer: if the answer to a forwarded change is lost, the outcome is found in this
+// gateway's copy of the store. If the copy does not show it, it stays unknown.
 func TestALostAnswer(t *testing.T) {
 	t.Parallel()
 	var loses, drops atomic.Bool
@@ -112,8 +114,8 @@ func TestALostAnswer(t *testing.T) {
 	assert.NotErrorIs(t, err, store.ErrNotSent)
 }
 
-// TestAFailureOfTheLeader is told as such: nothing is known of the change, or that it was not
-// made.
+// TestAFailureOfTheLeader: the caller learns that the leader failed, and either that the outcome is
+// unknown or that the change was not made.
 func TestAFailureOfTheLeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -131,7 +133,7 @@ func TestAFailureOfTheLeader(t *testing.T) {
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
-// TestALeaderThatHasLeft: the change waits for the next one, which may be this gateway.
+// TestALeaderThatHasLeft: the change waits for the next leader, which may be this gateway.
 func TestALeaderThatHasLeft(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -149,8 +151,8 @@ func TestALeaderThatHasLeft(t *testing.T) {
 	assert.Equal(t, "1", string(found.Value))
 }
 
-// TestNobodyLeads: changes wait, at most 5 s, and have certainly not been made then. What is read
-// is read all the same.
+// TestNobodyLeads: changes wait for at most 5 s, and have then certainly not been made. Reads work
+// all the same.
 func TestNobodyLeads(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -171,7 +173,8 @@ func TestNobodyLeads(t *testing.T) {
 	require.NoError(t, p.store.State().Failed)
 }
 
-// TestAnotherCopyTakesItsPlace: readers go on with it, and are told if they have seen a part.
+// TestAnotherCopyTakesItsPlace: readers continue with the new copy, and get an error if they have
+// already seen a part of the old one.
 func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -208,7 +211,7 @@ func TestAnotherCopyTakesItsPlace(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrUnreachable)
 }
 
-// keepAway closes the copy of a pair, and opens a copy of it.
+// keepAway closes the copy of a pair, and opens a copy of that file.
 func keepAway(t *testing.T, p *pair) (*store.File, error) {
 	t.Helper()
 	state := p.folder + "/gw2"
@@ -223,7 +226,8 @@ func keepAway(t *testing.T, p *pair) (*store.File, error) {
 	return file, err
 }
 
-// TestWhatOnlyTheLeaderMayDo is refused elsewhere, at once and for certain.
+// TestWhatOnlyTheLeaderMayDo: a follower refuses changes that only the leader may make, at once and
+// for certain.
 func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -245,14 +249,15 @@ func TestWhatOnlyTheLeaderMayDo(t *testing.T) {
 	require.NoError(t, err, "the file is its owner's")
 }
 
-// TestACommandFindsTheLeader, wherever it asks first; and says if there is none.
+// TestACommandFindsTheLeader: a command finds the leader wherever it asks first, and fails if there
+// is none.
 func TestACommandFindsTheLeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
 	revision, err := p.leading.Apply(t.Context(), set("a", "1", store.Absent))
 	require.NoError(t, err)
 
-	// gw2 names gw1, and nobody is at the address of gw3.
+	// gw2 names gw1 as the leader, and nothing listens at the address of gw3.
 	l := listen(t)
 	end := p.certificates.serve("gw2", l, p.leader, &Handler{
 		File: func() *store.File { return p.following }, Leader: p.leader, Leads: func() bool { return false },
@@ -284,7 +289,7 @@ func TestACommandFindsTheLeader(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotSent)
 }
 
-// TestALeaderThatIsNotCertain answers no command.
+// TestALeaderThatIsNotCertain: a leader that is not certain to lead answers no command.
 func TestALeaderThatIsNotCertain(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -298,7 +303,7 @@ func TestALeaderThatIsNotCertain(t *testing.T) {
 	assert.NotErrorIs(t, err, store.ErrAbsent)
 }
 
-// TestMalformedRequestsAreRefused, and nothing is changed.
+// TestMalformedRequestsAreRefused: malformed requests are refused, and nothing is changed.
 func TestMalformedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)

@@ -10,9 +10,9 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Local is the copy of a gateway as a [store.Store], even if another file takes its place. It makes
-// changes while the gateway leads. Otherwise Apply fails with [store.ErrFollows] and
-// [store.ErrNotSent]. Use it for changes that only the leader may make.
+// Local is the copy of a gateway as a [store.Store], which continues to work if another file
+// replaces the copy. It makes changes while the gateway leads. Otherwise Apply fails with
+// [store.ErrFollows] and [store.ErrNotSent]. Use it for changes that only the leader may make.
 type Local struct {
 	file   func() *store.File
 	closed atomic.Bool
@@ -85,7 +85,7 @@ func (s *Local) Get(ctx context.Context, kind store.Kind, key string) (found sto
 	return found, err
 }
 
-// errBroken is the error of a read that has visited values of a file that was then replaced.
+// errBroken is the error of a read that has visited values in a file that was then replaced.
 var errBroken = fmt.Errorf("%w: another copy has taken its place", store.ErrUnreachable)
 
 // Range implements [store.Store]. It fails with [store.ErrUnreachable] if the copy is replaced
@@ -98,7 +98,7 @@ func (s *Local) Range(
 	})
 }
 
-// RangeBack implements [store.Store]. It fails as [Local.Range] does.
+// RangeBack implements [store.Store]. It fails like [Local.Range].
 func (s *Local) RangeBack(
 	ctx context.Context, kind store.Kind, before string, visit func(store.Entry) bool,
 ) error {
@@ -107,7 +107,7 @@ func (s *Local) RangeBack(
 	})
 }
 
-// Log implements [store.Store]. It fails as [Local.Range] does.
+// Log implements [store.Store]. It fails like [Local.Range].
 func (s *Local) Log(
 	ctx context.Context, log store.Log, after store.Position, visit func(store.Appended) bool,
 ) error {
@@ -116,7 +116,7 @@ func (s *Local) Log(
 	})
 }
 
-// visiting reads the copy. If the copy is replaced before anything was visited, it starts over.
+// visiting reads the copy. If the copy is replaced before any value was visited, it starts over.
 func visiting[T any](
 	s *Local, ctx context.Context, visit func(T) bool, read func(*store.File, func(T) bool) error,
 ) error {
@@ -142,12 +142,11 @@ func (s *Local) End(ctx context.Context, log store.Log) (end store.Position, err
 	return end, err
 }
 
-// Appends implements [store.Store]. The channel is also closed when another copy takes the place of
-// this one.
+// Appends implements [store.Store]. The channel is also closed when another copy replaces this one.
 func (s *Local) Appends(log store.Log) <-chan struct{} { return s.file().Appends(log) }
 
-// Sweep removes expired values while this gateway leads. Otherwise it does nothing: the leader does
-// it.
+// Sweep removes expired values while this gateway leads. Otherwise it does nothing, because the
+// leader does it.
 func (s *Local) Sweep(ctx context.Context) (int, error) {
 	if err := s.usable(ctx); err != nil {
 		return 0, err

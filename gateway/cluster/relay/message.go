@@ -12,7 +12,7 @@ import (
 )
 
 // A request is one byte for its kind, followed by its arguments. An answer is any number of
-// records, each preceded by its length. The last record says how the request ended. Texts are
+// records, each preceded by its length. The last record reports how the request ended. Texts are
 // preceded by their length, and numbers are big-endian.
 
 // request is the kind of a request.
@@ -24,20 +24,20 @@ const (
 	gets                          // kind, key
 	ranges                        // kind, prefix
 	rangesBack                    // kind, before
-	reads                         // log, creation and sequence of the position
+	reads                         // log, and creation and sequence of the position
 	ends                          // log
 	tells                         // nothing
 )
 
-// record begins a part of an answer.
+// record is the first byte of a part of an answer.
 type record byte
 
 // The records.
 const (
 	value    record = iota + 1 // key, revision, end, value
 	appended                   // creation, sequence, value
-	done                       // log time, revision, creation and sequence of the position
-	failed                     // log time, kinds of the error, its text
+	done                       // log time, revision, and creation and sequence of the position
+	failed                     // log time, kinds of the error, and its text
 )
 
 // mostRecord is the maximum length of a record.
@@ -77,8 +77,8 @@ func question(what request, texts []string, at *store.Position) []byte {
 	return w
 }
 
-// encodeChanges returns the request to make changes. It is preceded by the expected revisions,
-// which a batch does not contain.
+// encodeChanges returns a request to make changes. The expected revisions precede the batch, which
+// does not contain them.
 func encodeChanges(changes []store.Change) []byte {
 	w := writer{byte(applies)}
 	w = binary.BigEndian.AppendUint32(w, uint32(len(changes)))
@@ -89,7 +89,7 @@ func encodeChanges(changes []store.Change) []byte {
 	return append(w, batch.Encode()...)
 }
 
-// decodeChanges is the inverse of encodeChanges, without its first byte.
+// decodeChanges is the inverse of encodeChanges. Its argument lacks the first byte.
 func decodeChanges(message []byte) ([]store.Change, error) {
 	r := reader{left: message}
 	n := int(r.short())
@@ -114,7 +114,7 @@ func decodeChanges(message []byte) ([]store.Change, error) {
 	return changes, nil
 }
 
-// reader reads a message. After an error it returns zeroes.
+// reader reads a message. After an error it returns zero values.
 type reader struct {
 	left []byte
 	err  error
@@ -146,7 +146,7 @@ func (r *reader) number() uint64 {
 
 func (r *reader) text() string { return string(r.bytes()) }
 
-// bytes returns a part of the message.
+// bytes returns the next part of the message, which is preceded by its length.
 func (r *reader) bytes() []byte { return r.take(uint64(r.short())) }
 
 func (r *reader) time() time.Time {
@@ -161,7 +161,7 @@ func (r *reader) position() store.Position {
 	return store.Position{Creation: r.text(), Sequence: r.number()}
 }
 
-// end returns errMessage unless all was read.
+// end returns errMessage unless the whole message was read.
 func (r *reader) end() error {
 	if len(r.left) > 0 {
 		r.err = errMessage
@@ -172,7 +172,7 @@ func (r *reader) end() error {
 // outcome is the last record of an answer.
 type outcome struct {
 	now      time.Time      // log time
-	revision store.Revision // of the changes, or, after a conflict, of the value that refused them
+	revision store.Revision // of the changes or, after a conflict, of the conflicting value
 	position store.Position
 	err      error
 }
@@ -240,7 +240,7 @@ func readRecord(from *bufio.Reader) ([]byte, error) {
 	return record, err
 }
 
-// part is a record that was read; one of its fields is set.
+// part is a decoded record. Exactly one of its fields is set.
 type part struct {
 	entry    *store.Entry
 	appended *store.Appended
@@ -277,8 +277,8 @@ func decodePart(text []byte) (p part, err error) {
 	return p, nil
 }
 
-// kinds are the errors that stay distinguishable across a hop, each as one bit. New ones are added
-// at the end.
+// kinds are the errors that stay distinguishable across a hop, one bit each. New kinds must be
+// added at the end.
 var kinds = []error{
 	store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
 	store.ErrOtherKey, store.ErrNewer, store.ErrUnreadable, store.ErrKeyUnknown, store.ErrBatch, store.ErrFollows,
@@ -294,7 +294,7 @@ func kindsOf(err error) (bits uint32) {
 	return bits
 }
 
-// farError is an error of another gateway. It wraps the errors of the same kinds.
+// farError is an error from another gateway. It wraps the errors of its kinds.
 type farError struct {
 	text  string
 	kinds uint32

@@ -25,7 +25,8 @@ func someChanges() []store.Change {
 	}
 }
 
-// TestChangesArriveAsTheyWere: above all, a value that is empty is not one that is removed.
+// TestChangesArriveAsTheyWere: changes are the same after a hop. In particular, an empty value is
+// not a removed one.
 func TestChangesArriveAsTheyWere(t *testing.T) {
 	for name, changes := range map[string][]store.Change{"some": someChanges(), "none": {}} {
 		message := encodeChanges(changes)
@@ -41,7 +42,7 @@ func TestChangesArriveAsTheyWere(t *testing.T) {
 	}
 }
 
-// FuzzChanges: whatever arrives is refused, or is the only way to say so.
+// FuzzChanges: a message is either refused or is the only encoding of its changes.
 func FuzzChanges(f *testing.F) {
 	f.Add(encodeChanges(someChanges())[1:])
 	f.Add(encodeChanges(nil)[1:])
@@ -56,7 +57,7 @@ func FuzzChanges(f *testing.F) {
 	})
 }
 
-// FuzzParts: a record that arrives is refused, or is one.
+// FuzzParts: a record is either refused or decoded.
 func FuzzParts(f *testing.F) {
 	for _, text := range [][]byte{
 		encodeEntry(store.Entry{Key: "a", Value: []byte("v"), Revision: 3, Expires: time.Unix(1, 0)}),
@@ -81,7 +82,8 @@ func FuzzParts(f *testing.F) {
 	})
 }
 
-// TestErrorsKeepTheirKind across a hop, and those that are none of the store have none.
+// TestErrorsKeepTheirKind: errors of the store keep their kind across a hop, and other errors have
+// none.
 func TestErrorsKeepTheirKind(t *testing.T) {
 	for _, err := range []error{
 		store.ErrConflict, store.ErrTooMany, store.ErrAbsent, store.ErrPosition, store.ErrClosed, store.ErrRewound,
@@ -98,7 +100,7 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
-// TestRecordsThatAreNotWhole are refused, and none is taken that is too long.
+// TestRecordsThatAreNotWhole: incomplete records are refused, and so are records that are too long.
 func TestRecordsThatAreNotWhole(t *testing.T) {
 	var whole bytes.Buffer
 	require.NoError(t, writeRecord(&whole, []byte("record")))

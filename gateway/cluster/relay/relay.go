@@ -1,13 +1,13 @@
 // Package relay lets every gateway of a cluster, and commands, use the store that only the leading
 // gateway can change.
 //
-// A [Store] is the copy of a gateway: it reads there, and sends changes to the leader. A [Client]
-// has no copy: it also reads from the leader. Both use the listener for hops, where a [Handler]
-// answers.
+// A [Store] is the copy of a gateway: it reads from the copy, and sends changes to the leader. A
+// [Client] has no copy, so it also reads from the leader. Both use the hop listener, where a
+// [Handler] answers.
 //
 // The leader decides whether a change has the expected revisions, so loops that read and compare
-// work from everywhere. A change is sent once. It is sent again only if it is certain that nothing
-// has begun. If its answer is lost, its outcome is unknown at first.
+// work from everywhere. A change is sent only once. It is sent again only if it is certain that
+// nothing has begun. If its answer is lost, its outcome is unknown at first.
 package relay
 
 import (
@@ -25,37 +25,37 @@ import (
 
 // Options configure a [Store]. All except Waiting are required.
 type Options struct {
-	File    func() *store.File // the copy of this gateway, which may be replaced
-	Gateway string             // the name of this gateway
+	File    func() *store.File // current copy of this gateway, which may be replaced
+	Gateway string             // name of this gateway
 	Leader  hop.Leader
 
-	// Leads reports whether this gateway leads for certain, so its copy is the newest.
+	// Leads reports whether this gateway is certain to lead, so its copy is the newest.
 	Leads func() bool
 
-	// TLS returns the settings of a connection to a gateway, which must prove its name.
+	// TLS returns the settings for a connection to a gateway, which must prove its name.
 	TLS func(gateway string) *tls.Config
 
-	Waiting int // changes that may wait for a leader at a time; 0: 100
+	Waiting int // changes that may wait for a leader at the same time; 0 means 100
 }
 
 const (
 	waiting   = 100
-	applyFor  = 15 * time.Second // how long the leader may take to make changes
-	readFor   = 10 * time.Second // how long it may take to begin an answer
-	becoming  = 5 * time.Second  // how long this gateway may take to make changes after it became the leader
-	copyFor   = 5 * time.Second  // how long the copy may take to receive a change
+	applyFor  = 15 * time.Second // time limit for the leader to make changes
+	readFor   = 10 * time.Second // time limit for the leader to begin an answer
+	becoming  = 5 * time.Second  // time limit for this gateway to make changes after it became the leader
+	copyFor   = 5 * time.Second  // time limit for the copy to receive a change
 	lookAgain = 20 * time.Millisecond
 )
 
-// Store is a [store.Store] that the gateways of a cluster share. Its values must be sealed, so no
-// two of them are equal: that is how it recognizes a change whose answer was lost.
+// Store is a [store.Store] shared by the gateways of a cluster. Its values must be sealed, so no
+// two of them are equal, because that is how it recognizes a change whose answer was lost.
 type Store struct {
 	*Local
 	o   Options
 	far *asker
 }
 
-// New returns a store. The caller still owns the file: [Store.Close] does not close it.
+// New returns a store. The file still belongs to the caller; [Store.Close] does not close it.
 func New(o Options) *Store {
 	if o.Waiting == 0 {
 		o.Waiting = waiting
@@ -65,7 +65,7 @@ func New(o Options) *Store {
 }
 
 // Apply makes changes here if this gateway leads. Otherwise it sends them to the leader, for which
-// it waits at most 5 s. It fails with [store.ErrUnreachable] if there is none, and also with
+// it waits up to 5 s. It fails with [store.ErrUnreachable] if there is none, and additionally with
 // [store.ErrNotSent] if the changes were certainly not made.
 //
 // When it returns, this gateway's copy has the changes, unless that takes more than 5 s or ctx has
@@ -98,8 +98,8 @@ func (s *Store) Apply(ctx context.Context, changes ...store.Change) (store.Revis
 	}
 }
 
-// Update calls f here if this gateway leads. Otherwise it calls f with the values of this gateway's
-// copy, and again if the leader has other values: see [store.CompareAndSet].
+// Update calls f here if this gateway leads. Otherwise it calls f with the values in this gateway's
+// copy, and again if the leader has different values, see [store.CompareAndSet].
 func (s *Store) Update(ctx context.Context, f func(*store.Tx) error) error {
 	if err := s.usable(ctx); err != nil {
 		return err
@@ -117,19 +117,19 @@ func (s *Store) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return store.CompareAndSet(ctx, s, f)
 }
 
-// send sends changes to the gateway that leads.
+// send sends changes to the leading gateway.
 func (s *Store) send(ctx context.Context, changes []store.Change) (store.Revision, error) {
 	revision, err := s.far.apply(ctx, changes)
 	if err == nil || errors.Is(err, store.ErrConflict) {
 		limited, cancel := context.WithTimeout(ctx, copyFor)
 		defer cancel()
-		_ = s.await(limited, revision) // the outcome is certain, even if the copy does not have it yet
+		_ = s.await(limited, revision) // the outcome is certain, even if the copy does not show it yet
 	}
 	return s.resolve(ctx, changes, revision, err)
 }
 
-// resolve returns the outcome of changes. If that is not known, it waits a little for the copy to
-// show it.
+// resolve returns the outcome of changes. If it is unknown, it waits briefly for the copy to show
+// it.
 func (s *Store) resolve(
 	ctx context.Context, changes []store.Change, revision store.Revision, err error,
 ) (store.Revision, error) {
@@ -155,8 +155,8 @@ func (s *Store) await(ctx context.Context, r store.Revision) error {
 	return s.read(ctx, func(file *store.File) error { return file.Await(ctx, r) })
 }
 
-// look waits until the copy shows that changes were made, or ctx ends. It can never show that they
-// were not made.
+// look waits until the copy shows that changes were made, or ctx ends. The copy can never show that
+// they were not made.
 func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revision, stored bool) {
 	var mark *store.Change
 	for i := range changes {
@@ -181,7 +181,7 @@ func (s *Store) look(ctx context.Context, changes []store.Change) (at store.Revi
 	return 0, false
 }
 
-// State returns the condition of the copy, and the outcome of the changes that were sent.
+// State returns the condition of the copy, and the outcome of the sent changes.
 func (s *Store) State() store.State {
 	state, sent := s.o.File().State(), s.far.sent()
 	state.Writes += sent.Writes
@@ -190,8 +190,8 @@ func (s *Store) State() store.State {
 	return state
 }
 
-// Reach implements [store.Remote]. It returns when the copy has everything that the leader had when
-// Reach was called. It fails with [store.ErrUnreachable] if no gateway leads for certain.
+// Reach implements [store.Remote]. It returns once the copy has everything that the leader had when
+// Reach was called. It fails with [store.ErrUnreachable] if no gateway is certain to lead.
 func (s *Store) Reach(ctx context.Context) error {
 	if err := s.usable(ctx); err != nil {
 		return err

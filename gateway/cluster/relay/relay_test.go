@@ -18,7 +18,7 @@ func copyFile(from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// withPair closes a pair with its store.
+// withPair closes a pair together with its store.
 type withPair struct {
 	store.Store
 	*pair
@@ -28,7 +28,7 @@ func (w withPair) Update(ctx context.Context, f func(*store.Tx) error) error {
 	return storetest.Update(ctx, w.Store, f)
 }
 
-// Sweep runs at the gateway that leads, and State includes its result: the others only follow.
+// Sweep runs at the leading gateway, and State includes its result, because the others only follow.
 func (w withPair) Sweep(ctx context.Context) (int, error) {
 	if _, err := w.Store.Sweep(ctx); err != nil {
 		return 0, err
@@ -50,7 +50,7 @@ func (w withPair) State() store.State {
 	return state
 }
 
-// Appends runs at the gateway that leads, for a command that looks again after a time.
+// Appends runs at the leading gateway for a command, which would only look again after a while.
 func (w withPair) Appends(log store.Log) <-chan struct{} {
 	if _, ok := w.Store.(*Client); ok {
 		return w.leading.Appends(log)
@@ -64,7 +64,7 @@ func (w withPair) Close() error {
 	return err
 }
 
-// TestAsADriver: a gateway that follows, and a command, use the store like any other.
+// TestAsADriver: a following gateway, and a command, can use the store like any other store.
 func TestAsADriver(t *testing.T) {
 	for name, of := range map[string]func(*pair) store.Store{
 		"a gateway": func(p *pair) store.Store { return p.store },

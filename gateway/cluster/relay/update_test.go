@@ -22,8 +22,9 @@ func puts(key, value string) func(*store.Tx) error {
 	}
 }
 
-// TestAnUpdateWhoseAnswerIsLost is made once, and known to be. One that has only appended shows
-// nothing, and one that nobody takes was certainly not made.
+// TestAnUpdateWhoseAnswerIsLost: an update whose answer is lost is made once, and its outcome is
+// found. An update that only appended leaves no trace to find, and one that no leader accepted was
+// certainly not made.
 func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	var loses atomic.Bool
@@ -54,8 +55,8 @@ func TestAnUpdateWhoseAnswerIsLost(t *testing.T) {
 	require.NotErrorIs(t, err, store.ErrUnsure)
 }
 
-// TestAnUpdateOfALeaderInDoubt is known as soon as the copy has it, or has another value in its
-// place. It does not matter which gateway has put it there.
+// TestAnUpdateOfALeaderInDoubt: the outcome is known as soon as the copy has the value, or a
+// different value in its place, whichever gateway has put it there.
 func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -94,7 +95,7 @@ func TestAnUpdateOfALeaderInDoubt(t *testing.T) {
 	}
 }
 
-// losing is an appender whose answers are lost.
+// losing is an appender that loses its answers.
 type losing chan []byte
 
 func (l losing) Append(_ context.Context, batch []byte, _ time.Time) (store.Point, error) {
@@ -102,7 +103,8 @@ func (l losing) Append(_ context.Context, batch []byte, _ time.Time) (store.Poin
 	return store.Point{}, errors.Join(store.ErrFollows, errors.New("the answer is lost"))
 }
 
-// TestAnUpdateBegunByALeader that leads no more is made by the next one.
+// TestAnUpdateBegunByALeader: an update that was begun by a leader that no longer leads is made by
+// the next leader.
 func TestAnUpdateBegunByALeader(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -122,7 +124,7 @@ func TestAnUpdateBegunByALeader(t *testing.T) {
 	assert.Equal(t, "1", string(found.Value))
 }
 
-// deposed is the appender of a gateway that leads no more.
+// deposed is the appender of a gateway that no longer leads.
 type deposed struct{}
 
 func (deposed) Append(context.Context, []byte, time.Time) (store.Point, error) {

@@ -22,8 +22,8 @@ import (
 	"adgateway/ps"
 )
 
-// TestAccountsOfAFollower: all gateways share them, and any may change them. They grow old while
-// nobody leads.
+// TestAccountsOfAFollower: all gateways share the accounts, and any of them may change them. The
+// accounts become outdated while nobody leads.
 func TestAccountsOfAFollower(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -64,7 +64,7 @@ func TestAccountsOfAFollower(t *testing.T) {
 	now.Add(int64(time.Hour))
 	require.Eventually(t, func() bool { return follower.Age() == 0 }, patience, tick, "the leader is there")
 	p.leader.elect("", "")
-	require.ErrorIs(t, p.store.Reach(t.Context()), store.ErrUnreachable) // and what was asked before has ended
+	require.ErrorIs(t, p.store.Reach(t.Context()), store.ErrUnreachable) // and earlier requests have ended
 	now.Add(int64(16 * time.Minute))
 	assert.GreaterOrEqual(t, follower.Age(), 16*time.Minute)
 	require.ErrorIs(t, follower.State(), credentials.ErrUnreached)
@@ -72,8 +72,8 @@ func TestAccountsOfAFollower(t *testing.T) {
 	require.Eventually(t, func() bool { return follower.State() == nil }, patience, tick)
 }
 
-// TestTheAuditOfAFollower is copied, also when an answer is lost or nobody leads for a while, and
-// its end is told.
+// TestTheAuditOfAFollower: the audit is copied, even if an answer is lost or nobody leads for a
+// while, and its end is reported.
 func TestTheAuditOfAFollower(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)
@@ -88,12 +88,12 @@ func TestTheAuditOfAFollower(t *testing.T) {
 	require.NoError(t, mirror.Send(t.Context()))
 	for range 20 {
 		require.NoError(t, log.Alone("a line"))
-		p.leading.Follow() // nobody takes it
+		p.leading.Follow() // no gateway accepts it
 		gone, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		require.Error(t, mirror.Send(gone))
 		cancel()
 		p.leading.Lead(p.journal)
-		// What was given up may be written still, and come between. Then it is sent again.
+		// A batch that was given up may still be written, and interfere. Then the next one is sent again.
 		require.Eventually(t, func() bool { return mirror.Send(t.Context()) == nil }, patience, tick)
 	}
 	assert.Zero(t, mirror.Stats().Behind)
@@ -115,7 +115,8 @@ func TestTheAuditOfAFollower(t *testing.T) {
 	assert.Equal(t, log.Head(), heads["gw2"].Head)
 }
 
-// TestACommandChangesKeyAndServer where the gateways see it.
+// TestACommandChangesKeyAndServer: a command changes the key and the server in the store that the
+// gateways read.
 func TestACommandChangesKeyAndServer(t *testing.T) {
 	t.Parallel()
 	p := pairFor(t, nil)

@@ -14,27 +14,27 @@ import (
 	"adgateway/gateway/store"
 )
 
-// joinLimit is how long a join may take.
+// joinLimit is the time limit for a join.
 const joinLimit = 30 * time.Second
 
-// Admission lets gateways that were invited join. It is safe for concurrent use.
+// Admission lets invited gateways join. It is safe for concurrent use.
 type Admission struct {
 	Register *Register
-	// Secret is the content of the cluster's key file, [store.KeyLength] bytes; nil if the gateways
-	// open the store in another way.
+	// Secret is the content of the cluster's key file, [store.KeyLength] bytes. It is nil if the
+	// gateways open the store in some other way.
 	Secret []byte
 }
 
-// Serve answers the one request of a connection with [JoinProtocol], and closes it. It returns the
-// gateway that has joined. The error is a [Refusal], which the other side was told, or the error
-// that broke the connection.
+// Serve answers the only request on a connection with [JoinProtocol], and closes the connection. It
+// returns the name of the gateway that has joined. The error is a [Refusal], which was sent to the
+// other side, or the error that broke the connection.
 func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer func() {
 		stop()
-		_ = conn.Close() // the answer was written before
+		_ = conn.Close() // the answer has already been written
 	}()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return "", err
@@ -59,15 +59,16 @@ func (a *Admission) Serve(ctx context.Context, conn *tls.Conn) (gateway string, 
 	return gateway, errors.Join(refused, err)
 }
 
-// Admit lets gateways join, until ctx ends, by a server whose configuration is
-// [Identity.AllowJoins]. done is called after each try.
+// Admit lets gateways join until ctx ends, by a server whose configuration is
+// [Identity.AllowJoins]. done is called after each attempt.
 func (a *Admission) Admit(ctx context.Context, server *http.Server, done func(gateway string, err error)) {
 	server.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
 		JoinProtocol: func(_ *http.Server, conn *tls.Conn, _ http.Handler) { done(a.Serve(ctx, conn)) },
 	}
 }
 
-// answer answers a message on a connection. When it returns a gateway, that gateway is on the list.
+// answer answers a message on a connection. If it returns the name of a gateway, that gateway is on
+// the list.
 func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message []byte) (gateway string, given answer, err error) {
 	if len(message) < sha256.Size {
 		return "", answer{}, refuse(Malformed, "the request to join cannot be read: use the same version of adgateway on both hosts")
@@ -88,8 +89,8 @@ func (a *Admission) answer(ctx context.Context, s *tls.ConnectionState, message 
 	return q.Gateway, answer{Certificate: certificate, Members: list, Secret: a.Secret}, err
 }
 
-// admit puts a gateway that proves the secret of its invitation on the list. The invitation
-// is used up by the same decision: only the same key gets an answer again.
+// admit puts a gateway that proves to know the secret of its invitation on the list. The same
+// decision uses up the invitation: only the same key gets an answer again.
 func (r *Register) admit(ctx context.Context, q request, key string, proves func(secret []byte) bool) (a *Authority, list Members, err error) {
 	err = r.again(func() error {
 		var revision store.Revision
@@ -132,12 +133,12 @@ func (r *Register) admit(ctx context.Context, q request, key string, proves func
 	return a, list, err
 }
 
-// invite returns the command that makes a new invitation.
+// invite returns the command that creates a new invitation.
 func invite(q request) string {
 	return fmt.Sprintf("'adgateway cluster invite --gateway %s' on a gateway of the cluster", q.Gateway)
 }
 
-// judge returns why an invitation does not admit who asks, or nil.
+// judge returns an error if an invitation does not admit the sender of a request.
 func (r *Register) judge(i *invitation, q request, key string, proves func(secret []byte) bool) error {
 	switch {
 	case i.Tries >= mostTries:
@@ -154,7 +155,7 @@ func (r *Register) judge(i *invitation, q request, key string, proves func(secre
 	return nil
 }
 
-// count stores that a wrong secret was tried with an invitation that was not used yet.
+// count stores that a wrong secret was tried for an unused invitation.
 func (r *Register) count(ctx context.Context, revision store.Revision, i invitation, q request, why error) error {
 	var refusal *Refusal
 	if !errors.As(why, &refusal) || refusal.Reason != WrongSecret || i.Used != "" {

@@ -1,24 +1,23 @@
-// Package trust decides who belongs to a cluster of gateways.
+// Package trust decides which gateways belong to a cluster.
 //
-// A cluster has a certificate authority of its own, the [Authority], and a list of its
-// gateways, [Members]. Both are values of the store of the cluster, the [Register],
-// so that any of them can let another one join. A gateway proves its name with a
-// certificate of that authority, its [Identity].
+// A cluster has a certificate authority of its own, the [Authority], and a list of its gateways,
+// [Members]. Both are values in the cluster's store, the [Register], so any gateway can let another
+// one join. A gateway proves its name with a certificate of that authority, its [Identity].
 //
-// Access begins with a place on the list and ends with the removal from it. It never ends by
-// a clock: certificates are valid from two years ago for 20 years, and are checked as of a
-// fixed time in between.
+// Access begins with an entry on the list and ends with its removal. No clock ever ends it:
+// certificates are valid from two years before their creation, for 20 years, and are checked as of
+// a fixed time in between.
 //
-//	authority.go  the authority of a cluster and what it signs
+//	authority.go  the authority of a cluster and its certificates
 //	members.go    the list of gateways, and its copy in a file
-//	list.go       the list as a process knows it
-//	identity.go   what a gateway shows, and how it checks what others show
+//	list.go       the list as known to a process
+//	identity.go   a gateway's certificate, and checks of other certificates
 //	register.go   authority, list and invitations in the store
-//	message.go    what a gateway that joins sends, and what it gets
+//	message.go    request and answer of a gateway that joins
 //	admission.go  the side that lets gateways join
-//	join.go       the side that joins, and that which makes a cluster
+//	join.go       the side that joins, and the creation of a cluster
 //	folder.go     the files of a gateway
-//	origin.go     what the log of a new cluster goes on with
+//	origin.go     the point that the log of a new cluster continues from
 package trust
 
 import (
@@ -40,15 +39,15 @@ import (
 )
 
 const (
-	backdated    = 2  // years that an authority is valid before it is made
-	valid        = 20 // years in all
+	backdated    = 2  // years before its creation from which an authority is valid
+	valid        = 20 // total validity in years
 	organization = "adgateway cluster"
-	zone         = "adgateway.internal" // .internal is reserved for names that no DNS server has
+	zone         = "adgateway.internal" // .internal is reserved for names that are in no public DNS
 )
 
 var namePattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// checkName returns why a cluster or a gateway cannot have a name.
+// checkName returns an error if a name is not allowed for a cluster or a gateway.
 func checkName(what, name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("%q is not the name of a %s: use up to 63 lower-case letters, digits and hyphens", name, what)
@@ -63,8 +62,8 @@ type Authority struct {
 	key     *ecdsa.PrivateKey
 }
 
-// New makes the authority of a new cluster. It can sign names of that cluster only, so that trust
-// in its certificate risks nothing else.
+// New creates the authority of a new cluster. It can only sign names of that cluster, so trusting
+// its certificate puts nothing else at risk.
 func New(cluster string, now time.Time) (*Authority, error) {
 	if err := checkName("cluster", cluster); err != nil {
 		return nil, err
@@ -98,7 +97,8 @@ func serial() *big.Int {
 // Certificate returns the certificate of the authority.
 func (a *Authority) Certificate() *x509.Certificate { return a.cert }
 
-// Issue returns a certificate in DER for the key of a gateway, which is an ECDSA key on P-256.
+// Issue returns a certificate in DER for the key of a gateway. The key must be an ECDSA key on
+// P-256.
 func (a *Authority) Issue(gateway string, public crypto.PublicKey) ([]byte, error) {
 	if err := checkName("gateway", gateway); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (a *Authority) Issue(gateway string, public crypto.PublicKey) ([]byte, erro
 // DNSName returns the name in the certificate of a gateway.
 func DNSName(cluster, gateway string) string { return gateway + "." + cluster + "." + zone }
 
-// gatewayOf returns the gateway that a certificate of the authority of a cluster names.
+// gatewayOf returns the gateway named in a certificate from the authority of a cluster.
 func gatewayOf(cluster string, c *x509.Certificate) (string, bool) {
 	if len(c.DNSNames) != 1 {
 		return "", false
@@ -126,19 +126,19 @@ func gatewayOf(cluster string, c *x509.Certificate) (string, bool) {
 	return gateway, ok && namePattern.MatchString(gateway)
 }
 
-// Digest returns the SHA-256 of the public key of a certificate in hexadecimal digits.
+// Digest returns the SHA-256 of the public key of a certificate, in hexadecimal digits.
 func Digest(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
 	return hex.EncodeToString(sum[:])
 }
 
-// checkedAt is the time as of which the certificates of an authority are checked.
+// checkedAt returns the time as of which an authority's certificates are checked.
 func checkedAt(authority *x509.Certificate) time.Time {
 	return authority.NotBefore.AddDate(backdated, 0, 0)
 }
 
-// check returns nil if the authority has signed a certificate for one of its gateways, and
-// otherwise a sentence about its owner. It uses no clock.
+// check returns an error that describes the owner of a certificate, unless the authority has signed
+// it for one of its gateways. It uses no clock.
 func check(cluster string, authority, c *x509.Certificate) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(authority)

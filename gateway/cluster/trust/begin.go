@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 )
 
-// firstFile is on the host where the cluster was made. The gateway there works alone until the
-// nodes serve, so that others can join. Then it notes the origin of the log.
+// firstFile exists on the host where the cluster was created. The gateway there works alone until
+// the nodes serve, so that others can join. Then it notes the origin of the log.
 const firstFile = "first"
 
 const logFile = "log.json"
 
-// MarkFirst notes that the gateway of the folder has made the cluster.
+// MarkFirst notes that the folder's gateway has created the cluster.
 func (f Folder) MarkFirst() error {
 	return f.write(firstFile, []byte("This gateway goes on alone until the nodes of the cluster serve.\n"))
 }
 
-// Alone reports whether the gateway of the folder has made the cluster and works alone, because the
+// Alone reports whether the folder's gateway has created the cluster and works alone because the
 // log has no origin yet.
 func (f Folder) Alone() (bool, error) {
 	_, err := os.Stat(filepath.Join(f.Path, firstFile))
@@ -32,12 +32,13 @@ func (f Folder) Alone() (bool, error) {
 	return err == nil && !begun, err
 }
 
-// LogFile returns the path of the file with the identity of the log. With it a gateway knows the
-// log while no node can be reached.
+// LogFile returns the path of the file with the id of the log, by which a gateway knows the log
+// while no node can be reached.
 func (f Folder) LogFile() string { return filepath.Join(f.Path, logFile) }
 
-// ForgetLog removes the state of a lost log from the folder, so that another one may begin from any
-// gateway's copy. The gateway of the folder does not work alone, even if it made the cluster.
+// ForgetLog removes the state of a lost log from the folder, so another log can begin from any
+// gateway's copy. After that the folder's gateway no longer works alone, even if it created the
+// cluster.
 func (f Folder) ForgetLog() error {
 	for _, name := range []string{firstFile, logFile, originFile} {
 		path := filepath.Join(f.Path, name)

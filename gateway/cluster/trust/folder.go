@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The files of a gateway. The certificate is written last: once it exists, all do.
+// The files of a gateway. The certificate is written last, so all files exist once it does.
 const (
 	keyFile         = "gateway.key"
 	certificateFile = "gateway.pem"
@@ -28,17 +28,17 @@ const (
 	secretFile      = "cluster.key"
 )
 
-// Folder has the files of a gateway.
+// Folder holds the files of a gateway.
 type Folder struct {
 	Path     string
-	Restrict func(name string) error // as for [atomicfile.Write]
+	Restrict func(name string) error // as in [atomicfile.Write]
 }
 
-// MembersFile returns the path of the copy of the list.
+// MembersFile returns the path of the list's copy.
 func (f Folder) MembersFile() string { return filepath.Join(f.Path, membersFile) }
 
-// Files returns the paths of the files that make the gateway a member of its cluster; none if it
-// has not joined. They do not include the state of the log.
+// Files returns the paths of the files that make the gateway a member of its cluster. It returns
+// none if the gateway has not joined. The state of the log is not included.
 func (f Folder) Files() (all []string, err error) {
 	for _, name := range []string{certificateFile, keyFile, authorityFile, membersFile, secretFile} {
 		path := filepath.Join(f.Path, name)
@@ -63,7 +63,7 @@ func (f Folder) Certificate() (certificate, key, authority string) {
 // SecretFile returns the path of the cluster's key file.
 func (f Folder) SecretFile() string { return filepath.Join(f.Path, secretFile) }
 
-// Identity reads the identity of the gateway. Its errors say what to do, and wrap
+// Identity reads the identity of the gateway. Its errors explain what to do, and wrap
 // [fs.ErrNotExist] if the gateway has not joined.
 func (f Folder) Identity() (*Identity, error) {
 	authority, err := f.authority()
@@ -136,8 +136,8 @@ func (f Folder) write(name string, text []byte) error {
 	return atomicfile.Write(filepath.Join(f.Path, name), text, f.Restrict)
 }
 
-// free returns why the folder cannot get the files of a cluster with an authority and a secret, or
-// nil.
+// free returns an error if the folder must not receive the files of a cluster with this authority
+// and secret.
 func (f Folder) free(authority string, secret []byte) error {
 	const remedy = "use another folder, or move its files away if this gateway has left that cluster"
 	switch found, err := f.authority(); {
@@ -156,7 +156,7 @@ func (f Folder) free(authority string, secret []byte) error {
 	return err
 }
 
-// Secret reads the key file of the cluster; nil if there is none.
+// Secret reads the cluster's key file. It returns nil if there is none.
 func (f Folder) Secret() ([]byte, error) {
 	text, err := os.ReadFile(f.SecretFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +172,7 @@ func (f Folder) Secret() ([]byte, error) {
 	return secret, nil
 }
 
-// MakeSecret makes the key file of a new cluster, unless it exists.
+// MakeSecret creates the key file of a new cluster, unless it exists.
 func (f Folder) MakeSecret() error {
 	found, err := f.Secret()
 	if err != nil || found != nil {
@@ -186,10 +186,10 @@ func (f Folder) MakeSecret() error {
 	return f.write(secretFile, append(encoded(secret), '\n'))
 }
 
-// encoded returns a secret as a key file has it.
+// encoded returns a secret in the format of a key file.
 func encoded(secret []byte) []byte { return base64.StdEncoding.AppendEncode(nil, secret) }
 
-// finish writes the files that a gateway gets, and returns its identity.
+// finish writes the files that a gateway receives, and returns its identity.
 func (f Folder) finish(authority *x509.Certificate, certificate []byte, m Members, secret []byte) (*Identity, error) {
 	if err := f.write(authorityFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority.Raw})); err != nil {
 		return nil, err

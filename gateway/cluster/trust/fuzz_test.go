@@ -20,7 +20,7 @@ func exampleRequest(t testing.TB) []byte {
 	return text
 }
 
-// FuzzRequest: what is taken names a gateway and has a key that signed it.
+// FuzzRequest: an accepted request names a gateway and contains the key that signed it.
 func FuzzRequest(f *testing.F) {
 	f.Add(exampleRequest(f))
 	f.Add([]byte(`{"cluster":"corp","gateway":"gw2","request":"MA=="}`))
@@ -35,7 +35,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: an answer has a list, or a reason.
+// FuzzAnswer: an accepted answer contains a list or a reason.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte(`{"refused":"used","text":"no"}`))
 	f.Add([]byte(`{"certificate":"MA==","members":{"v":1,"cluster":"corp","gateways":[{"name":"gw1","key":"00"}]}}`))
@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzMessage: what is read is as long as it says, and not longer than allowed.
+// FuzzMessage: a message has the length that it announces, and no more than the limit.
 func FuzzMessage(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 'x', 'y'})
 	f.Add([]byte{255, 255, 255, 255})

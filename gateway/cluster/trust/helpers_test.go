@@ -22,7 +22,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// clock is log time that a test sets.
+// clock is log time set by a test.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -35,7 +35,8 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// faulty is a store whose changes fail as often as a test says, before or after they are made.
+// faulty is a store whose changes fail as often as a test requests, either before or after they are
+// made.
 type faulty struct {
 	store.Store
 	before, after int
@@ -56,7 +57,7 @@ func (f *faulty) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 	return revision, err
 }
 
-// cluster is one with the gateway gw1, which lets others join.
+// cluster is a cluster with the gateway gw1, which lets others join.
 type cluster struct {
 	*Register
 	clock  *clock
@@ -64,7 +65,7 @@ type cluster struct {
 	secret []byte
 	first  *Identity
 	folder Folder
-	served chan error // of each join
+	served chan error // result of each join
 	addr   string
 }
 
@@ -103,7 +104,7 @@ func (c *cluster) list(t *testing.T) func() Members {
 	}
 }
 
-// serve lets gateways join by connections to an address, until the test ends.
+// serve lets gateways join on a listener until the test ends.
 func (c *cluster) serve(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -142,7 +143,8 @@ func (c *cluster) join(t *testing.T, gateway string) (*Identity, Folder) {
 	return id, f
 }
 
-// connect lets two sides shake hands, and returns the client's state, and what each says.
+// connect performs a handshake between two sides, and returns the client's state and the error of
+// each side.
 func connect(t *testing.T, client, server *tls.Config) (seen tls.ConnectionState, ofClient, ofServer error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -163,7 +165,7 @@ func connect(t *testing.T, client, server *tls.Config) (seen tls.ConnectionState
 	})
 	ofClient = c.HandshakeContext(t.Context())
 	if ofClient == nil {
-		_, ofClient = c.Read(make([]byte, 1)) // with TLS 1.3 a refusal comes after the handshake
+		_, ofClient = c.Read(make([]byte, 1)) // with TLS 1.3 a refusal arrives after the handshake
 	}
 	seen = c.ConnectionState()
 	_ = left.Close()
@@ -171,7 +173,7 @@ func connect(t *testing.T, client, server *tls.Config) (seen tls.ConnectionState
 	return seen, ofClient, ofServer
 }
 
-// certificate returns one of a template, signed by a parent, or by itself.
+// certificate returns a certificate for a template, signed by a parent or by itself.
 func certificate(t *testing.T, template, parent *x509.Certificate, signer *ecdsa.PrivateKey) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,10 +14,10 @@ type Identity struct {
 	Cluster   string
 	Gateway   string
 	authority *x509.Certificate
-	shown     tls.Certificate // with the certificate of the authority
+	shown     tls.Certificate // including the authority's certificate
 }
 
-// newIdentity returns the identity of a certificate, its key and its authority.
+// newIdentity returns the identity for a certificate, its key and its authority.
 func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity, error) {
 	cluster := authority.Subject.CommonName
 	if err := check(cluster, authority, shown.Leaf); err != nil {
@@ -31,23 +31,24 @@ func newIdentity(authority *x509.Certificate, shown tls.Certificate) (*Identity,
 // Authority returns the certificate of the cluster's authority.
 func (id *Identity) Authority() *x509.Certificate { return id.authority }
 
-// Server returns the configuration with which a gateway listens for others of its cluster: they
-// present a certificate, and are on the list when they connect. A connection outlasts the removal
-// from the list, so [Listed] must be called for each request. The node of a gateway's host also
-// uses it to listen, and to connect to other nodes.
+// Server returns the configuration with which a gateway listens for others of its cluster. They
+// must present a certificate, and be on the list when they connect. A connection outlasts the
+// removal from the list, so [Listed] must be called for each request. The node on a gateway's host
+// also uses this configuration to listen, and to connect to other nodes.
 func (id *Identity) Server(list func() Members) *tls.Config { return id.config(list, "") }
 
-// Client returns the configuration with which a gateway connects to another one, which must prove
-// its name. An empty peer is any gateway on the list. The name in the address does not count.
+// Client returns the configuration with which a gateway connects to the gateway peer, which must
+// prove its name. An empty peer stands for any gateway on the list. The host name in the address
+// does not matter.
 func (id *Identity) Client(list func() Members, peer string) *tls.Config {
 	return id.config(list, peer)
 }
 
-// config serves both sides of a connection, as nodes connect and listen with one. verify takes the
-// place of the check in crypto/tls, and gives a reason. A caller that sets ClientAuth or
-// InsecureSkipVerify, to have crypto/tls verify as well, gets no clock by that. ClientCAs are left
-// out: a client that gets them shows no certificate of another authority, and no reason could be
-// given.
+// config serves both sides of a connection, because nodes connect and listen with the same
+// configuration. verify replaces the check in crypto/tls, and gives a reason. A caller that sets
+// ClientAuth or InsecureSkipVerify, to have crypto/tls verify as well, does not add a clock by
+// that. ClientCAs are left out, because a client that receives them does not present a certificate
+// of another authority, so no reason could be given.
 func (id *Identity) config(list func() Members, peer string) *tls.Config {
 	only := x509.NewCertPool()
 	only.AddCert(id.authority)
@@ -75,8 +76,8 @@ func (id *Identity) verify(s tls.ConnectionState, list Members, peer string) err
 
 var errNoCertificate = errors.New("the other side showed no certificate: only gateways of the cluster may connect")
 
-// Listed returns the gateway at the other end of a connection that was made by [Identity.Server] or
-// [Identity.Client], if it is still on the list with the key that it presents.
+// Listed returns the name of the gateway at the other end of a connection made by [Identity.Server]
+// or [Identity.Client], if it is still on the list with the key that it presents.
 func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 	if len(s.PeerCertificates) == 0 {
 		return "", errNoCertificate
@@ -101,9 +102,9 @@ func Listed(s tls.ConnectionState, list Members) (gateway string, err error) {
 // the handshake (ALPN).
 const JoinProtocol = "adgateway-join/1"
 
-// AllowJoins makes a configuration of [Identity.Server] take connections of gateways that
-// join, too, and returns it. They show no certificate. [net/http.Server] passes them to
-// TLSNextProto, and closes them if that has nothing for [JoinProtocol].
+// AllowJoins changes a configuration of [Identity.Server] to accept connections of gateways that
+// join, too, and returns it. They present no certificate. [net/http.Server] passes these
+// connections to TLSNextProto, and closes them if that has no entry for [JoinProtocol].
 func (id *Identity) AllowJoins(c *tls.Config) *tls.Config {
 	joins := &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{id.shown}, SessionTicketsDisabled: true,

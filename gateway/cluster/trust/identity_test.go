@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWhoMayConnect tries certificates of all kinds, each as a client and as a server. The
-// side that refuses says whose certificate it was.
+// TestWhoMayConnect: certificates of all kinds are tried, each as a client and as a server. The
+// side that refuses one names its owner.
 func TestWhoMayConnect(t *testing.T) {
 	c, lab, twin := newCluster(t, "corp"), newCluster(t, "lab"), newCluster(t, "corp")
 	c.serve(t)
@@ -36,7 +36,7 @@ func TestWhoMayConnect(t *testing.T) {
 	forServers.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageCodeSigning}
 	for what, try := range map[string]struct {
 		shown  tls.Certificate
-		reason string // empty: may connect
+		reason string // empty if it may connect
 	}{
 		"another gateway":              {second.shown, ""},
 		"the company's authority":      {certificate(t, named("gw2", name), company.Leaf, companyKey), `was signed by "CN=Corp Issuing CA 1", not by the authority of the cluster corp`},
@@ -130,8 +130,8 @@ func TestHandshakes(t *testing.T) {
 	})
 }
 
-// TestNoClockEndsAConnection: neither side's wall clock matters, not even when an authority
-// is made.
+// TestNoClockEndsAConnection: neither side's wall clock matters, not even when an authority is
+// created.
 func TestNoClockEndsAConnection(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, made := range []time.Duration{0, -3000 * day, 3000 * day} {

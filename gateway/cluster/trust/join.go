@@ -17,12 +17,12 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Create makes a cluster in a store, with the gateway of this host as its first, and writes its
-// files. The other gateways are on the list. They can connect once they are invited and have
-// joined. Those with a NodeAddress are the cluster's nodes.
+// Create creates a cluster in a store, with the gateway of this host as its first one, and writes
+// the gateway's files. The other gateways are on the list. They can connect once they are invited
+// and have joined. Gateways with a NodeAddress run the cluster's nodes.
 //
 // Create can be called again if it was interrupted. The key file of the cluster must exist, because
-// the store is sealed with it. Create sets Joined and Key of self.
+// it seals the store. Create sets Joined and Key of self.
 func Create(
 	ctx context.Context, r *Register, cluster string, self Member, f Folder, others ...Member,
 ) (*Identity, error) {
@@ -60,9 +60,9 @@ func digestOf(key *ecdsa.PrivateKey) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Join lets the gateway of this host join a cluster, and writes its files. It can be run
-// again if it was interrupted, and does nothing if the gateway has joined. It fails with a
-// [Refusal] if the cluster refuses it. The name in self is the one in the invitation; Joined
+// Join lets the gateway of this host join a cluster, and writes its files. It can be called again
+// if it was interrupted, and does nothing if the gateway has already joined. It fails with a
+// [Refusal] if the cluster refuses it. The name in self must be the one in the invitation. Joined
 // and Key are not used.
 func Join(ctx context.Context, i Invitation, self Member, f Folder) (*Identity, error) {
 	i.Authority = strings.ToLower(i.Authority)
@@ -119,7 +119,7 @@ func ask(ctx context.Context, i Invitation, text []byte) (authority *x509.Certif
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
 	defer func() {
 		stop()
-		_ = conn.Close() // the answer is complete, or the error is known
+		_ = conn.Close() // the answer is complete, or an error is already known
 	}()
 	if err := conn.HandshakeContext(ctx); err != nil {
 		return nil, given, fmt.Errorf("%s cannot let this gateway join: %w", i.Address, err)
@@ -144,8 +144,8 @@ func ask(ctx context.Context, i Invitation, text []byte) (authority *x509.Certif
 	return authority, given, err
 }
 
-// pinned returns the authority of an invitation. The other side must present it together with a
-// certificate that it has signed.
+// pinned returns the authority named in an invitation. The other side must present it together with
+// a certificate signed by it.
 func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 	for _, c := range s.PeerCertificates[1:] {
 		if Digest(c) != i.Authority {
@@ -160,7 +160,7 @@ func pinned(i Invitation, s tls.ConnectionState) (*x509.Certificate, error) {
 		"if they are right, something between the hosts takes its place, and the secret was not sent to it")
 }
 
-// accepts returns why an answer does not belong to the invitation and the key, or nil.
+// accepts returns an error if an answer does not belong to the invitation and the key.
 func accepts(i Invitation, authority *x509.Certificate, given answer, key *ecdsa.PrivateKey) error {
 	if given.Secret != nil && len(given.Secret) != store.KeyLength {
 		return fmt.Errorf("its secret has %d bytes", len(given.Secret))

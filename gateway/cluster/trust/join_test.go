@@ -87,7 +87,7 @@ func TestJoin(t *testing.T) {
 	require.ErrorContains(t, err, `has the files of the cluster "corp"`)
 }
 
-// TestJoinsThatAreRefused: each says why, and none changes who is on the list.
+// TestJoinsThatAreRefused: each refusal gives a reason, and none changes the list.
 func TestJoinsThatAreRefused(t *testing.T) {
 	for what, try := range map[string]struct {
 		change func(t *testing.T, c *cluster, i *Invitation)
@@ -129,8 +129,8 @@ func TestJoinsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheOtherSideIsCheckedFirst: what shows another authority gets nothing, and what shows
-// the right one without having its key cannot go on.
+// TestTheOtherSideIsCheckedFirst: a server that presents a different authority receives nothing,
+// and one that presents the right authority without having its key cannot continue.
 func TestTheOtherSideIsCheckedFirst(t *testing.T) {
 	c, lab := newCluster(t, "corp"), newCluster(t, "corp")
 	i := c.invite(t, "gw2")
@@ -162,8 +162,8 @@ func TestTheOtherSideIsCheckedFirst(t *testing.T) {
 	}
 }
 
-// TestWrongSecretsAreCounted: after ten of them the right one is of no use, and a new
-// invitation is.
+// TestWrongSecretsAreCounted: after ten wrong secrets the right one is useless, but a new
+// invitation works.
 func TestWrongSecretsAreCounted(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -181,8 +181,8 @@ func TestWrongSecretsAreCounted(t *testing.T) {
 	c.join(t, "gw2")
 }
 
-// TestAJoinRequestIsBoundToItsConnection: somebody who has read an unanswered request can neither join with
-// it on another connection nor change it.
+// TestAJoinRequestIsBoundToItsConnection: somebody who has read an unanswered request can neither
+// join with it on another connection nor modify it.
 func TestAJoinRequestIsBoundToItsConnection(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -210,7 +210,8 @@ func TestAJoinRequestIsBoundToItsConnection(t *testing.T) {
 	}))
 }
 
-// TestRequestsThatNoGatewaySends: what the other side checks before is checked here, too.
+// TestRequestsThatNoGatewaySends: everything that the joining side checks is checked by the
+// admitting side, too.
 func TestRequestsThatNoGatewaySends(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -240,7 +241,7 @@ func TestRequestsThatNoGatewaySends(t *testing.T) {
 	assert.Len(t, c.list(t)().Gateways, 1)
 }
 
-// otherSignature returns a request with a signature that its key has not made.
+// otherSignature returns a request with a signature that was not made by its key.
 func otherSignature(t *testing.T, text []byte) []byte {
 	var q request
 	require.NoError(t, json.Unmarshal(text, &q))
@@ -250,7 +251,7 @@ func otherSignature(t *testing.T, text []byte) []byte {
 	return altered
 }
 
-// send sends a message to the gateway that lets others join, and returns why it is refused.
+// send sends a message to the gateway that lets others join, and returns the refusal.
 func send(t *testing.T, c *cluster, message func(*tls.ConnectionState) []byte) error {
 	t.Helper()
 	conn, err := tls.Dial("tcp", c.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{JoinProtocol}})
@@ -264,8 +265,8 @@ func send(t *testing.T, c *cluster, message func(*tls.ConnectionState) []byte) e
 	return err
 }
 
-// TestAnAnswerThatIsLost: the gateway is on the list before it hears of it. Its own key gets
-// the answer again, and no other one does.
+// TestAnAnswerThatIsLost: the gateway is on the list before it receives the answer. Its own key
+// gets the answer again, and no other key does.
 func TestAnAnswerThatIsLost(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -289,8 +290,8 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 	assert.Equal(t, first, c.list(t)())
 }
 
-// dropping returns the address of a gateway that breaks a connection instead of answering
-// what it has got.
+// dropping returns the address of a gateway that drops a connection instead of answering the
+// message. It calls got with the message.
 func dropping(t *testing.T, c *cluster, got func(*tls.ConnectionState, []byte)) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -312,8 +313,8 @@ func dropping(t *testing.T, c *cluster, got func(*tls.ConnectionState, []byte)) 
 	return listener.Addr().String()
 }
 
-// TestInterruptedAtEachStep ends a command before each file that it writes; it is run again
-// until nothing is left to write.
+// TestInterruptedAtEachStep: a command is interrupted before each file that it writes, and run
+// again until nothing is left to write.
 func TestInterruptedAtEachStep(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -361,7 +362,7 @@ func TestInterruptedAtEachStep(t *testing.T) {
 	}
 }
 
-// TestTwoHostsWithOneInvitation: one of them joins.
+// TestTwoHostsWithOneInvitation: only one of the hosts joins.
 func TestTwoHostsWithOneInvitation(t *testing.T) {
 	c := newCluster(t, "corp")
 	c.serve(t)
@@ -385,8 +386,8 @@ func TestTwoHostsWithOneInvitation(t *testing.T) {
 	assert.Equal(t, 1, joined)
 }
 
-// TestTheStoreFails: nobody has joined whose place was not stored, and the command works
-// when the store does.
+// TestTheStoreFails: no gateway has joined whose entry was not stored, and the command works once
+// the store does.
 func TestTheStoreFails(t *testing.T) {
 	for what, fail := range map[string]func(*faulty){
 		"before": func(f *faulty) { f.before = 1 },
@@ -408,8 +409,8 @@ func TestTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestJoinsBesideOtherRequests: a server of HTTP passes on joins only, and nothing else gets
-// past it without a certificate.
+// TestJoinsBesideOtherRequests: an HTTP server passes on joins only, and nothing else gets through
+// without a certificate.
 func TestJoinsBesideOtherRequests(t *testing.T) {
 	c := newCluster(t, "corp")
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -489,7 +490,7 @@ func TestRegister(t *testing.T) {
 	require.ErrorContains(t, err, "cannot have more")
 }
 
-// TestTheKeyOfTheAuthorityIsSealed: without the key of the cluster the store shows nothing.
+// TestTheKeyOfTheAuthorityIsSealed: without the cluster's key the store reveals nothing.
 func TestTheKeyOfTheAuthorityIsSealed(t *testing.T) {
 	c := newCluster(t, "corp")
 	entry, err := c.store.Get(t.Context(), kind, authorityKey)

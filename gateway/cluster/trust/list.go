@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// followEvery is how often the list is checked for changes.
+// followEvery is the interval at which the list is checked for changes.
 const followEvery = time.Second
 
-// List is the list of a cluster as a process knows it. It is safe for concurrent use.
+// List is the list of a cluster as known to a process. It is safe for concurrent use.
 type List struct {
 	folder Folder
 	now    atomic.Pointer[Members]
 }
 
-// List reads the copy of the list. It fails as [LoadMembers] does.
+// List reads the copy of the list. It fails like [LoadMembers].
 func (f Folder) List() (*List, error) {
 	m, err := LoadMembers(f.MembersFile())
 	if err != nil {
@@ -28,19 +28,19 @@ func (f Folder) List() (*List, error) {
 	return l, nil
 }
 
-// Members returns the list.
+// Members returns the current list.
 func (l *List) Members() Members { return *l.now.Load() }
 
 // FollowFile adopts the lists that another process writes to the copy, until ctx ends. It calls
-// changed with each list that differs, and problem with the reason if one cannot be read; the
-// previous list stays then.
+// changed with each list that differs. If a list cannot be read, it calls problem with the reason,
+// and the previous list stays in effect.
 func (l *List) FollowFile(ctx context.Context, changed func(Members), problem func(error)) {
 	l.follow(ctx, func() (Members, error) { return LoadMembers(l.folder.MembersFile()) }, changed, problem)
 }
 
 // FollowStore adopts the lists in the store, and writes them to the copy, until ctx ends. For
-// changed and problem see [List.FollowFile]. A store without a list, which is still to be copied,
-// changes nothing.
+// changed and problem see [List.FollowFile]. A store without a list, because it has not been copied
+// yet, changes nothing.
 func (l *List) FollowStore(ctx context.Context, r *Register, changed func(Members), problem func(error)) {
 	read := func() (Members, error) {
 		m, err := r.Members(ctx)
@@ -61,7 +61,7 @@ func same(a, b Members) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// follow tells each problem once.
+// follow reports each problem once.
 func (l *List) follow(ctx context.Context, read func() (Members, error), changed func(Members), problem func(error)) {
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()

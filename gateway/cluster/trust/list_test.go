@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// three is the list of a new cluster of three hosts.
+// three returns a new cluster of three hosts.
 func three(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{clock: &clock{at: time.Now()}, store: &faulty{Store: store.NewMemory(nil)}, secret: newSecret(), folder: folder(t), served: make(chan error, 100)}
@@ -34,8 +34,8 @@ var hosts = []Member{
 	{Name: "gw3", NodeAddress: "h3:6222"},
 }
 
-// TestThreeHosts: those that are named when the cluster is made are on its list, and get in
-// when they have joined.
+// TestThreeHosts: the gateways that are named when the cluster is created are on its list, and are
+// accepted once they have joined.
 func TestThreeHosts(t *testing.T) {
 	c := three(t)
 	c.serve(t)
@@ -65,8 +65,8 @@ func TestThreeHosts(t *testing.T) {
 	assert.Equal(t, []string{"h2:6000", "h5:6222"}, c.list(t)().Routes("gw1"), "another host takes the place of a lost one")
 }
 
-// TestAGatewayThatJoinsLaterIsAccepted by a gateway that joined earlier, although the list of that
-// one does not have its key yet.
+// TestAGatewayThatJoinsLaterIsAccepted: a gateway that joined earlier accepts one that joined
+// later, although its own list does not contain the new key yet.
 func TestAGatewayThatJoinsLaterIsAccepted(t *testing.T) {
 	c := three(t)
 	c.serve(t)
@@ -105,8 +105,8 @@ func TestNewClustersThatAreRefused(t *testing.T) {
 	require.ErrorContains(t, err, "was begun with the gateways gw1, gw2, gw3")
 }
 
-// TestFollowingTheList: the gateway writes each list of the store to the copy, and the node
-// reads it there.
+// TestFollowingTheList: the gateway copies each list from the store to the file, and the node reads
+// the file.
 func TestFollowingTheList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := three(t)
@@ -145,7 +145,8 @@ func TestFollowingTheList(t *testing.T) {
 	})
 }
 
-// TestAStoreWithoutAList belongs to a gateway that has just joined.
+// TestAStoreWithoutAList: the store of a gateway that has just joined has no list yet, which
+// changes nothing.
 func TestAStoreWithoutAList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := three(t)
@@ -160,7 +161,7 @@ func TestAStoreWithoutAList(t *testing.T) {
 	})
 }
 
-// TestAdmissionBesideCalls: one listener takes the calls of gateways and the joins of others.
+// TestAdmissionBesideCalls: a single listener accepts calls from gateways and joins of others.
 func TestAdmissionBesideCalls(t *testing.T) {
 	c := three(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -205,7 +206,7 @@ func TestAdmissionBesideCalls(t *testing.T) {
 	assert.Equal(t, "a call", string(text))
 }
 
-// TestTheSecretOfAFolder is nil where the gateways open the store in another way.
+// TestTheSecretOfAFolder: the secret is nil if the gateways open the store in some other way.
 func TestTheSecretOfAFolder(t *testing.T) {
 	f := folder(t)
 	secret, err := f.Secret()

@@ -12,35 +12,36 @@ import (
 	"adgateway/gateway/store"
 )
 
-// mostGateways is the limit on the gateways of a cluster.
+// mostGateways is the maximum number of gateways in a cluster.
 const mostGateways = 10
 
-// Member is a gateway on the list of a cluster.
+// Member is a gateway on a cluster's list.
 type Member struct {
 	Name          string    `json:"name"`
 	Hosts         []string  `json:"hosts,omitempty"`         // names and addresses of its host
 	HopAddress    string    `json:"hopAddress,omitempty"`    // host:port for other gateways
-	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for other nodes; empty: it has none
+	NodeAddress   string    `json:"nodeAddress,omitempty"`   // host:port of its node for nodes; empty if none
 	ClientAddress string    `json:"clientAddress,omitempty"` // host:port of its node for gateways
-	Joined        time.Time `json:"joined"`                  // log time; zero: it is invited
-	// Key is the digest of the public key that it joined with. It distinguishes it from an earlier
-	// gateway of the same name. It is empty until the gateway has joined.
+	Joined        time.Time `json:"joined"`                  // in log time; zero while it is only invited
+	// Key is the digest of the public key with which the gateway joined. It distinguishes the gateway
+	// from an earlier one of the same name. It is empty until the gateway has joined.
 	Key string `json:"key"`
 }
 
 // HasJoined reports whether the gateway had joined when the list was written. A gateway that had
-// not was named when the cluster was made, and its name is new: a certificate of the authority lets
-// it in. The first gateways find each other by lists that do not have all keys yet.
+// not joined was named when the cluster was created, so its name is new, and any certificate of the
+// authority for it is accepted. The first gateways find each other by lists that do not have all
+// keys yet.
 func (g Member) HasJoined() bool { return g.Key != "" }
 
-// Members is the list of the gateways of a cluster. It is immutable: a change makes another list.
+// Members is the list of the gateways of a cluster. It is immutable: changes return a new list.
 type Members struct {
 	store.Formatted
 	Cluster  string   `json:"cluster"`
-	Gateways []Member `json:"gateways"` // by name
+	Gateways []Member `json:"gateways"` // ordered by name
 
-	// Nodes are the names of the gateways whose hosts have a node. They are set when the
-	// cluster is made: a host takes the place of a lost one under its name.
+	// Nodes are the names of the gateways whose hosts have a node. They are fixed when the cluster is
+	// created. A new host replaces a lost one under the same name.
 	Nodes []string `json:"nodes,omitempty"`
 }
 
@@ -66,7 +67,7 @@ func (m Members) Joined() (names []string) {
 	return names
 }
 
-// Routes returns where the node of a gateway finds the other nodes.
+// Routes returns the addresses at which a gateway's node finds the other nodes.
 func (m Members) Routes(gateway string) (addresses []string) {
 	for _, g := range m.Gateways {
 		if g.Name != gateway && g.NodeAddress != "" && m.HasNode(g.Name) {
@@ -76,7 +77,7 @@ func (m Members) Routes(gateway string) (addresses []string) {
 	return addresses
 }
 
-// Servers returns the URLs of the nodes to which a gateway connects, its own first.
+// Servers returns the URLs of the nodes that a gateway connects to, its own first.
 func (m Members) Servers(gateway string) (urls []string) {
 	for _, g := range m.Gateways {
 		if g.ClientAddress == "" || !m.HasNode(g.Name) {
@@ -91,7 +92,7 @@ func (m Members) Servers(gateway string) (urls []string) {
 	return urls
 }
 
-// remaining returns how many nodes are on the list, and how many are a majority.
+// remaining returns the number of nodes on the list, and the number of nodes that are a majority.
 func (m Members) remaining() (there, majority int) {
 	for _, name := range m.Nodes {
 		if _, ok := m.Find(name); ok {
@@ -101,7 +102,7 @@ func (m Members) remaining() (there, majority int) {
 	return there, len(m.Nodes)/2 + 1
 }
 
-// Find returns the member with a name.
+// Find returns the member with a name, or false if there is none.
 func (m Members) Find(name string) (Member, bool) {
 	i, ok := slices.BinarySearchFunc(m.Gateways, name, func(g Member, name string) int { return cmp.Compare(g.Name, name) })
 	if !ok {
@@ -110,7 +111,7 @@ func (m Members) Find(name string) (Member, bool) {
 	return m.Gateways[i], true
 }
 
-// with returns the list with another member, which replaces one of the same name.
+// with returns the list with g added, or replaced if there is a member of the same name.
 func (m Members) with(g Member) Members {
 	m = m.without(g.Name)
 	m.Gateways = append(m.Gateways, g)
@@ -123,7 +124,7 @@ func (m Members) without(name string) Members {
 	return m
 }
 
-// check returns why a list cannot be the list of a cluster.
+// check returns an error if the list is invalid.
 func (m Members) check() error {
 	if err := checkName("cluster", m.Cluster); err != nil {
 		return err
@@ -152,8 +153,8 @@ func SaveMembers(path string, m Members, restrict func(name string) error) error
 	return atomicfile.Write(path, append(text, '\n'), restrict)
 }
 
-// LoadMembers reads a copy of the list. The errors say what to do, and wrap [fs.ErrNotExist]
-// if there is none.
+// LoadMembers reads a copy of the list. Its errors explain what to do, and wrap [fs.ErrNotExist] if
+// there is none.
 func LoadMembers(path string) (m Members, err error) {
 	text, err := os.ReadFile(path)
 	if err == nil {

@@ -17,10 +17,11 @@ import (
 	"net"
 )
 
-// mostMessage is the limit on the bytes of a message.
+// mostMessage is the maximum length of a message in bytes.
 const mostMessage = 64 << 10
 
-// request is the message of a gateway that joins. A proof of the secret precedes it.
+// request is the message of a gateway that joins. It is preceded by a proof that its sender knows
+// the secret.
 type request struct {
 	Cluster     string   `json:"cluster"`
 	Gateway     string   `json:"gateway"`
@@ -33,16 +34,16 @@ type request struct {
 	ClientAddress string `json:"clientAddress"`
 }
 
-// answer is what it gets.
+// answer is the answer to a request.
 type answer struct {
 	Refused     Reason  `json:"refused,omitempty"`
-	Text        string  `json:"text,omitempty"` // what the reason means, and what to do
+	Text        string  `json:"text,omitempty"` // explains the reason, and what to do
 	Certificate []byte  `json:"certificate,omitempty"`
 	Members     Members `json:"members"`
-	Secret      []byte  `json:"secret,omitempty"` // of the key file of the cluster
+	Secret      []byte  `json:"secret,omitempty"` // content of the cluster's key file
 }
 
-// Reason is why a gateway cannot join.
+// Reason is the reason why a gateway cannot join.
 type Reason string
 
 // The reasons.
@@ -54,13 +55,13 @@ const (
 	Used           Reason = "used"
 	Expired        Reason = "expired"
 	Malformed      Reason = "malformed"
-	Unavailable    Reason = "unavailable" // later it may work
+	Unavailable    Reason = "unavailable" // it may work later
 )
 
 // Refusal is the error of a join that was refused.
 type Refusal struct {
 	Reason Reason
-	Text   string // a sentence that says what to do
+	Text   string // a sentence that explains what to do
 }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -69,13 +70,13 @@ func refuse(reason Reason, format string, values ...any) error {
 	return &Refusal{reason, fmt.Sprintf(format, values...)}
 }
 
-// proofKey returns the key that is derived from a secret.
+// proofKey derives the key for proofs from a secret.
 func proofKey(secret string) ([]byte, error) {
 	return hkdf.Key(sha256.New, []byte(secret), nil, "adgateway join", sha256.Size)
 }
 
-// proof returns the proof that the sender of a request knows the secret. It is worthless on another
-// connection, or with another request.
+// proof returns a proof that the sender of a request knows the secret. The proof is worthless on
+// another connection, or with another request.
 func proof(key []byte, s *tls.ConnectionState, request []byte) ([]byte, error) {
 	channel, err := s.ExportKeyingMaterial("EXPORTER-adgateway-join", nil, sha256.Size)
 	if err != nil {
@@ -87,7 +88,7 @@ func proof(key []byte, s *tls.ConnectionState, request []byte) ([]byte, error) {
 	return mac.Sum(nil), nil
 }
 
-// parseRequest returns a request and the public key for the certificate.
+// parseRequest returns a request, the public key for the certificate, and the key's digest.
 func parseRequest(text []byte) (q request, public *ecdsa.PublicKey, key string, err error) {
 	if err := json.Unmarshal(text, &q); err != nil {
 		return q, nil, "", err
@@ -126,7 +127,7 @@ func parseAnswer(text []byte) (a answer, err error) {
 	return a, nil
 }
 
-// writeMessage writes the length of a message and the message.
+// writeMessage writes a message, preceded by its length.
 func writeMessage(w io.Writer, message []byte) error {
 	if len(message) > mostMessage {
 		return fmt.Errorf("a message of %d bytes is too long", len(message))
@@ -135,7 +136,7 @@ func writeMessage(w io.Writer, message []byte) error {
 	return err
 }
 
-// readMessage reads a message of writeMessage. It leaves the rest unread.
+// readMessage reads a message from writeMessage. It leaves everything after it unread.
 func readMessage(r io.Reader) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -11,7 +11,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// originFile is on the host where the cluster was made, once that is complete.
+// originFile exists on the host where the cluster was created, once its creation is complete.
 const originFile = "origin.json"
 
 type origin struct {
@@ -19,7 +19,7 @@ type origin struct {
 }
 
 // SetOrigin writes the origin of a new cluster's log: the hash of the last position in the store of
-// its first gateway. The node of this host makes the log then.
+// its first gateway. After that the node of this host creates the log.
 func (f Folder) SetOrigin(hash store.Hash) error {
 	text, err := json.Marshal(origin{hash[:]})
 	if err != nil {
@@ -28,8 +28,8 @@ func (f Folder) SetOrigin(hash store.Hash) error {
 	return f.write(originFile, append(text, '\n'))
 }
 
-// Origin reads the origin that [Folder.SetOrigin] has written. It returns false if this is not the
-// host where the cluster was made.
+// Origin reads the origin written by [Folder.SetOrigin]. It returns false if the cluster was not
+// created on this host.
 func (f Folder) Origin() (hash store.Hash, begun bool, err error) {
 	path := filepath.Join(f.Path, originFile)
 	text, err := os.ReadFile(path)

@@ -14,35 +14,35 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Where the register is in the store.
+// Keys of the register in the store.
 const (
 	kind         = store.Kind("trust")
 	authorityKey = "authority"
 	membersKey   = "members"
-	invitedKey   = "invited/" // followed by the name of the gateway
+	invitedKey   = "invited/" // followed by a gateway's name
 )
 
 const (
-	invitationLasts = time.Hour // of log time
-	mostTries       = 10        // tries with a wrong secret
+	invitationLasts = time.Hour // in log time
+	mostTries       = 10        // attempts with a wrong secret
 	mostConflicts   = 10
 )
 
-// ErrNone means that a store has no cluster.
+// ErrNone means that a store contains no cluster.
 var ErrNone = errors.New("the store has no cluster yet: run 'adgateway cluster init' on the first host")
 
-// Register is the part of a cluster's store that says who belongs to the cluster. The store, and
-// with it the key of the authority, is sealed with the key of the cluster. A Register is safe for
+// Register is the part of a cluster's store that decides which gateways belong to the cluster. The
+// store, and with it the authority's key, is sealed with the cluster's key. A Register is safe for
 // concurrent use.
 type Register struct {
 	store *store.Sealed
 	now   func() time.Time
 }
 
-// NewRegister returns the register in a store. Invitations expire by now.
+// NewRegister returns the register in a store. now is the clock by which invitations expire.
 func NewRegister(db *store.Sealed, now func() time.Time) *Register { return &Register{db, now} }
 
-// keptAuthority is an authority as stored.
+// keptAuthority is the stored form of an authority.
 type keptAuthority struct {
 	store.Formatted
 	Certificate []byte `json:"certificate"` // DER
@@ -52,10 +52,10 @@ type keptAuthority struct {
 // invitation lets one gateway join.
 type invitation struct {
 	store.Formatted
-	Key     []byte    `json:"key"` // the key derived from the secret
+	Key     []byte    `json:"key"` // key derived from the secret
 	Expires time.Time `json:"expires"`
-	Tries   int       `json:"tries"` // tries with a wrong secret
-	Used    string    `json:"used"`  // digest of the key that joined with it; empty: none has
+	Tries   int       `json:"tries"` // attempts with a wrong secret
+	Used    string    `json:"used"`  // digest of the key that joined with it; empty if none has
 	At      time.Time `json:"at"`    // when it was used
 }
 
@@ -136,8 +136,8 @@ func begun(cluster string, first Member, others []Member) (Members, error) {
 	return m, nil
 }
 
-// begin puts a new cluster with its first gateway into the store, unless that was done with
-// the same key before.
+// begin puts a new cluster with its first gateway into the store, unless it is already there with
+// the same key.
 func (r *Register) begin(ctx context.Context, cluster string, first Member, others []Member) (*Authority, Members, error) {
 	first.Joined = r.now().UTC()
 	members, err := begun(cluster, first, others)
@@ -181,8 +181,8 @@ func (r *Register) begin(ctx context.Context, cluster string, first Member, othe
 	return a, members, err
 }
 
-// Invite lets a gateway join within an hour of log time. An earlier invitation of it becomes
-// invalid.
+// Invite lets a gateway join within an hour of log time. It invalidates any earlier invitation of
+// the gateway.
 func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, error) {
 	if err := checkName("gateway", gateway); err != nil {
 		return Invitation{}, err
@@ -222,8 +222,9 @@ func (r *Register) Invite(ctx context.Context, gateway string) (Invitation, erro
 	return Invitation{Cluster: a.cluster, Gateway: gateway, Authority: Digest(a.cert), Secret: secret}, err
 }
 
-// Remove takes a gateway off the list, and removes its invitation. It returns nil if the gateway is
-// not on the list. It refuses to remove the last gateway, and the node that a majority needs.
+// Remove removes a gateway from the list, together with its invitation. It returns nil if the
+// gateway is not on the list. It refuses to remove the last gateway, and a node that is needed for
+// a majority.
 func (r *Register) Remove(ctx context.Context, gateway string) error {
 	return r.again(func() error {
 		list, revision, err := r.members(ctx)
@@ -257,8 +258,8 @@ func (r *Register) Remove(ctx context.Context, gateway string) error {
 	})
 }
 
-// Forget removes everything that the store says about the cluster. The gateway with that store is
-// then alone.
+// Forget removes everything about the cluster from the store. The gateway with that store is then
+// alone.
 func (r *Register) Forget(ctx context.Context) error {
 	return r.again(func() error {
 		var changes []store.Change
@@ -274,7 +275,8 @@ func (r *Register) Forget(ctx context.Context) error {
 	})
 }
 
-// canWork returns an error if the cluster cannot work without a gateway that has left its list.
+// canWork returns an error if the cluster cannot work without a gateway that was removed from its
+// list.
 func (m Members) canWork(without string) error {
 	if len(m.Joined()) == 0 {
 		return fmt.Errorf("gateway %s is the last of the cluster %s, and cannot leave it", without, m.Cluster)
@@ -287,12 +289,12 @@ func (m Members) canWork(without string) error {
 	return nil
 }
 
-// sameNames reports whether two lists have the same gateways and nodes.
+// sameNames reports whether two lists name the same gateways and nodes.
 func sameNames(a, b Members) bool {
 	return slices.Equal(a.Names(), b.Names()) && slices.Equal(a.Nodes, b.Nodes)
 }
 
-// again repeats a decision if its values have changed meanwhile.
+// again repeats a decision if the values that it depends on have changed meanwhile.
 func (r *Register) again(decide func() error) (err error) {
 	for range mostConflicts {
 		if err = decide(); !errors.Is(err, store.ErrConflict) {
@@ -302,14 +304,14 @@ func (r *Register) again(decide func() error) (err error) {
 	return err
 }
 
-// Invitation is what a gateway needs to join.
+// Invitation holds everything that a gateway needs to join.
 type Invitation struct {
 	Cluster   string
 	Gateway   string
-	Address   string // host:port of a gateway of the cluster
+	Address   string // host:port of a gateway in the cluster
 	Authority string // digest of the cluster's authority
 	Secret    string
-	Host      string // name or address of the host of the gateway; empty: the host knows it
+	Host      string // name or address of the gateway's host; empty if the host knows it
 }
 
 // JoinCommand returns the command to run on the host of the gateway.

@@ -14,16 +14,17 @@ import (
 	"unicode/utf8"
 )
 
-// separators of cells. If several are equally frequent, the first one counts.
+// separators are the possible separators of cells. If several are equally frequent, the first one
+// wins.
 const separators = ";\t,"
 
-// longestHeader is the maximum length of the first row, with the lines above it.
+// longestHeader is the maximum length of the first row, including the lines above it, in bytes.
 const longestHeader = 64 << 10
 
-// Clear is the cell for an empty text; an empty cell counts as absent.
+// Clear is the content of a cell for an empty text, because an empty cell counts as absent.
 const Clear = "<clear>"
 
-// columnsOf are the names, in any case, of columns that are not parameters.
+// columnsOf are the names, in any case, of the columns that are not parameters.
 var columnsOf = map[string]func(*Item, string){
 	"operation": func(i *Item, s string) { i.Operation = strings.TrimSpace(s) },
 	"id":        func(i *Item, s string) { i.ID = strings.TrimSpace(s) },
@@ -33,19 +34,19 @@ var columnsOf = map[string]func(*Item, string){
 	},
 }
 
-// invisible are characters at the ends of cells that nobody typed: no-break spaces of
-// web pages, and marks of zero width.
+// invisible are characters at the ends of cells that nobody typed: no-break spaces from web pages,
+// and zero-width marks.
 const invisible = "\u00a0\u202f\u2007\u200b\ufeff"
 
-// typographic are quotation marks that word processors put in place of ".
+// typographic are quotation marks that word processors insert in place of ".
 const typographic = "“”„‟«»"
 
-// startsJSON matches the first line of a JSON document. A column name that begins like it would be
-// in quotes.
+// startsJSON matches the first line of a JSON document. A column name with such a beginning would
+// be in quotes.
 var startsJSON = regexp.MustCompile(`^\s*(\{\s*"|\[\s*\{?\s*"|[{[\s]+$)`)
 
-// readCSV reads rows. It uses the quotes and positions of encoding/csv, and adds lines that end in
-// CR alone, the separator, and continuing after an unreadable row.
+// readCSV reads rows. It uses the quotes and positions of encoding/csv. In addition, it accepts
+// lines that end with CR alone, detects the separator, and continues after an unreadable row.
 func (r *reader) readCSV(src *source) error {
 	in := bufio.NewReaderSize(src, longestHeader)
 	skipped, err := r.preamble(in)
@@ -84,8 +85,7 @@ func (r *reader) readCSV(src *source) error {
 	}
 }
 
-// preamble reads the line sep=; that Excel understands, if there is one, and returns the number of
-// lines read.
+// preamble reads Excel's line sep=; if there is one, and returns the number of lines read.
 func (r *reader) preamble(in *bufio.Reader) (int, error) {
 	head, _ := in.Peek(16)
 	line := bytes.TrimLeft(head, `"`)
@@ -110,10 +110,10 @@ func (r *reader) preamble(in *bufio.Reader) (int, error) {
 	return 1, err
 }
 
-// first is the first row that is not blank, without its line end.
+// first is the first row that is not blank, without its line ending.
 type first struct {
 	text []byte
-	cr   bool // lines end in CR alone
+	cr   bool // lines end with CR alone
 }
 
 func firstRow(head []byte) first {
@@ -132,8 +132,8 @@ func firstRow(head []byte) first {
 	return first{text: head[begin:]}
 }
 
-// separatorOf returns the separator that is most frequent outside quotes; a comma when
-// there is none.
+// separatorOf returns the separator that is most frequent outside quotes, or a comma if there is
+// none.
 func separatorOf(row []byte) rune {
 	counts := map[rune]int{}
 	quoted := false
@@ -171,9 +171,9 @@ type table struct {
 	*reader
 	rows    *csv.Reader
 	skipped int                   // lines before those that rows counts
-	columns map[string]int        // numbers of the parameters' columns
-	unnamed map[int]bool          // columns with cells but no name that were reported
-	setters []func(*Item, string) // setter of each column; nil: it is left out
+	columns map[string]int        // column numbers of the parameters
+	unnamed map[int]bool          // reported columns that have cells but no name
+	setters []func(*Item, string) // setter of each column; nil to ignore it
 }
 
 func (t *table) line() int {
@@ -225,19 +225,19 @@ func oneBreak(cell string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(cell, "\r\n", "\n"), "\r", "\n")
 }
 
-// trimCell removes invisible characters other than blanks from the ends of a cell.
+// trimCell removes invisible characters other than spaces from the ends of a cell.
 func trimCell(cell string) string {
 	for {
 		trimmed := strings.Trim(cell, invisible)
 		inner := strings.Trim(trimmed, " ")
-		if strings.Trim(inner, invisible) == inner { // there are none between the blanks
+		if strings.Trim(inner, invisible) == inner { // there are none between the spaces
 			return trimmed
 		}
 		cell = strings.Trim(inner, invisible)
 	}
 }
 
-// header reads the names of the columns.
+// header reads the column names.
 func (t *table) header(names []string) error {
 	line := t.line()
 	t.HeaderLine = line
@@ -251,7 +251,7 @@ func (t *table) header(names []string) error {
 		at, twice := known[key]
 		wrong := func(message string) { t.broken(Problem{Line: line, Column: i + 1, Field: name, Message: message}) }
 		switch {
-		case name == "": // a problem only if it has cells
+		case name == "": // only a problem if it has cells
 			continue
 		case utf8.RuneCountInString(name) > longestName || strings.ContainsFunc(name, unicode.IsControl):
 			name = ""
@@ -279,7 +279,7 @@ func (t *table) header(names []string) error {
 	return nil
 }
 
-// misplaced reports cells without a column, and why that may be.
+// misplaced reports cells without a column, with the probable reason.
 func (t *table) misplaced(cells []string) []Problem {
 	hint := ""
 	if slices.ContainsFunc(cells, func(cell string) bool { return strings.HasPrefix(cell, "“") || strings.HasPrefix(cell, "„") }) {
@@ -317,8 +317,7 @@ func separatorName(separator rune) string {
 	}
 }
 
-// misquoted reports a row with misplaced quotes. Reading continues on the line after the one where
-// that was found.
+// misquoted reports a row with misplaced quotes. Reading continues on the line after the fault.
 func (t *table) misquoted(err *csv.ParseError, column int) error {
 	line := err.StartLine + t.skipped
 	message := `A " is inside a cell that is not enclosed in quotes. Enclose the whole cell in ", and write "" for each " in it.`

@@ -44,8 +44,8 @@ func FuzzReadJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) { check(t, text, joblist.JSON) })
 }
 
-// check reads any text: in one piece and byte by byte it is the same, positions are
-// inside it, and a list without problems is the same when its result is read again.
+// check reads any text. Reading it as a whole and byte by byte gives the same result, positions are
+// inside the text, and a list without problems is the same when its result is read again.
 func check(t *testing.T, text []byte, format joblist.Format) {
 	limits := joblist.Limits{MaxItems: 50, MaxBytes: 4 << 10, MaxLine: 1 << 10, MaxProblems: 20}
 	list, err := joblist.Read(bytes.NewReader(text), format, limits)
@@ -100,7 +100,7 @@ func check(t *testing.T, text []byte, format joblist.Format) {
 	}
 }
 
-// canRun fails unless every item can begin once those that it waits for have ended.
+// canRun fails the test unless every item can begin once those that it waits for have ended.
 func canRun(t *testing.T, units []joblist.Unit) {
 	ended := make([]bool, len(units))
 	for left, before := len(units), len(units)+1; left > 0 && left < before; {
@@ -115,7 +115,7 @@ func canRun(t *testing.T, units []joblist.Unit) {
 	require.NotContains(t, ended, false, "%v", units)
 }
 
-// TestOrderAtRandom: what After asks for can always be had, whatever the items touch.
+// TestOrderAtRandom: every After can be satisfied, whatever the items touch.
 func TestOrderAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
@@ -124,7 +124,7 @@ func TestOrderAtRandom(t *testing.T) {
 		for i, at := range places {
 			list[i] = joblist.Item{Line: i + 1, ID: fmt.Sprint(at)}
 			if at > 0 && random.IntN(3) > 0 {
-				list[i].After = append(list[i].After, fmt.Sprint(random.IntN(at))) // so that there is no circle
+				list[i].After = append(list[i].After, fmt.Sprint(random.IntN(at))) // so there is no circle
 			}
 		}
 		touched := make([]joblist.Touch, len(list))

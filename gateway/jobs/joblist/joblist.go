@@ -1,14 +1,14 @@
-// Package joblist reads the list of a bulk job, as spreadsheets and programs write it, and writes
-// the list of its results. It knows nothing of HTTP or of operations: its caller knows what the
-// columns mean.
+// Package joblist reads the list of a bulk job, as written by spreadsheets and programs, and writes
+// the list of its results. It knows nothing of HTTP or of operations; its caller knows the meaning
+// of the columns.
 //
 // [Read] reads CSV (csv.go), NDJSON and JSON (json.go) through one reader that limits the size and
 // checks the encoding (source.go). Faults of single items are collected as [Problem]s. A text that
-// is no list is an error: [*Unreadable] or [*TooLarge]. No message contains a value of a cell,
-// which may be a password; ids and names of columns are repeated.
+// is not a list is an error: [*Unreadable] or [*TooLarge]. No message contains the value of a cell,
+// which may be a password, but messages repeat ids and column names.
 //
-// [Order] finds which items must have ended before another may begin. [Result] writes the items
-// back with their outcomes.
+// [Order] determines which items must have ended before another may begin. [Result] writes the
+// items back with their outcomes.
 package joblist
 
 import (
@@ -25,29 +25,29 @@ import (
 // Format is the format of a list.
 type Format string
 
-// The formats.
+// The formats of lists.
 const (
-	CSV    Format = "csv"    // text/csv: the first row has the names of the parameters
-	NDJSON Format = "ndjson" // application/x-ndjson: one object a line
+	CSV    Format = "csv"    // text/csv; the first row has the names of the parameters
+	NDJSON Format = "ndjson" // application/x-ndjson; one object per line
 	JSON   Format = "json"   // application/json: {"items": [...]}
 )
 
 // Item is one item of a list, as written.
 type Item struct {
-	Line       int            // physical line where it begins, from 1
-	ID         string         // "" when it has none
-	Operation  string         // operationId; "" when the item does not name one
+	Line       int            // physical line where the item begins, from 1
+	ID         string         // "" if it has none
+	Operation  string         // operationId; "" if the item does not name one
 	Parameters map[string]any // CSV: string, without empty cells; JSON: string, json.Number, bool, nil, []any, map[string]any
-	Columns    map[string]int // CSV: number of each parameter's column, from 1, shared by all items; else nil
+	Columns    map[string]int // CSV: column number of each parameter, from 1, shared by all items; otherwise nil
 	IfMatch    string
 	After      []string // ids of items that must have succeeded
-	Invalid    bool     // one of the problems is about this item: it cannot be run
+	Invalid    bool     // one of the problems concerns this item, so it cannot be run
 }
 
 // Problem is a fault of a list, in words for its author.
 type Problem struct {
 	Line    int    `json:"line"`             // physical line where the item begins, from 1
-	Column  int    `json:"column,omitempty"` // CSV: number of the cell, from 1; a line that is no JSON: number of the character
+	Column  int    `json:"column,omitempty"` // CSV: cell, from 1; line that is not JSON: character
 	ID      string `json:"id,omitempty"`     // of the item
 	Field   string `json:"field,omitempty"`  // name of the column, parameter or member
 	Message string `json:"message"`
@@ -56,30 +56,30 @@ type Problem struct {
 // List is a list that was read.
 type List struct {
 	Format        Format
-	Separator     rune     // CSV: , ; or tab
-	BOM           bool     // it began with a byte order mark
-	Header        []string // names of columns (CSV), or of parameters by first use (JSON)
+	Separator     rune     // CSV: comma, semicolon or tab
+	BOM           bool     // the list began with a byte order mark
+	Header        []string // column names (CSV), or parameter names in order of first use (JSON)
 	HeaderLine    int      // CSV: physical line where the first row begins
 	Items         []Item
-	Problems      []Problem // the first [Limits.MaxProblems], in the order of the lines
+	Problems      []Problem // the first [Limits.MaxProblems], in line order
 	TotalProblems int
-	Cut           bool `json:",omitempty"` // there were so many problems that the list was not read to its end
-	Broken        bool // one of the problems is about the header or the list as a whole: leaving out items does not help
+	Cut           bool `json:",omitempty"` // because of too many problems the list was not read to its end
+	Broken        bool // a problem concerns the header or the whole list, so leaving out items does not help
 }
 
 // Limits bound a list.
 type Limits struct {
-	MaxItems    int   // zero: no limit
-	MaxBytes    int64 // zero: no limit
-	MaxLine     int   // bytes of a line of NDJSON, an item of JSON, or a row of CSV; zero: 256 KiB
-	MaxProblems int   // problems that are listed; zero: 1,000
+	MaxItems    int   // zero for no limit
+	MaxBytes    int64 // zero for no limit
+	MaxLine     int   // bytes of an NDJSON line, a JSON item, or a CSV row; zero means 256 KiB
+	MaxProblems int   // problems that are listed; zero means 1,000
 	Stop        bool  // stop reading after that many problems
 }
 
 // Limits of texts that answers repeat.
 const (
-	longestID    = 100 // characters
-	longestName  = 100 // characters of a column
+	longestID    = 100 // in characters
+	longestName  = 100 // characters of a column name
 	mostAfter    = 100 // ids in one After
 	mostProblems = 1000
 )
@@ -91,10 +91,10 @@ func (l Limits) orDefault() Limits {
 	}
 }
 
-// Unreadable is the error of a text that is not a list: the position, the fault, and what to send
+// Unreadable is the error for a text that is not a list: the position, the fault, and what to send
 // instead.
 type Unreadable struct {
-	Line, Column int // Column counts characters; 0 when there is no position
+	Line, Column int // Column counts characters; it is 0 if there is no position
 	Message      string
 }
 
@@ -109,10 +109,10 @@ func (e *Unreadable) Error() string {
 	}
 }
 
-// TooLarge is the error of a list over a limit.
+// TooLarge is the error for a list that exceeds a limit.
 type TooLarge struct {
 	Limit int64
-	Items bool // the limit is on items, otherwise on bytes
+	Items bool // the limit is a number of items; otherwise bytes
 }
 
 func (e *TooLarge) Error() string {
@@ -122,10 +122,10 @@ func (e *TooLarge) Error() string {
 	return fmt.Sprintf("the list is larger than %d bytes; send it in several jobs", e.Limit)
 }
 
-// errEnough ends the reading of a list with the maximum number of problems.
+// errEnough ends the reading of a list that has reached the maximum number of problems.
 var errEnough = errors.New("the list has as many problems as are listed")
 
-// Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or an error of r.
+// Read reads a list to its end. The error is [*Unreadable], [*TooLarge], or an error from r.
 func Read(r io.Reader, format Format, limits Limits) (*List, error) {
 	limits = limits.orDefault()
 	src, err := newSource(r, limits.MaxBytes)
@@ -162,7 +162,7 @@ type reader struct {
 	names  map[string]bool // JSON: names in the header
 }
 
-// add adds an item that was read, and its faults.
+// add adds an item, and its faults.
 func (r *reader) add(item Item, problems ...Problem) error {
 	if len(r.Items) == r.limits.MaxItems {
 		return &TooLarge{Limit: int64(r.limits.MaxItems), Items: true}
@@ -191,8 +191,8 @@ func (r *reader) broken(p Problem) {
 	r.problem(p)
 }
 
-// checkItem notes the faults of an item's ids, and cuts them to the length that answers repeat.
-// Blanks and commas separate ids in the column After.
+// checkItem notes the faults of an item's ids, and shortens the ids to the length that answers
+// repeat. Spaces and commas separate ids in the column After.
 func checkItem(item *Item) (problems []Problem) {
 	unfit := func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) || c == ',' }
 	wrong := func(field, format string, args ...any) {

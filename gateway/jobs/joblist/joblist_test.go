@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// read reads a text whole and byte by byte, which must be the same.
+// read reads a text as a whole and byte by byte, with the same result.
 func read(t *testing.T, text string, format joblist.Format, limits joblist.Limits) (*joblist.List, error) {
 	t.Helper()
 	list, err := joblist.Read(strings.NewReader(text), format, limits)
@@ -29,7 +29,8 @@ func read(t *testing.T, text string, format joblist.Format, limits joblist.Limit
 	return list, err
 }
 
-// Files as spreadsheets write them, each with what is read from it.
+// TestFilesOfSpreadsheets: files as written by spreadsheets, each with the list that is read from
+// it.
 func TestFilesOfSpreadsheets(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.csv")
 	require.NoError(t, err)
@@ -120,14 +121,14 @@ func TestColumnsThatAreNoParameters(t *testing.T) {
 	assert.Equal(t, 3, list.HeaderLine)
 }
 
-// secret is in cells of the tests, and never in what is said about them.
+// secret is in cells of the tests, and never appears in a message.
 const secret = "S3cret"
 
 func TestProblemsOfCSV(t *testing.T) {
 	type problem = joblist.Problem
 	for name, c := range map[string]struct {
 		text  string
-		want  []problem // Message: a part of it
+		want  []problem // Message is a part of it
 		items int
 		bad   bool
 	}{
@@ -182,7 +183,7 @@ func TestUnreadableListsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		format joblist.Format
 		text   string
-		want   joblist.Unreadable // Message: a part of it
+		want   joblist.Unreadable // Message is a part of it
 	}{
 		"UTF-16 LE":         {csv, "\xff\xfeA\x00", joblist.Unreadable{1, 0, "UTF-16"}},
 		"UTF-16 BE":         {ndjson, "\xfe\xff\x00A", joblist.Unreadable{1, 0, "CSV UTF-8"}},

@@ -15,15 +15,15 @@ import (
 	"adgateway/gateway/nearest"
 )
 
-// deepest limits how deeply arrays and objects of an item are nested.
+// deepest limits the nesting of arrays and objects in an item.
 const deepest = 16
 
 // members are the members of an item.
 var members = []string{"id", "operation", "parameters", "ifMatch", "after"}
 
-// readNDJSON reads one object a line. A line over the limit is read piece by piece.
+// readNDJSON reads one object per line. It reads a line over the limit piece by piece.
 func (r *reader) readNDJSON(src *source) error {
-	in := bufio.NewReaderSize(src, r.limits.MaxLine+2) // with CR LF
+	in := bufio.NewReaderSize(src, r.limits.MaxLine+2) // including CR LF
 	for number, more := 1, true; more; number++ {
 		line, err := in.ReadSlice('\n')
 		long := errors.Is(err, bufio.ErrBufferFull)
@@ -53,7 +53,7 @@ func (r *reader) readNDJSON(src *source) error {
 	return nil
 }
 
-// isDocument reports whether the first line of a list begins a document in JSON.
+// isDocument reports whether the first line of a list is the beginning of a JSON document.
 func isDocument(line []byte) bool {
 	compact := bytes.ReplaceAll(line[:min(len(line), 64)], []byte(" "), nil)
 	return string(compact) == "{" || bytes.HasPrefix(compact, []byte("[")) || bytes.HasPrefix(compact, []byte(`{"items":`))
@@ -138,8 +138,8 @@ func (r *reader) items(d *json.Decoder, lines *lineCounter) error {
 	return err
 }
 
-// lineCounter counts the lines of the text that was read from it. It holds the part that is not
-// counted yet, which is what the decoder buffers.
+// lineCounter counts the lines of the text that is read through it. It holds the part that has not
+// been counted yet, which is the part that the decoder buffers.
 type lineCounter struct {
 	r       io.Reader
 	pending []byte
@@ -154,7 +154,7 @@ func (l *lineCounter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// at returns the line at an offset, which must not go backwards.
+// at returns the line at an offset. Offsets must not decrease.
 func (l *lineCounter) at(offset int64) int {
 	n := min(max(offset-l.offset, 0), int64(len(l.pending)))
 	l.line += bytes.Count(l.pending[:n], []byte("\n"))
@@ -162,8 +162,8 @@ func (l *lineCounter) at(offset int64) int {
 	return l.line
 }
 
-// explain returns the error for text that is not JSON. Errors of encoding/json would repeat
-// characters of it.
+// explain returns the error for text that is not JSON. The errors of encoding/json would repeat
+// characters of the text.
 func (l *lineCounter) explain(err error, read int64) error {
 	var syntax *json.SyntaxError
 	switch {
@@ -205,7 +205,7 @@ func (r *reader) object(item Item, text []byte) error {
 	return r.add(item, append(o.problems, checkItem(&item)...)...)
 }
 
-// headerName adds a name to the header, once.
+// headerName adds a name to the header, but only once.
 func (r *reader) headerName(name string) {
 	if r.names == nil {
 		r.names = map[string]bool{}
@@ -223,7 +223,7 @@ type object struct {
 	problems []Problem
 }
 
-// misshapen is the error of valid JSON that is not an item.
+// misshapen is the error for valid JSON that is not an item.
 type misshapen string
 
 func (m misshapen) Error() string { return string(m) }
@@ -232,7 +232,7 @@ func (o *object) wrong(field, message string) {
 	o.problems = append(o.problems, Problem{Field: short(field), Message: message})
 }
 
-// invalid returns the problem of text that is not JSON, or not an item.
+// invalid returns the problem for text that is not JSON, or not an item.
 func (o *object) invalid(err error, text []byte) Problem {
 	var shape misshapen
 	if errors.As(err, &shape) {
@@ -334,8 +334,8 @@ func (o *object) fill(item *Item, all map[string]any) {
 	}
 }
 
-// altered reports whether a text contains the replacement character, which stands for half of a
-// surrogate pair.
+// altered reports whether a text contains the replacement character, which the decoder substitutes
+// for half of a surrogate pair.
 func altered(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -352,7 +352,7 @@ func altered(value any) bool {
 	return false
 }
 
-// meant suggests one of the known names.
+// meant suggests the known name that was probably meant.
 func meant(name string, known []string) string {
 	if near := nearest.Of(name, known); near != "" {
 		return fmt.Sprintf(" Did you mean %q?", near)

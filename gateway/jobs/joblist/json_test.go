@@ -46,7 +46,7 @@ func TestNDJSONAndJSON(t *testing.T) {
 	}
 }
 
-// An item over several lines begins in the first of them.
+// TestLinesOfItemsInJSON: an item that spans several lines begins on the first of them.
 func TestLinesOfItemsInJSON(t *testing.T) {
 	list, err := read(t, "{\n  \"items\": [\n    {\n      \"id\": \"a\"\n    },\n\n    {\n      \"id\": 7\n    }\n  ]\n}\n", joblist.JSON, joblist.Limits{})
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestProblemsOfJSON(t *testing.T) {
 	type problem = joblist.Problem
 	for name, c := range map[string]struct {
 		line string
-		want []problem // Message: a part of it
+		want []problem // Message is a part of it
 	}{
 		"unknown member":      {`{"id":"a","parametres":{"Pw":"S3cret"}}`, []problem{{ID: "a", Field: "parametres", Message: `Did you mean "parameters"?`}}},
 		"unlike any":          {`{"S3cret":1}`, []problem{{Field: "S3cret", Message: "no such member."}}},
@@ -136,7 +136,7 @@ func TestMembersBesideItems(t *testing.T) {
 	assert.Len(t, list.Items, 1)
 }
 
-// A line over the limit is never in memory as a whole.
+// TestLongLineIsNotHeld: a line over the limit is never in memory as a whole.
 func TestLongLineIsNotHeld(t *testing.T) {
 	text := `{"id":"` + strings.Repeat("x", 16<<20) + `"}`
 	var list *joblist.List

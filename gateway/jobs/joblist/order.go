@@ -10,23 +10,24 @@ import (
 type Unit struct {
 	Item   int   // index
 	Before []int // ascending indexes of the items that it directly waits for
-	After  []int // the items of Before that its After names: it runs only if they succeeded
+	After  []int // those items in Before that its After names; it runs only if they succeeded
 }
 
-// Touch names the objects of an item, with equal names for the same object.
+// Touch names the objects of an item. The same object always has the same name.
 type Touch struct {
-	Changes []string // objects that are changed one at a time, in the order of the list
-	Uses    []string // objects that must be as earlier items have left them
+	Changes []string // objects that are changed one after another, in list order
+	Uses    []string // objects that must be as earlier items left them
 }
 
-// Order returns what each item waits for, in the order of the items: the items that its After
-// names, and earlier items that touch the same objects. Items that change the same object keep
-// their order, and an item that uses an object waits for its last change. If After demands the
-// opposite, After wins. It takes time and space in proportion to what the items touch.
+// Order returns the items that each item waits for, in item order: those that its After names, and
+// earlier items that touch the same objects. Items that change the same object keep their order,
+// and an item that uses an object waits for the last change of it. If After demands the opposite,
+// After wins. Order takes time and space proportional to the number of objects that the items
+// touch.
 //
 // Problems are duplicate ids, and an After without its item. Circles are items that come after each
-// other, or after themselves. Each list has at most 1,000. If there are any, units must not be
-// used.
+// other, or after themselves. Each list has at most 1,000 entries. If there are any, units must not
+// be used.
 func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circles []Problem) {
 	o := &order{items: items, byID: make(map[string]int, len(items)), byLower: map[string]int{}}
 	for i, item := range items {
@@ -56,8 +57,8 @@ func Order(items []Item, touch func(i int) Touch) (units []Unit, problems, circl
 	return units, nil, nil
 }
 
-// Waits returns what each item waits for, as [Order] does. after has what each item comes after,
-// without circles.
+// Waits returns the items that each item waits for, as [Order] does. after holds the items that
+// each item comes after, and must not contain circles.
 func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	lines := make([]int, len(after))
 	for i := range lines {
@@ -70,8 +71,8 @@ func Waits(touch func(i int) Touch, after [][]int) [][]int {
 	return waits
 }
 
-// waitsIn returns what each item waits for if items that touch an object keep the order of a
-// sequence.
+// waitsIn returns the items that each item waits for if items that touch the same object keep the
+// order of a sequence.
 func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 	waits, objects := make([][]int, len(after)), objects{}
 	for _, i := range sequence {
@@ -84,11 +85,11 @@ func waitsIn(sequence []int, touch func(i int) Touch, after [][]int) [][]int {
 type objects map[string]*touched
 
 type touched struct {
-	changed int   // index + 1 of the last item that changes it; 0: none
-	users   []int // items that use it since then
+	changed int   // index + 1 of the last item that changes it; 0 if none does
+	users   []int // items that have used it since then
 }
 
-// before returns the items that an item waits for, including the ones in after.
+// before returns the items that an item waits for, including those in after.
 func (o objects) before(i int, touch Touch, after []int) []int {
 	found := slices.Clone(after)
 	of := func(name string) *touched {
@@ -120,19 +121,19 @@ func (o objects) before(i int, touch Touch, after []int) []int {
 type order struct {
 	items    []Item
 	byID     map[string]int
-	byLower  map[string]int // index + 1, by the id in lower case
+	byLower  map[string]int // index + 1, keyed by the id in lower case
 	problems []Problem
 	circles  []Problem
 }
 
-// wrong adds a problem of an item, unless there are enough problems.
+// wrong adds a problem of an item, unless there are already enough.
 func (o *order) wrong(to *[]Problem, i int, field, message string) {
 	if len(*to) < mostProblems {
 		*to = append(*to, Problem{Line: o.items[i].Line, ID: o.items[i].ID, Field: field, Message: message})
 	}
 }
 
-// named returns the items that an After names.
+// named returns the indexes of the items that an After names.
 func (o *order) named(i int, ids []string) []int {
 	var found []int
 	for _, id := range ids {
@@ -152,8 +153,8 @@ func (o *order) named(i int, ids []string) []int {
 	return slices.Compact(found)
 }
 
-// findCircles finds items that come after each other: they remain when items that come after none
-// are removed repeatedly. Of circles with common items, one is reported.
+// findCircles finds items that come after each other: those that remain when items that come after
+// no other are removed repeatedly. Of several circles that share items, it reports one.
 func (o *order) findCircles(after [][]int) {
 	waiting := make([]int, len(after))
 	followers := make([][]int, len(after))
@@ -177,8 +178,8 @@ func (o *order) findCircles(after [][]int) {
 		}
 	}
 	// Each remaining item waits for another one. A walk from one to the next ends in a circle, or
-	// meets an earlier walk.
-	walk := make([]int, len(after)) // in which walk an item was met, from 1
+	// reaches an earlier walk.
+	walk := make([]int, len(after)) // number of the walk that met an item, from 1
 	for i := range after {
 		var path []int
 		at := i
@@ -194,10 +195,10 @@ func (o *order) findCircles(after [][]int) {
 	}
 }
 
-// longestCircle is how many items of a circle an answer names.
+// longestCircle is the maximum number of items of a circle that an answer names.
 const longestCircle = 10
 
-// circle adds a circle, in which each item comes after the next.
+// circle adds a circle in which each item comes after the next one.
 func (o *order) circle(path []int) {
 	first := slices.Index(path, slices.Min(path))
 	path = slices.Concat(path[first:], path[:first])

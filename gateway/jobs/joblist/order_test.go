@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// items reads items from words: id, then : and the ids that it comes after, then @ and
-// its objects, of which those with ~ are only used. The id - is none.
+// items reads items from words: the id, then a colon and the ids that it comes after, then @ and
+// its objects, where ~ marks those that are only used. The id - stands for none.
 func items(words ...string) ([]joblist.Item, func(int) joblist.Touch) {
 	list := make([]joblist.Item, len(words))
 	touches := make([]joblist.Touch, len(words))
@@ -35,7 +35,7 @@ func items(words ...string) ([]joblist.Item, func(int) joblist.Touch) {
 func TestOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		items []string
-		want  string // of each item: Before, and After behind a slash
+		want  string // of each item: Before, then a slash and After
 	}{
 		"independent":       {[]string{"-@x", "-@y", "-"}, "[]/[] []/[] []/[]"},
 		"one object":        {[]string{"-@x", "-@x", "-@x"}, "[]/[] [0]/[] [1]/[]"},
@@ -48,7 +48,7 @@ func TestOrder(t *testing.T) {
 		"used":              {[]string{"-@~x", "-@x", "-@~x", "-@~x", "-@x", "-@~x"}, "[]/[] [0]/[] [1]/[] [1]/[] [1 2 3]/[] [4]/[]"},
 		"used and changed":  {[]string{"-@x", "-@~x,x", "-@~x,y", "-@y"}, "[]/[] [0]/[] [1]/[] [2]/[]"},
 		"no item":           {nil, ""},
-		// What After says wins over the order of the lines, and only where they differ.
+		// After wins over the order of lines, but only where they differ.
 		"against the lines":     {[]string{"-:b@x", "b@x"}, "[1]/[1] []/[]"},
 		"used before it is":     {[]string{"-:b@~x", "b@x"}, "[1]/[1] []/[]"},
 		"a line between":        {[]string{"-:c@x", "-@x", "c@x"}, "[2]/[2] [0]/[] []/[]"},
@@ -90,7 +90,8 @@ func TestOrderThatCannotBe(t *testing.T) {
 	}
 }
 
-// many returns so many items, each with all others of the limit before it.
+// many returns n items, each of which comes after as many of the preceding ones as the limit
+// allows.
 func many(n int) ([]joblist.Item, func(int) joblist.Touch) {
 	list := make([]joblist.Item, n)
 	for i := range list {
@@ -104,7 +105,8 @@ func many(n int) ([]joblist.Item, func(int) joblist.Touch) {
 	}
 }
 
-// 20,000 items on one object and in one chain, the same against the lines, and as a circle.
+// TestOrderOfManyItems: 20,000 items on one object and in one chain, the same against the line
+// order, and as a circle.
 func TestOrderOfManyItems(t *testing.T) {
 	list, object := many(20_000)
 	units, _, _ := joblist.Order(list, object)

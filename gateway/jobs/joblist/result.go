@@ -16,29 +16,29 @@ type Outcome struct {
 	Message  string
 	ChangeID string
 	GUID     string // of the object
-	Sealed   string // secrets for the caller of the job; see [ResultOptions]
+	Sealed   string // secrets for the job's caller; see [ResultOptions]
 }
 
-// ResultOptions say how a result is written.
+// ResultOptions configure how a result is written.
 type ResultOptions struct {
-	Format Format                 // CSV or NDJSON, whatever the list was
-	Secret func(name string) bool // reports which parameters are left out; nil: none
-	Sealed bool                   // there is a column Sealed, with the item's secrets as a sealed box
+	Format Format                 // CSV or NDJSON, whatever the format of the list
+	Secret func(name string) bool // reports which parameters to leave out; nil for none
+	Sealed bool                   // adds a column Sealed, with the item's secrets as a sealed box
 
-	Foreign bool // its reader is not the submitter of the list
+	Foreign bool // its reader did not submit the list
 }
 
-// Result writes the result of a job: the submitted columns without the secret ones,
-// then State, Code, Message, ChangeId, Guid and, if asked for, Sealed, whose names begin
-// with Job when the list has a column of that name. NDJSON has the same as members
-// named state, code, message, changeId, guid and sealed.
+// Result writes the result of a job: the submitted columns without the secret ones, then State,
+// Code, Message, ChangeId, Guid and, if requested, Sealed. If the list has a column of the same
+// name, such a name gets the prefix Job. In NDJSON the members are named state, code, message,
+// changeId, guid and sealed.
 //
-// Spreadsheets take cells that begin with = + - @, a tab or CR as formulas. Where others may
-// have written a cell than its reader, it begins with an apostrophe then: in the column
-// Message, which may show what is in the directory, and in a foreign result in the submitted
-// columns, too. For the submitter these stay as they are: a telephone number that begins with
-// + must survive when rows of the result are submitted again. What is sealed stays as it is,
-// to be opened.
+// Spreadsheets interpret cells that begin with = + - @, a tab or CR as formulas. If somebody other
+// than the reader may have written such a cell, it is prefixed with an apostrophe. This applies to
+// the column Message, which may show values from the directory, and in a foreign result also to the
+// submitted columns. For the submitter these stay unchanged, because a telephone number that begins
+// with + must survive when rows of the result are submitted again. Sealed values stay unchanged, so
+// they can be opened.
 //
 // A Result is not safe for concurrent use.
 type Result struct {
@@ -74,8 +74,8 @@ var additions = []addition{
 	{"Sealed", func(o *Outcome) string { return o.Sealed }},
 }
 
-// NewResult begins the result of a list. It uses Separator, BOM and Header, and Format for the
-// columns besides the parameters. The separator of a list that is not CSV is a comma.
+// NewResult begins the result of a list. It uses Separator, BOM and Header of the list, and Format
+// for the columns other than the parameters. The separator for a list that is not CSV is a comma.
 func NewResult(w io.Writer, list *List, options ResultOptions) *Result {
 	r := &Result{options: options, list: list, w: w}
 	if r.options.Secret == nil {
@@ -121,7 +121,7 @@ func (r *Result) submitted() []column {
 	return all
 }
 
-// cellOf returns a parameter as a cell that reads back as the same value.
+// cellOf returns a parameter as a cell that is read back as the same value.
 func cellOf(parameters map[string]any, name string) string {
 	value, given := parameters[name]
 	switch v := value.(type) {
@@ -137,12 +137,12 @@ func cellOf(parameters map[string]any, name string) string {
 	case bool:
 		return fmt.Sprint(v)
 	default:
-		text, _ := json.Marshal(v) // it came from JSON
+		text, _ := json.Marshal(v) // it was decoded from JSON
 		return string(text)
 	}
 }
 
-// Write adds an item. Its parameters may be missing.
+// Write adds an item, which may lack its parameters.
 func (r *Result) Write(item Item, outcome Outcome) error {
 	if r.json != nil {
 		return r.line(item, outcome)
@@ -160,7 +160,7 @@ func (r *Result) Write(item Item, outcome Outcome) error {
 	return r.csv.Write(r.cells)
 }
 
-// Flush writes the rest. A CSV without items has its first row.
+// Flush writes the rest. A CSV without items still gets its first row.
 func (r *Result) Flush() error {
 	if r.csv == nil {
 		return nil
@@ -204,7 +204,7 @@ func (r *Result) begin() error {
 	return r.csv.Write(names)
 }
 
-// shown returns a submitted cell, or the name of its column, as the reader sees it.
+// shown returns a submitted cell, or the name of its column, in the form for the reader.
 func (r *Result) shown(cell string) string {
 	if r.options.Foreign {
 		return defuse(cell)
@@ -212,7 +212,7 @@ func (r *Result) shown(cell string) string {
 	return cell
 }
 
-// defuse keeps a spreadsheet from taking a cell as a formula.
+// defuse keeps a spreadsheet from interpreting a cell as a formula.
 func defuse(cell string) string {
 	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
 		return "'" + cell

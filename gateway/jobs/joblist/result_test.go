@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// written reads a list and writes it as a result, with the outcome of each item.
+// written reads a list and writes it as a result with the same outcome for each item.
 func written(t *testing.T, text string, format joblist.Format, options joblist.ResultOptions, outcome joblist.Outcome) string {
 	t.Helper()
 	list, err := joblist.Read(strings.NewReader(text), format, joblist.Limits{})
@@ -69,7 +69,8 @@ func TestResult(t *testing.T) {
 	}
 }
 
-// A job whose items are gone still has a first row, and removed parameters leave empty cells.
+// TestResultOfLittle: a job whose items are gone still has a first row, and removed parameters
+// leave empty cells.
 func TestResultOfLittle(t *testing.T) {
 	list := &joblist.List{Format: joblist.CSV, Separator: ';', Header: []string{"A", "Id"}}
 	var out strings.Builder
@@ -87,7 +88,8 @@ func TestResultOfLittle(t *testing.T) {
 	assert.Empty(t, out.String())
 }
 
-// Every first character that a spreadsheet takes for a formula is defused.
+// TestFormulas: every first character that spreadsheets interpret as the start of a formula is
+// defused.
 func TestFormulas(t *testing.T) {
 	for cell, want := range map[string]string{"=1": "'=1", "+1": "'+1", "-1": "'-1", "@x": "'@x", "\tx": "'\tx", "x=1": "x=1", "": "", "'x": "'x"} {
 		got := written(t, "A\tState\nx\ty", joblist.CSV, joblist.ResultOptions{Format: joblist.NDJSON}, joblist.Outcome{Message: cell})
@@ -102,8 +104,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestSealedStartsWithPlus: the base64 of one box in 64 begins with +, and must stay as it is
-// to be opened.
+// TestSealedStartsWithPlus: the base64 of one box in 64 begins with +, and must stay unchanged to
+// be opened.
 func TestSealedStartsWithPlus(t *testing.T) {
 	got := written(t, "A\nx\n", joblist.CSV, joblist.ResultOptions{Format: joblist.CSV, Sealed: true}, joblist.Outcome{State: "done", Sealed: "+box="})
 	assert.Equal(t, "A,State,Code,Message,ChangeId,Guid,Sealed\r\nx,done,,,,,+box=\r\n", got)

@@ -15,7 +15,7 @@ type source struct {
 	left, limit  int64
 	bom          bool
 	buffer       [32 << 10]byte
-	ready, carry []byte // parts of buffer: text to return, and the beginning of a character
+	ready, carry []byte // parts of buffer: text to return, and the first bytes of a character
 	line, column int    // position of the last character in ready, from 1 and 0
 	afterCR      bool   // the last character is CR
 	err          error  // returned after ready
@@ -23,7 +23,7 @@ type source struct {
 
 const saveAsUTF8 = `save the list as "CSV UTF-8 (Comma delimited)" in Excel, or with the character set Unicode (UTF-8) elsewhere`
 
-// foreign lists how files begin that are not UTF-8 text.
+// foreign lists the beginnings of files that are not UTF-8 text.
 var foreign = []struct{ start, message string }{
 	{"\xff\xfe", "the list is UTF-16, as \"Unicode Text\" of Excel is; " + saveAsUTF8},
 	{"\xfe\xff", "the list is UTF-16, as \"Unicode Text\" of Excel is; " + saveAsUTF8},
@@ -44,7 +44,7 @@ func newSource(r io.Reader, limit int64) (*source, error) {
 	}
 	s := &source{r: start, left: limit, limit: limit, line: 1}
 	if s.bom = bytes.HasPrefix(first, []byte("\ufeff")); s.bom {
-		n, _ := start.Discard(len("\ufeff")) // cannot fail, it was peeked at
+		n, _ := start.Discard(len("\ufeff")) // cannot fail after Peek
 		s.left -= int64(n)
 	}
 	return s, nil
@@ -84,7 +84,7 @@ func (s *source) fill() {
 	}
 }
 
-// validPrefix returns how many bytes of text are UTF-8 without zero bytes.
+// validPrefix returns the number of bytes of text that are UTF-8 without zero bytes.
 func validPrefix(text []byte) int {
 	end := len(text)
 	if zero := bytes.IndexByte(text, 0); zero >= 0 {
@@ -103,7 +103,7 @@ func validPrefix(text []byte) int {
 	return end
 }
 
-// count moves the position past text. CR, LF and both together end a line.
+// count advances the position past text. CR, LF, or both together end a line.
 func (s *source) count(text []byte) {
 	for len(text) > 0 {
 		end := bytes.IndexAny(text, "\r\n")

@@ -2,12 +2,12 @@ package joblist
 
 import "slices"
 
-// untangled returns the items in an order where none precedes an item that it waits for, as far as
-// after allows: if the objects demand the opposite of after, after wins. It returns nil if nothing
-// demands the opposite. after must not contain a circle.
+// untangled returns the items in an order in which none precedes an item that it waits for, as far
+// as after allows: where the objects demand the opposite of after, after wins. It returns nil if
+// nothing demands the opposite. after must not contain a circle.
 func untangled(waits, after [][]int) []int {
 	if !upwards(after) {
-		return nil // each waits only for lines above it
+		return nil // each item only waits for lines above it
 	}
 	t := &tangle{waits: waits, met: make([]int, len(waits)), low: make([]int, len(waits)), open: make([]bool, len(waits))}
 	for i := range waits {
@@ -21,7 +21,7 @@ func untangled(waits, after [][]int) []int {
 	return t.sequence
 }
 
-// upwards reports whether an item comes after one that is below it.
+// upwards reports whether any item comes after one that is below it.
 func upwards(after [][]int) bool {
 	for i, all := range after {
 		if len(all) > 0 && slices.Max(all) > i {
@@ -31,14 +31,14 @@ func upwards(after [][]int) bool {
 	return false
 }
 
-// tangle finds the items that wait for each other, directly or indirectly, with Tarjan's algorithm.
-// Each group comes after all groups that it waits for.
+// tangle finds the groups of items that wait for each other, directly or indirectly, with Tarjan's
+// algorithm. Each group comes after all groups that it waits for.
 type tangle struct {
 	waits    [][]int
-	met      []int // when an item was met, from 1; 0: not yet
-	low      []int // the earliest of those met that it waits for, directly or not
+	met      []int // when an item was visited, from 1; 0 if not yet
+	low      []int // earliest visited item that it waits for, directly or indirectly
 	open     []bool
-	stack    []int // items whose group is not known yet
+	stack    []int // items whose group is still unknown
 	count    int
 	sequence []int
 	tied     bool // some items wait for each other
@@ -72,7 +72,7 @@ func (t *tangle) visit(i int, after [][]int) {
 	}
 }
 
-// append appends an item of the open group after the items of the group that must precede it.
+// append appends an item of the open group, after the items of the group that must precede it.
 func (t *tangle) append(i int, after [][]int) {
 	if !t.open[i] {
 		return

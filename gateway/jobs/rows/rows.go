@@ -53,7 +53,7 @@ type Limits struct {
 	Secrets  bool // lists may contain passwords
 }
 
-// Check returns which limits are missing.
+// Check returns an error that names the missing limits.
 func (l *Limits) Check() error {
 	return required.Positive("Lists.", map[string]int64{"MaxItems": int64(l.MaxItems), "MaxBytes": l.MaxBytes})
 }

@@ -9,9 +9,9 @@ import (
 // Find returns the operation with the id, or nil.
 func Find(id string) *ops.Operation { return ops.Find(ops.Table(), id) }
 
-// Own returns the operations that have parameters, envelopes and scripts, which is all but
-// those that speak protocols of others, which package test/protocols tries, and those that
-// the gateway answers itself.
+// Own returns the operations that have parameters, envelopes and scripts. The others speak
+// third-party protocols, which package test/protocols covers, or are answered by the gateway
+// itself.
 func Own() []*ops.Operation {
 	var own []*ops.Operation
 	for _, op := range ops.Table() {
@@ -22,7 +22,7 @@ func Own() []*ops.Operation {
 	return own
 }
 
-// TakesNames reports whether a JSON array of any names is a value of a parameter.
+// TakesNames reports whether a parameter accepts a JSON array of arbitrary names.
 func TakesNames(p *ops.Param) bool {
 	return p.Kind == schema.MemberList || p.Kind == schema.WholeMemberList
 }

@@ -1,5 +1,5 @@
-// Package jobstate names the states of jobs and of their items, which the store, the
-// answers of the API and its description share.
+// Package jobstate names the states of jobs and of their items. The store, the API's answers and
+// the API document share them.
 package jobstate
 
 // Job is the state of a job.
@@ -8,11 +8,11 @@ type Job string
 // The states of jobs. A held job continues by itself; a ready or paused one waits for a call. The
 // states after them are final.
 const (
-	Ready     Job = "ready"    // validated or dry run, to be started
+	Ready     Job = "ready"    // validated or dry run; waits to be started
 	Held      Job = "held"     // waits for something, see [Reason]
 	Running   Job = "running"  //
-	Paused    Job = "paused"   // by a call
-	Stopping  Job = "stopping" // items that were begun end first
+	Paused    Job = "paused"   // paused by a call
+	Stopping  Job = "stopping" // items that have begun end first
 	Done      Job = "done"     // every item has ended
 	Failed    Job = "failed"   // stopped because of the outcomes of items
 	Cancelled Job = "cancelled"
@@ -25,7 +25,7 @@ var Jobs = []string{
 	string(Done), string(Failed), string(Cancelled), string(Rejected),
 }
 
-// Ended reports whether nothing more happens to a job in the state.
+// Ended reports whether a job in this state is finished.
 func (s Job) Ended() bool {
 	switch s {
 	case Done, Failed, Cancelled, Rejected:
@@ -34,19 +34,19 @@ func (s Job) Ended() bool {
 	return false
 }
 
-// Reason is why a job is held or was stopped.
+// Reason is the reason why a job is held or was stopped.
 type Reason string
 
 // The reasons.
 const (
-	NotBefore  Reason = "notBefore"  // held until the time that was given
-	OtherJobs  Reason = "caller"     // held while others of its caller, or of all, run
-	Budget     Reason = "budget"     // held until an hourly limit or the rate of its caller allows more
-	Credential Reason = "credential" // held while its caller is revoked, or lacks a scope
-	Engine     Reason = "engine"     // held while the store of the cluster cannot be written
-	Lane       Reason = "lane"       // held while no session or server can be used
+	NotBefore  Reason = "notBefore"  // held until a given time
+	OtherJobs  Reason = "caller"     // held while other jobs, of its caller or of all callers, run
+	Budget     Reason = "budget"     // held until an hourly limit or the caller's rate allows more
+	Credential Reason = "credential" // held while its caller is revoked or lacks a scope
+	Engine     Reason = "engine"     // held while the cluster's store cannot be written
+	Lane       Reason = "lane"       // held while no session or server is available
 	Errors     Reason = "errors"     // stopped by as many failures as StopAfter allows
-	AnUnknown  Reason = "unknown"    // stopped by an item whose outcome is not known
+	AnUnknown  Reason = "unknown"    // stopped by an item with an unknown outcome
 )
 
 // Reasons are all reasons.
@@ -57,25 +57,25 @@ var Reasons = []string{
 // Item is the state of an item.
 type Item string
 
-// The states of items. Those after Going have ended.
+// The states of items. All after Going are final.
 const (
 	Waiting Item = "waiting"
 	Going   Item = "running"
 	Made    Item = "done"
 	Noop    Item = "noop"    // there was nothing to change
-	Refused Item = "failed"  // nothing of it was done, or only a part
-	Unknown Item = "unknown" // its outcome
+	Refused Item = "failed"  // not made, or only in part
+	Unknown Item = "unknown" // the outcome is unknown
 	Skipped Item = "skipped" // it has mistakes, or cannot be undone
-	NotRun  Item = "not_run" // the job ended first, or an item that it needs was not done
+	NotRun  Item = "not_run" // the job ended first, or an item that it depends on was not made
 )
 
 // Items are all states of items.
 var Items = []string{string(Waiting), string(Going), string(Made), string(Noop), string(Refused), string(Unknown), string(Skipped), string(NotRun)}
 
-// Ended reports whether nothing more happens to an item in the state.
+// Ended reports whether an item in this state is finished.
 func (s Item) Ended() bool { return s != Waiting && s != Going }
 
-// Succeeded reports whether the item is as it was wanted.
+// Succeeded reports whether the item's change is in effect.
 func (s Item) Succeeded() bool { return s == Made || s == Noop }
 
 // Mode is how a list is processed.

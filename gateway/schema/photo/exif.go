@@ -5,12 +5,13 @@ import (
 	"encoding/binary"
 )
 
-// orientation returns how the camera was held, 1 to 8, as the Exif part of a JPEG says; 1 if nothing does.
+// orientation returns the camera orientation, 1 to 8, from the Exif part of a JPEG, or 1 if there
+// is none.
 func orientation(data []byte) int {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker, size := data[at+1], int(binary.BigEndian.Uint16(data[at+2:]))
 		end := at + 2 + size
-		if marker == 0xda || size < 2 || end > len(data) { // the pixels begin
+		if marker == 0xda || size < 2 || end > len(data) { // the pixel data begins
 			return 1
 		}
 		if part := data[at+4 : end]; marker == 0xe1 && bytes.HasPrefix(part, []byte("Exif\x00\x00")) {

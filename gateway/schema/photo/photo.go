@@ -1,5 +1,5 @@
-// Package photo makes the small pictures of accounts of what people send. What is stored is always an image
-// that was encoded here: nothing but pixels of the sent one reaches the directory.
+// Package photo turns images that people send into small pictures of accounts. It always encodes
+// the stored image itself, so nothing but the pixels of the sent image reaches the directory.
 package photo
 
 import (
@@ -18,18 +18,18 @@ import (
 
 // The limits.
 const (
-	MostIn     = 1 << 20    // bytes of an image that is sent
-	MostOut    = 10_000     // bytes of the image that is stored
-	MostPixels = 12_000_000 // of an image that is sent
+	MostIn     = 1 << 20    // bytes of a sent image
+	MostOut    = 10_000     // bytes of a stored image
+	MostPixels = 12_000_000 // pixels of a sent image
 )
 
-// The media types of images that are read.
+// The media types of images that can be read.
 const (
 	JPEG = "image/jpeg"
 	PNG  = "image/png"
 )
 
-// The faults of an image. Their texts do not repeat any part of it.
+// The faults of an image. Their texts contain no part of it.
 var (
 	ErrType   = errors.New("is neither a JPEG nor a PNG")
 	ErrSize   = fmt.Errorf("is larger than %d bytes", MostIn)
@@ -50,8 +50,8 @@ func (i Info) String() string {
 	return fmt.Sprintf("%s, %d x %d pixels, %d bytes, SHA-256 %s", i.Type, i.Width, i.Height, i.Bytes, i.SHA256)
 }
 
-// Describe returns the description of an image. Only the head of the image is read. The error is [ErrType]
-// or [ErrBroken].
+// Describe returns the description of an image. It reads only the head of the image. The error is
+// [ErrType] or [ErrBroken].
 func Describe(data []byte) (Info, error) {
 	sum := sha256.Sum256(data)
 	info := Info{Bytes: len(data), SHA256: hex.EncodeToString(sum[:])}
@@ -72,12 +72,12 @@ func Describe(data []byte) (Info, error) {
 	return info, nil
 }
 
-// one keeps requests from decoding at once: a decoded image takes up to a hundred times the memory of its
-// file.
+// one keeps requests from decoding in parallel, because a decoded image takes up to a hundred times
+// the memory of its file.
 var one sync.Mutex
 
-// Small returns an image as a JPEG of at most [MostOut] bytes, upright, and never larger than it was. The
-// error is one of those above. It is safe for concurrent use.
+// Small returns an image as an upright JPEG of at most [MostOut] bytes, never larger than the
+// original. The error is one of those above. It is safe for concurrent use.
 func Small(data []byte) ([]byte, error) {
 	if len(data) > MostIn {
 		return nil, ErrSize
@@ -102,7 +102,7 @@ func Small(data []byte) ([]byte, error) {
 	return encode(decoded, turned)
 }
 
-// encode tries smaller and coarser pictures until one is small enough.
+// encode tries smaller pictures and lower qualities until one is small enough.
 func encode(from image.Image, turned int) ([]byte, error) {
 	for _, edge := range []int{192, 144, 96, 64} {
 		picture := upright(shrink(from, edge), turned)
@@ -116,11 +116,11 @@ func encode(from image.Image, turned int) ([]byte, error) {
 			}
 		}
 	}
-	return nil, ErrBroken // 64 pixels squared at quality 60 take 6 kB of pure noise
+	return nil, ErrBroken // even pure noise of 64 by 64 pixels takes only 6 kB at quality 60
 }
 
-// shrink returns an image whose longer edge has at most so many pixels, on white. Each pixel is the mean of
-// those that it stands for.
+// shrink scales an image to at most edge pixels on its longer edge, on white. Each pixel is the
+// mean of the pixels that it replaces.
 func shrink(from image.Image, edge int) *image.RGBA {
 	b := from.Bounds()
 	w, h := b.Dx(), b.Dy()
@@ -153,7 +153,7 @@ func mean(of image.Image, part image.Rectangle) color.RGBA {
 	return color.RGBA{part8(r), part8(g), part8(b), 0xff}
 }
 
-// upright turns a picture as the orientation 1 to 8 of Exif says.
+// upright turns a picture according to its Exif orientation, 1 to 8.
 func upright(from *image.RGBA, orientation int) *image.RGBA {
 	if orientation == 1 {
 		return from
@@ -173,7 +173,7 @@ func upright(from *image.RGBA, orientation int) *image.RGBA {
 	return to
 }
 
-// source returns the pixel of a picture of w by h that an upright one shows at x, y.
+// source returns the pixel of a w by h picture that the upright picture shows at x, y.
 func source(x, y, w, h, orientation int) (int, int) {
 	switch orientation {
 	case 2:

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// halves returns an image whose left half is red and whose right half is blue.
+// halves returns an image that is red on the left and blue on the right.
 func halves(w, h int) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -52,7 +52,7 @@ func asPNG(t *testing.T, m image.Image) []byte {
 	return out.Bytes()
 }
 
-// held adds an Exif part to a JPEG that says how the camera was held.
+// held adds an Exif part with a camera orientation to a JPEG.
 func held(data []byte, order binary.ByteOrder, orientation uint16) []byte {
 	tiff := []byte("II\x2a\x00\x08\x00\x00\x00")
 	if order == binary.BigEndian {
@@ -70,7 +70,7 @@ func held(data []byte, order binary.ByteOrder, orientation uint16) []byte {
 	return append(append(head, part...), data[2:]...)
 }
 
-// TestPhotosAreMadeSmall whatever the image is, and they are never enlarged.
+// TestPhotosAreMadeSmall: photos of any kind are made small enough, and never enlarged.
 func TestPhotosAreMadeSmall(t *testing.T) {
 	clear := image.NewNRGBA(image.Rect(0, 0, 300, 100))
 	for name, data := range map[string][]byte{
@@ -106,7 +106,8 @@ func TestPhotosAreMadeSmall(t *testing.T) {
 	assert.Greater(t, r, uint32(0xf000), "what is transparent is white")
 }
 
-// TestPhotosAreUpright however the camera was held, and nothing but pixels is stored.
+// TestPhotosAreUpright: photos are stored upright for every camera orientation, and nothing but
+// pixels is stored.
 func TestPhotosAreUpright(t *testing.T) {
 	for _, order := range []binary.ByteOrder{binary.LittleEndian, binary.BigEndian} {
 		for orientation, red := range map[uint16]image.Point{
@@ -125,11 +126,11 @@ func TestPhotosAreUpright(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoPhotoIsRefused with the fault that it has.
+// TestWhatIsNoPhotoIsRefused: anything but a valid photo is refused with the matching error.
 func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 	whole := asPNG(t, halves(64, 64))
 	wide := bytes.Clone(whole)
-	binary.BigEndian.PutUint32(wide[16:], 1<<30) // a width that its checksum does not match
+	binary.BigEndian.PutUint32(wide[16:], 1<<30) // a width that does not match its checksum
 	for name, c := range map[string]struct {
 		data []byte
 		want error
@@ -153,7 +154,7 @@ func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 
 func FuzzSmall(f *testing.F) {
 	var out bytes.Buffer
-	_ = jpeg.Encode(&out, halves(9, 9), nil) // an image can be encoded
+	_ = jpeg.Encode(&out, halves(9, 9), nil) // an image always encodes
 	f.Add(out.Bytes())
 	f.Add(held(out.Bytes(), binary.BigEndian, 6))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Settings are the settings of one user. The defaults, if nothing is stored, are no
-// paths, no drives connected, logon allowed.
+// Settings are the settings of one user. If nothing is stored, the defaults are: no paths, no
+// drives connected, logon allowed.
 type Settings struct {
 	ProfilePath     string
 	HomeFolderPath  string
@@ -29,7 +29,7 @@ type Settings struct {
 	AllowLogon      bool
 }
 
-// Layout, in code units.
+// Layout, in UTF-16 code units.
 const (
 	reserved  = 48 // before the signature
 	signature = 'P'
@@ -42,15 +42,14 @@ const (
 	logonDisabled    = 0x10000
 )
 
-// ErrUnreadable is wrapped by every error of [Decode]. The errors describe the place,
-// never the content.
+// ErrUnreadable is wrapped by every error of [Decode]. The errors describe the position, never the
+// content.
 var ErrUnreadable = errors.New("userParameters cannot be read")
 
 func unreadable(why string) error { return errors.Join(ErrUnreadable, errors.New(why)) }
 
-// Decode reads the attribute's code units, little-endian. Without Remote Desktop
-// data in them it returns the defaults. An error means that there are such data, but
-// malformed.
+// Decode reads the attribute's code units, little-endian. It returns the defaults if they contain
+// no Remote Desktop data, and an error if that data is malformed.
 func Decode(raw []byte) (Settings, error) {
 	settings := Settings{AllowLogon: true}
 	if len(raw)%2 != 0 {
@@ -83,11 +82,10 @@ func Decode(raw []byte) (Settings, error) {
 	return settings, nil
 }
 
-// table holds the first property of each name, in lower case, with its value as
-// stored.
+// table maps each property name, in lower case, to its first stored value.
 type table map[string][]uint16
 
-// split returns the properties; nil if there are none.
+// split returns the properties, or nil if there are none.
 func split(units []uint16) (table, error) {
 	if len(units) < header || units[reserved] != signature {
 		return nil, nil
@@ -116,8 +114,8 @@ func split(units []uint16) (table, error) {
 	return properties, nil
 }
 
-// lower returns a name in lower case for comparison. Names known here are ASCII, so
-// nothing else is folded.
+// lower returns a name in lower case for comparison. All known names are ASCII, so it folds nothing
+// else.
 func lower(name []uint16) string {
 	var b strings.Builder
 	for _, unit := range name {
@@ -133,7 +131,7 @@ func lower(name []uint16) string {
 	return b.String()
 }
 
-// octets decodes a value: each code unit holds two hexadecimal characters.
+// octets decodes a value. Each code unit holds two hexadecimal digits.
 func octets(value []uint16) ([]byte, bool) {
 	text := make([]byte, 0, 2*len(value))
 	for _, unit := range value {
@@ -143,8 +141,8 @@ func octets(value []uint16) ([]byte, bool) {
 	return decoded, err == nil
 }
 
-// text reads a string: the wide form if it is well-formed, otherwise the narrow one,
-// which is in the Western code page (facts F10-F12).
+// text reads a string: the wide form if it is well-formed, otherwise the narrow form, which is in
+// the Western code page (facts F10-F12).
 func (t table) text(name string) (string, error) {
 	wide, has := t[name+"w"]
 	if has {
@@ -174,7 +172,7 @@ func (t table) text(name string) (string, error) {
 	return string(text), nil
 }
 
-// flags reads CtxCfgFlags1; 0 if it is absent.
+// flags reads CtxCfgFlags1, or 0 if it is absent.
 func (t table) flags() (uint32, error) {
 	value, has := t["ctxcfgflags1"]
 	if !has {

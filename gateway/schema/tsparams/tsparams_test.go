@@ -24,7 +24,7 @@ func bytesOf(text string) []byte {
 
 var front = bytesOf("CtxCfgPresent" + strings.Repeat(" ", 35))
 
-// vector reads a file that holds what follows the reserved part.
+// vector reads a file with the units that follow the reserved part.
 func vector(t testing.TB, name string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))
@@ -37,7 +37,7 @@ func vector(t testing.TB, name string) []byte {
 	return append(append([]byte{}, front...), raw...)
 }
 
-// TestVectors: facts F.3.
+// TestVectors checks the vectors of facts F.3.
 func TestVectors(t *testing.T) {
 	for name, c := range map[string]struct {
 		size int

@@ -1,10 +1,10 @@
-// Package validator stands in for the validator of structs that gin refers to. The gateway checks values by
+// Package validator replaces the struct validator that gin imports. The gateway checks values by
 // the kinds of package schema.
 package validator
 
 import "errors"
 
-// Validate finds nothing valid.
+// Validate is a validator that accepts nothing.
 type Validate struct{}
 
 // New returns a validator.
@@ -13,5 +13,5 @@ func New() *Validate { return &Validate{} }
 // SetTagName does nothing.
 func (*Validate) SetTagName(string) {}
 
-// Struct fails.
+// Struct returns an error.
 func (*Validate) Struct(any) error { return errors.New("the validator of structs is not built in") }

@@ -1,4 +1,4 @@
-// Package yaml stands in for the codec that gin refers to. No endpoint takes YAML or answers with it.
+// Package yaml replaces the codec that gin imports. No endpoint reads or writes YAML.
 package yaml
 
 import (
@@ -8,14 +8,14 @@ import (
 
 var errWithout = errors.New("YAML is not built in")
 
-// Decoder decodes nothing.
+// Decoder cannot decode anything.
 type Decoder struct{}
 
 // NewDecoder returns a decoder.
 func NewDecoder(io.Reader) *Decoder { return &Decoder{} }
 
-// Decode fails.
+// Decode returns an error.
 func (*Decoder) Decode(any) error { return errWithout }
 
-// Marshal fails.
+// Marshal returns an error.
 func Marshal(any) ([]byte, error) { return nil, errWithout }

@@ -1,12 +1,12 @@
-// Package bson stands in for the codec that gin refers to. No endpoint takes BSON or answers with it.
+// Package bson replaces the codec that gin imports. No endpoint reads or writes BSON.
 package bson
 
 import "errors"
 
 var errWithout = errors.New("BSON is not built in")
 
-// Marshal fails.
+// Marshal returns an error.
 func Marshal(any) ([]byte, error) { return nil, errWithout }
 
-// Unmarshal fails.
+// Unmarshal returns an error.
 func Unmarshal([]byte, any) error { return errWithout }

@@ -1,4 +1,4 @@
-// Package http3 stands in for the server that gin refers to. The gateway does not serve HTTP/3.
+// Package http3 replaces the server that gin imports. The gateway does not serve HTTP/3.
 package http3
 
 import (
@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// ListenAndServeQUIC fails.
+// ListenAndServeQUIC returns an error.
 func ListenAndServeQUIC(_, _, _ string, _ http.Handler) error {
 	return errors.New("HTTP/3 is not built in")
 }
