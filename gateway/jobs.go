@@ -73,6 +73,11 @@ func (s *Server) jobEnded(job *jobs.Job) {
 		Info("a job ended")
 }
 
+// RunIndexing makes searches in the history faster, see [history.Service.RunIndexing].
+func (s *Server) RunIndexing(ctx context.Context, failed func(error)) {
+	s.history.RunIndexing(ctx, failed)
+}
+
 // RunJobs runs jobs until ctx is done. It is called once the changes in flight at the last stop
 // have been settled, so an item that is called again finds the outcome of its change.
 func (s *Server) RunJobs(ctx context.Context) {

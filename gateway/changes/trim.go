@@ -82,8 +82,8 @@ func (h *History) trim(ctx context.Context) error {
 }
 
 // removeSurplus removes the oldest records of the callers with the most, down to a size, and the
-// entries of [Log] that lead to none. It returns the size that is left, and ends early without an
-// error if a record was replaced meanwhile: the next one that is saved has it tried again.
+// entries of [Log] that lead to none. It returns the remaining size. If a record was replaced
+// meanwhile, it ends early without an error; the next saved record triggers another attempt.
 func (h *History) removeSurplus(
 	ctx context.Context, callers map[identity.ID][]sized, size, goal int64,
 ) (left int64, err error) {
@@ -113,7 +113,8 @@ func (h *History) removeSurplus(
 	return size, h.trimLog(ctx, oldest)
 }
 
-// removedAtOnce is how many records a batch removes. Changes wait for the batch.
+// removedAtOnce is the number of records that one batch removes. Changes wait while the batch is
+// written.
 const removedAtOnce = 100
 
 // byCaller returns the records of each caller, oldest first, and the size of all.

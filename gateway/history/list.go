@@ -148,7 +148,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	}
 	sight := change.SightOf(a.Principal)
 	records, last, hidden, more, seen := []any{}, "", false, false, 0
-	err = s.History.Newest(ctx, until, before, func(c *changes.Record) bool {
+	err = s.newest(ctx, until, before, s.wanted(b), func(c *changes.Record) bool {
 		if c.Time.Before(since) {
 			return false
 		}

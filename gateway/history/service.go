@@ -38,10 +38,22 @@ type Options struct {
 type Service struct {
 	Options
 	recent recent
+	index  *index
 }
 
-// New returns a service.
-func New(options Options) *Service { return &Service{Options: options} }
+// New returns a service. It learns of every change that is saved from now on, in the place of a
+// service that was made before.
+func New(options Options) *Service {
+	s := &Service{Options: options, index: newIndex()}
+	if s.History != nil {
+		s.History.OnSaved(func(c *changes.Record) {
+			if s.index.used.Load() {
+				s.index.add(s.termsOf(c))
+			}
+		})
+	}
+	return s
+}
 
 // Local returns the handlers for the rows of changes.
 func (s *Service) Local() call.Local {

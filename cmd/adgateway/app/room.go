@@ -55,17 +55,7 @@ func leastFree(folders []string, free func(folder string) (uint64, error)) (leas
 	return least, nil
 }
 
-// unkept returns a function that logs why the usage of callers cannot be stored.
-func unkept(log func(string, map[string]any)) func(error) {
-	return func(err error) {
-		log("what callers have taken of the disk within a day is not kept",
-			map[string]any{"error": err.Error()})
-	}
-}
-
-// untrimmed logs why the history could not be made smaller.
-func untrimmed(log func(string, map[string]any)) func(error) {
-	return func(err error) {
-		log("the oldest changes could not be removed from the history", map[string]any{"error": err.Error()})
-	}
+// failing returns a function that logs an error with a message.
+func failing(log func(string, map[string]any), message string) func(error) {
+	return func(err error) { log(message, map[string]any{"error": err.Error()}) }
 }
