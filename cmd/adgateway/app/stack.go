@@ -169,11 +169,15 @@ func (s *Stack) writing(log func(string, map[string]any)) []func(context.Context
 	if h := s.kept.history(); h != nil {
 		all = append(all,
 			func(ctx context.Context) { h.RunTrimming(ctx, failing(log, "the oldest changes could not be removed")) },
-			func(ctx context.Context) { s.Gateway.RunIndexing(ctx, failing(log, "the history could not be indexed")) },
+			func(ctx context.Context) {
+				s.Gateway.RunIndexing(ctx, failing(log, "the history could not be indexed"))
+			},
 		)
 	}
 	if db := s.kept.sealed(); db != nil && s.room != nil {
-		all = append(all, func(ctx context.Context) { quota.KeepUsage(ctx, db, s.room, failing(log, "the usage of the disk by callers could not be kept")) })
+		all = append(all, func(ctx context.Context) {
+			quota.KeepUsage(ctx, db, s.room, failing(log, "the usage of the disk by callers could not be kept"))
+		})
 	}
 	if j := s.kept.cluster(); j.Member() != nil {
 		all = append(all, s.kept.choices.Run, func(ctx context.Context) { j.RunKeys(ctx, lastingKinds) })
