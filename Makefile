@@ -74,11 +74,15 @@ OVERLAP := -p 4 -parallel 4
 # Packages whose tests take minutes, most of them waiting: they start before the others.
 FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./test/hostile
 
+# Packages of which all tests are LONG.
+LATER := ./test/kill ./test/replicas
+
 # Without the tables of debuggers the hundred test binaries take a quarter less time to link.
-# Packages without tests are left out.
+# Packages without tests are left out, as are those of LATER.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
+	packages=$$(echo "$$packages" | grep -vxF $(LATER:./%=-e adgateway/%)) && \
 	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
