@@ -1,6 +1,4 @@
-// Package model compares random changes of OUs, computers and memberships with
-// what a few lines of Go predict.
-package model
+package story
 
 import (
 	"fmt"
