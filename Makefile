@@ -77,13 +77,13 @@ FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./t
 # Packages of which all tests are LONG.
 LATER := ./test/kill ./test/replicas
 
-# Without the tables of debuggers the hundred test binaries take a quarter less time to link.
+# Without symbols and the tables of debuggers the hundred test binaries take a third less time to link.
 # Packages without tests are left out, as are those of LATER.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
 	packages=$$(echo "$$packages" | grep -vxF $(LATER:./%=-e adgateway/%)) && \
-	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
+	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
@@ -103,8 +103,8 @@ plain: export GOMEMLIMIT ?= 1GiB
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
 lint: checks deadcode ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
-	$(GO) test $(HANG) -vet=off -ldflags=-w -run '$(TEXTS)' ./test/layout ./scripts
-	@$(GO) test $(HANG) -vet=off -ldflags=-w $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
+	$(GO) test $(HANG) -vet=off -ldflags='-s -w' -run '$(TEXTS)' ./test/layout ./scripts
+	@$(GO) test $(HANG) -vet=off -ldflags='-s -w' $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
 # What is built for Windows is type-checked by deadcode, and vetted by vet-windows.
 .PHONY: checks format vet staticcheck
