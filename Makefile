@@ -62,7 +62,7 @@ test: go-version ## what to run before a commit: what lint does but for dead cod
 
 # Tests that start the processes of whole clusters, or of a gateway again and again: `make thorough`
 # or `make race` runs them. In their packages other tests of the same subject are left.
-LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster
+LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused
 
 # Tests with programs of MIT Kerberos: `make kerberos-test` runs them.
 KERBEROS := TestARealAuthority|TestTicketsMustBeBound
@@ -74,12 +74,16 @@ OVERLAP := -p 4 -parallel 4
 # Packages whose tests take minutes, most of them waiting: they start before the others.
 FIRST := ./gateway,./test/story,./cmd/adgateway/internal/cli,./test/contract,./test/hostile
 
-# Without the tables of debuggers the hundred test binaries take a quarter less time to link.
-# Packages without tests are left out.
+# Packages of which all tests are LONG.
+LATER := ./test/kill ./test/replicas
+
+# Without symbols and the tables of debuggers the hundred test binaries take a third less time to link.
+# Packages without tests are left out, as are those of LATER.
 plain: go-version ## the tests but for those that only the parts of `make deep` run
 	@echo "testing; each package says so when it has passed"; \
 	packages=$$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...) && \
-	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags=-w $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
+	packages=$$(echo "$$packages" | grep -vxF $(LATER:./%=-e adgateway/%)) && \
+	$(GO) run ./test/gotest -first $(FIRST) $(HANG) -vet=off -ldflags='-s -w' $(OVERLAP) -skip '^($(LONG)|$(KERBEROS))$$' $$packages
 
 # Tests that hold what is derived against its source, and rewrite it with -update.
 DERIVED := -run '^(TestDocumentMatchesTheGoldenFile|TestModulesAreGeneratedAsShown|TestFunctionsAreGeneratedAsShown|TestManualTablesAreUpToDate|TestMembersTable|TestTheRowsAreAsListed|TestPagesOfOperationsAreUpToDate)$$' \
@@ -99,8 +103,8 @@ plain: export GOMEMLIMIT ?= 1GiB
 TEXTS := ^(TestNoConflictMarkers|TestFactsResolve|TestNoOtherPageIsCited)$$
 
 lint: checks deadcode ## formatting, vet, staticcheck, code that nothing reaches, and whether what is derived is up to date
-	$(GO) test $(HANG) -vet=off -ldflags=-w -run '$(TEXTS)' ./test/layout ./scripts
-	@$(GO) test $(HANG) -vet=off -ldflags=-w $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
+	$(GO) test $(HANG) -vet=off -ldflags='-s -w' -run '$(TEXTS)' ./test/layout ./scripts
+	@$(GO) test $(HANG) -vet=off -ldflags='-s -w' $(DERIVED) || { echo "what is derived is not up to date: run make generate"; exit 1; }
 
 # What is built for Windows is type-checked by deadcode, and vetted by vet-windows.
 .PHONY: checks format vet staticcheck
@@ -142,7 +146,7 @@ race: ## the race detector where goroutines meet
 	$(GO) test $(HANG) -race -vet=off -run '^(TestCancel|TestHeapOfOthers|TestNoGoroutineIsLeft|TestConcurrency)$$' ./ps/sandbox/engine ./ps/sandbox/directory
 
 # Packages with tests that try a share of their cases in `make test`.
-SHARES := ./gateway ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/processes ./test/realengine ./test/replicas ./test/search ./test/story
+SHARES := ./gateway ./test/contract ./test/faults ./test/fleet ./test/hostile ./test/odd ./test/processes ./test/protocols ./test/realengine ./test/replicas ./test/search ./test/secrets ./test/story
 
 thorough: ## the long tests, and all cases of tests that try a share of them in `make test`: values, faults, takeovers
 	THOROUGH=1 $(GO) test $(HANG) -vet=off $(OVERLAP) $(SHARES)

@@ -2,6 +2,7 @@ package scripts
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,9 +45,21 @@ type CheckOptions struct {
 // read but never assigned. Properties are not checked: an object of the
 // directory has those that its schema and the call that read it give it. Only
 // the syntax of a script that does not parse is reported.
-func Check(script ps.Source, o CheckOptions) []Fault {
-	l := newLibrary(o)
-	l.broken = nil // the ones of the preludes
+func Check(script ps.Source, o CheckOptions) []Fault { return NewChecker(o).Check(script) }
+
+// Checker checks scripts one after the other that have the same options. It reads their preludes
+// once. It is not safe for concurrent use.
+type Checker struct{ preludes *library }
+
+// NewChecker returns a checker.
+func NewChecker(o CheckOptions) *Checker { return &Checker{newLibrary(o)} }
+
+// Check is the function of that name. Scripts do not see each other.
+func (c *Checker) Check(script ps.Source) []Fault {
+	l := &library{
+		options: c.preludes.options, texts: slices.Clone(c.preludes.texts),
+		functions: maps.Clone(c.preludes.functions), variables: maps.Clone(c.preludes.variables),
+	}
 	t := l.add(script.Name, script.Text)
 	if t == nil {
 		return l.broken

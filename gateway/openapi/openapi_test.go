@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -30,12 +31,21 @@ func document(t testing.TB) []byte {
 	return text
 }
 
+// load returns the parsed document, which all tests share and do not change.
 func load(t testing.TB) *openapi3.T {
 	t.Helper()
-	loaded, err := openapi3.NewLoader().LoadFromData(document(t))
+	loaded, err := loadOnce()
 	require.NoError(t, err)
 	return loaded
 }
+
+var loadOnce = sync.OnceValues(func() (*openapi3.T, error) {
+	text, err := openapi.Document(ops.Table(), openapi.Options{Version: "1.2.3"})
+	if err != nil {
+		return nil, err
+	}
+	return openapi3.NewLoader().LoadFromData(text)
+})
 
 func TestDocumentMatchesTheGoldenFile(t *testing.T) {
 	var pretty bytes.Buffer

@@ -54,7 +54,8 @@ var ownScripts = []string{"Get-GatewayServer", ForecastScript}
 // Check remembers the last ones that it found to be without a fault, which all
 // gateways of a process share. It is safe for concurrent use.
 func Check(table []*Operation, scripts []ps.Script) []error {
-	if last := faultless.Load(); last != nil && slices.Equal(last.table, table) && slices.EqualFunc(last.scripts, scripts, sameScript) {
+	last := faultless.Load()
+	if last != nil && slices.Equal(last.table, table) && slices.EqualFunc(last.scripts, scripts, sameScript) {
 		return nil
 	}
 	faults := check(table, scripts)

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"encoding/pem"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/gateway/store"
+	"adgateway/test/freeport"
 )
 
 // TestTheReceiverMustBeTheRightOne: only one whose certificate comes from the authorities of
@@ -64,10 +64,7 @@ func TestTheReceiverMustBeTheRightOne(t *testing.T) {
 	settings := p.target()
 	settings.CAFile = p.secret
 	require.ErrorContains(t, Reach(t.Context(), settings), "no certificate")
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
 	settings = p.target()
-	settings.URL = "http://" + closed.Addr().String() + "/"
+	settings.URL = "http://" + freeport.Addresses(t, 1)[0] + "/"
 	require.Error(t, Reach(t.Context(), settings))
 }

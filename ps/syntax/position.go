@@ -2,6 +2,7 @@ package syntax
 
 import (
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -14,19 +15,38 @@ type positions struct {
 
 func newPositions(text string) *positions {
 	p := &positions{text: text, lines: []int{0}}
-	ascii := true
+	carriage := strings.IndexByte(text, '\r') >= 0
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case c == '\n' || c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
+		if !carriage { // the next one is found faster
+			next := strings.IndexByte(text[i:], '\n')
+			if next < 0 {
+				break
+			}
+			i += next
+		}
+		if c := text[i]; c == '\n' || c == '\r' && (i+1 == len(text) || text[i+1] != '\n') {
 			p.lines = append(p.lines, i+1)
-		case c >= utf8.RuneSelf:
-			ascii = false
 		}
 	}
-	if !ascii {
+	if ascii(text) < len(text) {
 		p.measure()
 	}
 	return p
+}
+
+// ascii returns how many bytes at the beginning of a text are ASCII. It looks at eight at a time.
+func ascii(text string) int {
+	at := 0
+	for ; at+8 <= len(text); at += 8 {
+		t := text[at : at+8]
+		if (t[0]|t[1]|t[2]|t[3]|t[4]|t[5]|t[6]|t[7])&0x80 != 0 {
+			break
+		}
+	}
+	for at < len(text) && text[at] < utf8.RuneSelf {
+		at++
+	}
+	return at
 }
 
 func (p *positions) measure() {

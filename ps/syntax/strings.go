@@ -1,9 +1,6 @@
 package syntax
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // singleQuoted reads a single-quoted string after its opening quote.
 func (l *lexer) singleQuoted() token {
@@ -36,8 +33,17 @@ func (l *lexer) singleQuoted() token {
 // skipPlain skips ASCII characters other than the single quote. A session starts with strings of
 // many thousand of them.
 func (l *lexer) skipPlain() {
-	for l.at < len(l.text) && l.text[l.at] < utf8.RuneSelf && l.text[l.at] != '\'' {
-		l.at++
+	for step := 64; ; step *= 2 { // a short string costs no look at what is far behind it
+		part := l.text[l.at:min(l.at+step, len(l.text))]
+		plain := part[:ascii(part)]
+		if quote := strings.IndexByte(plain, '\''); quote >= 0 {
+			l.at += quote
+			return
+		}
+		l.at += len(plain)
+		if len(plain) < step {
+			return
+		}
 	}
 }
 

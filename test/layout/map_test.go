@@ -136,18 +136,22 @@ func TestEveryPromiseHasATest(t *testing.T) {
 	assert.Greater(t, promises, 40)
 }
 
+// variable returns the value of a variable of the Makefile.
+func variable(t *testing.T, makefile, name string) string {
+	t.Helper()
+	_, after, found := strings.Cut(makefile, "\n"+name+" :=")
+	require.True(t, found, name)
+	value, _, _ := strings.Cut(strings.ReplaceAll(after, "\\\n", ""), "\n")
+	return strings.TrimSpace(value)
+}
+
 // TestEachShareIsTriedWhole: `make thorough` runs exactly the packages whose tests try a share of
 // their cases in `make test`. The tests that `make test` leaves out are in them, or in packages that
 // `make race` runs.
 func TestEachShareIsTriedWhole(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
 	require.NoError(t, err)
-	variable := func(name string) string {
-		_, after, found := strings.Cut(string(makefile), "\n"+name+" :=")
-		require.True(t, found, name)
-		value, _, _ := strings.Cut(strings.ReplaceAll(after, "\\\n", ""), "\n")
-		return strings.TrimSpace(value)
-	}
+	variable := func(name string) string { return variable(t, string(makefile), name) }
 	var shares []string
 	for _, s := range sources(t) {
 		for _, spec := range s.file.Imports {
@@ -174,6 +178,29 @@ func TestEachShareIsTriedWhole(t *testing.T) {
 	for _, name := range strings.Split(variable("SEQUENTIAL"), "|") {
 		assert.NotContains(t, strings.Split(variable("LONG"), "|"), name, "no part of make deep runs it")
 	}
+}
+
+// TestNothingIsLeftOutWithItsPackage: `make test` does not build the packages of LATER, all of whose
+// tests are LONG.
+func TestNothingIsLeftOutWithItsPackage(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join("..", "..", "Makefile"))
+	require.NoError(t, err)
+	later := strings.Fields(variable(t, string(makefile), "LATER"))
+	long := strings.Split(variable(t, string(makefile), "LONG"), "|")
+	test := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+	tests := map[string]int{}
+	for _, s := range sources(t) {
+		if !s.test() || !slices.Contains(later, "./"+s.dir) {
+			continue
+		}
+		for _, found := range test.FindAllStringSubmatch(string(s.text), -1) {
+			if found[1] != "TestMain" {
+				tests["./"+s.dir]++
+				assert.Contains(t, long, found[1], s.path)
+			}
+		}
+	}
+	assert.Len(t, tests, len(later), "%v", tests)
 }
 
 // TestKerberosTestsAreRunWhole: the tests that `make test` leaves to `make kerberos-test` are in the

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"testing"
 
@@ -17,7 +18,31 @@ import (
 // phrase is a turn of speech that comments do not use, and what they say in its place.
 type phrase struct {
 	pattern *regexp.Regexp
+	part    string // that each match contains, which is found faster; may be empty
 	instead string
+}
+
+// in returns the first match in a text; empty: there is none.
+func (p phrase) in(text string) string {
+	if !strings.Contains(text, p.part) {
+		return ""
+	}
+	return p.pattern.FindString(text)
+}
+
+// partOf returns the longest literal that every match of an expression contains, if it finds one.
+func partOf(e *syntax.Regexp) (part string) {
+	switch {
+	case e.Op == syntax.OpLiteral && e.Flags&syntax.FoldCase == 0:
+		return string(e.Rune)
+	case e.Op == syntax.OpConcat, e.Op == syntax.OpCapture, e.Op == syntax.OpPlus:
+		for _, sub := range e.Sub {
+			if of := partOf(sub); len(of) > len(part) {
+				part = of
+			}
+		}
+	}
+	return part
 }
 
 // phrases reads the list of testdata.
@@ -35,7 +60,9 @@ func phrases(t *testing.T) (all []phrase) {
 		require.True(t, found, "%q has no tab", line)
 		compiled, err := regexp.Compile(pattern)
 		require.NoError(t, err)
-		all = append(all, phrase{compiled, strings.TrimSpace(instead)})
+		tree, err := syntax.Parse(pattern, syntax.Perl)
+		require.NoError(t, err)
+		all = append(all, phrase{compiled, partOf(tree), strings.TrimSpace(instead)})
 	}
 	return all
 }
@@ -51,7 +78,7 @@ func TestCommentsArePlain(t *testing.T) {
 		for _, group := range s.file.Comments {
 			text := strings.Join(strings.Fields(group.Text()), " ")
 			for _, p := range banned {
-				if found := p.pattern.FindString(text); found != "" {
+				if found := p.in(text); found != "" {
 					assert.Fail(t, fmt.Sprintf("%s:%d: %q: %s", s.path, s.line(group.Pos()), found, p.instead))
 				}
 			}
@@ -64,7 +91,7 @@ func TestPhrasesAreFound(t *testing.T) {
 	banned := phrases(t)
 	matches := func(text string) bool {
 		for _, p := range banned {
-			if p.pattern.MatchString(text) {
+			if p.in(text) != "" {
 				return true
 			}
 		}

@@ -10,12 +10,14 @@ import (
 
 	"adgateway/ps/sandbox"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so that the undo of
-// the change gives it back, letter for letter.
+// the change gives it back, letter for letter. A plain run tries a share of the changes.
 func TestAnUndoGivesOddNamesBack(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
+	const share = 3
 	tried, odd := 0, 0
 	// The rename of a computer gives one name for both, so that names which differ do not come back by it.
 	oneName := func(k kind, shown map[string]any) bool {
@@ -44,6 +46,9 @@ func TestAnUndoGivesOddNamesBack(t *testing.T) {
 			}
 			for what, change := range changes {
 				tried++
+				if !thorough.OneOf(share, class, guid, what) {
+					continue
+				}
 				t.Run(class+" "+systemtest.Text(shown[k.name])+" "+what, func(t *testing.T) {
 					s := s.In(t)
 					start := s.Snapshot()
@@ -65,5 +70,9 @@ func TestAnUndoGivesOddNamesBack(t *testing.T) {
 		}
 	}
 	t.Logf("%d changes of %d were taken back", odd, tried)
-	assert.GreaterOrEqual(t, odd, 250)
+	if thorough.All() {
+		assert.GreaterOrEqual(t, odd, 250)
+	} else {
+		assert.GreaterOrEqual(t, odd, 250/share-20)
+	}
 }

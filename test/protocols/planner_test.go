@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // registry says at which names ExternalDNS records that it owns a record.
@@ -110,12 +111,17 @@ func named(name string, wish []set) (all []set) {
 
 // TestEverySequenceOfThePlannerEnds: whatever two loops want of a name, and whichever registry keeps what
 // they own, both are made, and the third loop has nothing to change. A registry that wants a text at the name
-// of an alias, which DNS cannot have, is no exception.
+// of an alias, which DNS cannot have, is no exception. A plain run tries some of the first wishes with each
+// registry.
 func TestEverySequenceOfThePlannerEnds(t *testing.T) {
 	s := systemtest.NewForDNS(t, "externaldns.budget=60s", "limits.bulkDelete=1000")
-	sequences := 0
+	sequences, firsts := 0, 0
 	for _, r := range registries {
 		for first, firstWish := range wishes {
+			if !thorough.OneOf(3, r.name, first) {
+				continue
+			}
+			firsts++
 			loops := []map[string][]set{{}, {}, {}}
 			for second, secondWish := range wishes {
 				sequences++
@@ -160,5 +166,8 @@ func TestEverySequenceOfThePlannerEnds(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, len(registries)*len(wishes)*len(wishes), sequences)
+	if thorough.All() {
+		require.Equal(t, len(registries)*len(wishes), firsts)
+	}
+	require.Equal(t, firsts*len(wishes), sequences)
 }

@@ -67,7 +67,7 @@ func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	counts := map[string]int{}
 	for name, rights := range withoutRights {
 		for _, op := range opstest.Own() {
-			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory || !thorough.OneOf(6, name, op.ID) {
+			if !op.Effect.Writes() || rights != 0 && op.Lane != ps.Directory || !thorough.OneOf(12, name, op.ID) {
 				continue
 			}
 			t.Run(name+"/"+op.ID, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/sandboxtest"
 	"adgateway/test/systemtest"
+	"adgateway/test/thorough"
 )
 
 // furtherNames are names of changed objects that the world does not show: where a zone is stored,
@@ -57,7 +58,7 @@ func userNamed(name string) string { return "/api/ADUser/" + url.PathEscape(name
 
 // TestTheHistoryFindsByEveryName: a change of any kind is found by the GUID, SID, distinguished
 // name, account, UPN and name of the changed object, as they were before it and as they are after
-// it.
+// it. A plain run asks less often for an object that has no change.
 func TestTheHistoryFindsByEveryName(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -73,8 +74,9 @@ func TestTheHistoryFindsByEveryName(t *testing.T) {
 			require.Less(t, made.Status, 300, "%s", made.Body)
 			id := made.Header.Get("X-Change-Id")
 			require.NotEmpty(t, id)
-			names := append(start.ChangedNames(s.Snapshot()), furtherNames[op.ID]...)
-			for _, object := range start.Changed(s.Snapshot()) {
+			after := s.Snapshot()
+			names := append(start.ChangedNames(after), furtherNames[op.ID]...)
+			for _, object := range start.Changed(after) {
 				if besides(op, &object) {
 					continue
 				}
@@ -92,7 +94,9 @@ func TestTheHistoryFindsByEveryName(t *testing.T) {
 					assert.Equal(t, id, found[0].ID, "by %q", name)
 				}
 			}
-			assert.Empty(t, changesIn(s, s.Do(listChanges(map[string]any{"Object": "somebody.else"}))))
+			if thorough.OneOf(8, op.ID) { // reads the whole history
+				assert.Empty(t, changesIn(s, s.Do(listChanges(map[string]any{"Object": "somebody.else"}))))
+			}
 			if undone := s.Do(undoChange(id, nil)); undone.Status != http.StatusOK {
 				s.Undo(op)
 			}

@@ -61,7 +61,7 @@ func TestASIDIsAcceptedWhereverAGUIDIs(t *testing.T) {
 				continue
 			}
 			rows++
-			if !thorough.OneOf(3, op.ID, p.Name) {
+			if !thorough.OneOf(6, op.ID, p.Name) {
 				continue
 			}
 			t.Run(op.ID+" "+p.Name, func(t *testing.T) {

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"adgateway/ps/sandbox"
+	"adgateway/test/freeport"
 	"adgateway/test/systemtest"
 )
 
@@ -71,7 +72,7 @@ type inbox struct {
 
 func newInbox(t *testing.T, secrets ...string) *inbox {
 	t.Helper()
-	b := &inbox{t: t, address: "127.0.0.1:0", secrets: secrets, got: make(chan delivery, 100)}
+	b := &inbox{t: t, address: freeport.Addresses(t, 1)[0], secrets: secrets, got: make(chan delivery, 100)}
 	b.up()
 	t.Cleanup(b.down)
 	return b
@@ -81,7 +82,6 @@ func (b *inbox) up() {
 	b.t.Helper()
 	listener, err := net.Listen("tcp", b.address)
 	require.NoError(b.t, err)
-	b.address = listener.Addr().String()
 	b.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		by, fault := verify(r, body, b.secrets...)

@@ -17,6 +17,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/engine/enginetest"
 	"adgateway/gateway/engine/stock"
+	"adgateway/test/freeport"
 )
 
 const ownCluster = "corp"
@@ -24,7 +25,7 @@ const ownCluster = "corp"
 // ownOptions returns the options of a gateway whose log is in a NATS.
 func ownOptions(t *testing.T, n *enginetest.OwnNATS, gateway string) Options {
 	t.Helper()
-	o := options(t, freeAddress(t))
+	o := options(t, freeport.Addresses(t, 1)[0])
 	o.Settings.Cluster.Servers, o.Settings.Cluster.NKeyFile = []string{n.URL}, n.Seed(gateway)
 	o.Settings.Engine.MaxStore = 128 << 20
 	return o
@@ -187,7 +188,7 @@ func TestANATSThatCannotHaveTheLog(t *testing.T) {
 			[]string{"older than 2.12", "it is 2.11.9: update all its servers"},
 		},
 		"nobody": {
-			func(t *testing.T, n *enginetest.OwnNATS) { n.URL = "nats://" + freeAddress(t) },
+			func(t *testing.T, n *enginetest.OwnNATS) { n.URL = "nats://" + freeport.Addresses(t, 1)[0] },
 			[]string{"check that it runs"},
 		},
 	} {

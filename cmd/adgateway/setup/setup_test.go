@@ -26,6 +26,7 @@ import (
 	"adgateway/gateway/credentials"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
+	"adgateway/test/freeport"
 )
 
 const value store.Kind = "value"
@@ -122,19 +123,11 @@ func serve(t *testing.T, o Options) (stop func()) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestInit: a gateway that was alone becomes the first of a cluster and keeps its data. The others
 // join with the printed commands, each only once. Later a gateway can leave and keeps its data.
 func TestInit(t *testing.T) {
 	ctx := t.Context()
-	first := options(t, freeAddress(t))
+	first := options(t, freeport.Addresses(t, 1)[0])
 	use(t, first)
 	first.Accounts = authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
 	known := &authn.Account{ID: "t1", Name: "program", Subject: "CN=program", Rights: authn.Rights{Scopes: []string{"user:read"}}}
@@ -179,7 +172,7 @@ func TestInit(t *testing.T) {
 	require.ErrorContains(t, err, "the gateway runs")
 	_, err = Init(ctx, first, "corp", hosts)
 	require.ErrorContains(t, err, "the gateway runs")
-	second, third := options(t, freeAddress(t)), options(t, ":7443")
+	second, third := options(t, freeport.Addresses(t, 1)[0]), options(t, ":7443")
 	third.Settings.Engine.Cluster = ":16222"
 	id, list, err := Join(ctx, second, made.Invitations[0], false)
 	require.NoError(t, err)
@@ -282,7 +275,7 @@ func addressesOf(ports [][2]string) (all []string) {
 // TestAnInitThatIsInterrupted: an Init that is interrupted before it writes any of its files
 // completes when it is repeated, and the gateway's data stays readable.
 func TestAnInitThatIsInterrupted(t *testing.T) {
-	o := options(t, freeAddress(t))
+	o := options(t, freeport.Addresses(t, 1)[0])
 	use(t, o)
 	killed := errors.New("killed")
 	runs := 0
@@ -331,7 +324,7 @@ func TestInitsThatAreRefused(t *testing.T) {
 		"a gateway there": {func(t *testing.T, o *Options, _ *[]Host) { occupy(t, o.Settings.Store.File) }, "the gateway runs"},
 	} {
 		t.Run(what, func(t *testing.T) {
-			o, all := options(t, freeAddress(t)), slices.Clone(hosts)
+			o, all := options(t, freeport.Addresses(t, 1)[0]), slices.Clone(hosts)
 			try.change(t, &o, &all)
 			_, err := Init(t.Context(), o, "corp", all)
 			require.ErrorContains(t, err, try.text)
@@ -371,7 +364,7 @@ func TestJoinsThatAreRefused(t *testing.T) {
 
 // TestNobodyAnswers: commands that change a cluster fail if no gateway of it is running.
 func TestNobodyAnswers(t *testing.T) {
-	o := options(t, freeAddress(t))
+	o := options(t, freeport.Addresses(t, 1)[0])
 	_, err := Invite(t.Context(), o, Host{Name: "gw4"})
 	require.ErrorContains(t, err, "'adgateway cluster join'")
 	_, err = Init(t.Context(), o, "corp", hosts)
@@ -384,7 +377,7 @@ func TestNobodyAnswers(t *testing.T) {
 // TestAnInitThatIsRepeated: until the log has begun, a repeated Init invites the gateways
 // that have not joined.
 func TestAnInitThatIsRepeated(t *testing.T) {
-	o := options(t, freeAddress(t))
+	o := options(t, freeport.Addresses(t, 1)[0])
 	made, err := Init(t.Context(), o, "corp", hosts)
 	require.NoError(t, err)
 	stop := serve(t, o)

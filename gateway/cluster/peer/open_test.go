@@ -2,7 +2,6 @@ package peer
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"adgateway/gateway/cluster/trust"
 	"adgateway/gateway/keyring"
 	"adgateway/gateway/store"
+	"adgateway/test/freeport"
 )
 
 // first is the first gateway of a cluster, whose log has not begun. others are on its list.
@@ -35,7 +35,7 @@ func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	ring, err := keyring.Open(t.Context(), file, w, store.Newest)
 	require.NoError(t, err)
 	require.NoError(t, folder.MarkFirst())
-	address := freeAddress(t)
+	address := freeport.Addresses(t, 1)[0]
 	o.Listen = address
 	o.Identity, err = trust.Create(t.Context(), trust.NewRegister(ring.Sealed(), time.Now), "corp",
 		trust.Member{Name: "gw1", HopAddress: address}, folder, others...)
@@ -45,14 +45,6 @@ func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, g.Close()) })
 	return g, o
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // TestTheFirstGatewayGoesOnAlone, so that others can join it: it makes changes, and lets others

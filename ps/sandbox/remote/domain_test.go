@@ -15,6 +15,7 @@ import (
 	"adgateway/ps/sandbox"
 	"adgateway/ps/sandbox/directory"
 	"adgateway/ps/sandbox/engine/dotnet"
+	"adgateway/test/freeport"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -189,10 +190,7 @@ func TestTicketsThatAreRefused(t *testing.T) {
 	assert.Equal(t, refusedProtocol, answer.Name)
 	assert.Contains(t, answer.Text, "version v1, speaks protocol")
 
-	idle, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := idle.Addr().String()
-	require.NoError(t, idle.Close())
+	address := freeport.Addresses(t, 1)[0]
 	require.ErrorIs(t, connect(func(o *LinkOptions) { o.Address = address }), ErrNoDomain)
 
 	plain, _ := newServer(t) // a server without tickets

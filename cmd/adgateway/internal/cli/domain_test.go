@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"adgateway/ps/sandbox"
+	"adgateway/test/freeport"
 )
 
 // startProcess starts a command in a separate process, which runs until the test ends or
@@ -148,10 +148,7 @@ func TestDomainsThatCannotBeUsed(t *testing.T) {
 	dir := t.TempDir()
 	ticket := filepath.Join(dir, "ticket")
 	require.NoError(t, os.WriteFile(ticket, []byte("guessed\n"), 0o600))
-	idle, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	nowhere := idle.Addr().String()
-	require.NoError(t, idle.Close())
+	nowhere := freeport.Addresses(t, 1)[0]
 	real := filepath.Join(dir, "real")
 	address, _ := startProcess(t, "the domain corp.example listens on ", "sandbox", "domain", "--listen", "127.0.0.1:0", "--ticket-file", real, "--log-level", "error")
 	for _, c := range []struct {

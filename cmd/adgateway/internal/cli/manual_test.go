@@ -373,8 +373,9 @@ func TestManualPowerShellIsValid(t *testing.T) {
 		}
 	}
 	options.Prelude = []ps.Source{module}
+	checker := scripts.NewChecker(options)
 	for page, text := range pages {
-		faults := scripts.Check(ps.Source{Name: page, Text: text}, options)
+		faults := checker.Check(ps.Source{Name: page, Text: text})
 		faults = slices.DeleteFunc(faults, func(f scripts.Fault) bool {
 			return ofTheModule.MatchString(f.Message)
 		})

@@ -1,6 +1,4 @@
-// Package rds checks the Remote Desktop settings of users from end to end, and
-// the encoder of the scripts against the decoder of the gateway.
-package rds
+package story
 
 import (
 	"context"

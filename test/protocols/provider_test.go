@@ -1,4 +1,4 @@
-package classic
+package protocols_test
 
 import (
 	"encoding/json"
