@@ -7,7 +7,7 @@ import (
 
 // singleQuoted reads a single-quoted string after its opening quote.
 func (l *lexer) singleQuoted() token {
-	var b strings.Builder // what stands before the last doubled quote
+	var b strings.Builder // text before the last doubled quote
 	open := l.at
 	from := l.at
 	for {
@@ -27,21 +27,21 @@ func (l *lexer) singleQuoted() token {
 			t.value, t.quote = b.String()+last, SingleQuoted
 			return t
 		}
-		// Of two quotes the second one counts.
+		// Of two quotes, the second one is part of the string.
 		b.WriteString(last)
 		l.next()
 	}
 }
 
-// skipPlain skips ASCII characters other than the single quote. A session starts with strings of
-// many thousand of them.
+// skipPlain skips ASCII characters other than the single quote. A session starts with
+// strings of many thousand such characters.
 func (l *lexer) skipPlain() {
 	for l.at < len(l.text) && l.text[l.at] < utf8.RuneSelf && l.text[l.at] != '\'' {
 		l.at++
 	}
 }
 
-// doubleQuoted reads an expandable string; its quote has been taken.
+// doubleQuoted reads an expandable string. Its opening quote has already been consumed.
 func (l *lexer) doubleQuoted() token {
 	var parts []part
 	var text strings.Builder // literal text since the last part
@@ -91,7 +91,7 @@ func (l *lexer) escape(text *strings.Builder) {
 	text.WriteString(l.text[from:l.at])
 }
 
-// dollar reads a variable or a sub-expression inside a string; the dollar sign has been taken.
+// dollar reads a variable or a sub-expression inside a string. The dollar sign has already been consumed.
 func (l *lexer) dollar() (part, bool) {
 	from := l.at - 1
 	c := l.peek()
@@ -109,9 +109,8 @@ func (l *lexer) dollar() (part, bool) {
 	return part{}, false
 }
 
-// subText finds the end of a sub-expression inside a string. Parentheses are
-// counted, quotes are not looked at, as PowerShell does it; of two double
-// quotes the second is left out.
+// subText finds the end of a sub-expression inside a string. Like PowerShell, it counts
+// parentheses and ignores quotes. Of two double quotes, the second is omitted.
 func (l *lexer) subText(from int) part {
 	p := part{kind: partSub, start: from}
 	for depth := 1; depth > 0; {
@@ -130,7 +129,7 @@ func (l *lexer) subText(from int) part {
 	return p
 }
 
-// variable reads a variable; $ or @ has been taken.
+// variable reads a variable. Its $ or @ has already been consumed.
 func (l *lexer) variable(splat bool) token {
 	if l.peek() == '{' && !splat {
 		return l.bracedVariable()
@@ -156,7 +155,7 @@ func (l *lexer) variable(splat bool) token {
 	return t
 }
 
-// wordFromStart reads the token again, as a word.
+// wordFromStart reads the token again as a word.
 func (l *lexer) wordFromStart() token {
 	l.at = l.start
 	return l.generic()
@@ -210,7 +209,7 @@ func (l *lexer) bracedVariable() token {
 	return t
 }
 
-// generic reads a word from the token's first character on.
+// generic reads a word, starting with the token's first character.
 func (l *lexer) generic() token {
 	l.at = l.start
 	mixed := false

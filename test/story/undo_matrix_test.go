@@ -28,8 +28,8 @@ func reading() []identity.Scope {
 
 func inDNS(op *ops.Operation) bool { return op.Lane == ps.DNS }
 
-// TestNobodyUndoesWhatHeMayNotChange covers every change of every row, by every kind of caller that
-// lacks a scope for it or is limited to something else.
+// TestNobodyUndoesWhatHeMayNotChange: no caller that lacks a scope for a change, or is limited to other
+// objects, can undo it. The test covers every change of every operation and every kind of caller.
 func TestNobodyUndoesWhatHeMayNotChange(t *testing.T) {
 	s, callers := visibleSystem(t)
 	all, refused := []identity.Scope{identity.All}, []int{http.StatusForbidden, http.StatusNotFound}
@@ -62,7 +62,8 @@ func TestNobodyUndoesWhatHeMayNotChange(t *testing.T) {
 				for _, kind := range kinds {
 					tries++
 					a := s.Do(undo.As(callers.set(kind, c.limits, c.scopes...)))
-					if a.Status == http.StatusUnprocessableEntity { // nobody can undo it, and the caller may see that
+					// it cannot be undone at all, and the caller may know that
+					if a.Status == http.StatusUnprocessableEntity {
 						assert.Equal(t, "not_undoable", a.Envelope.Error.Code, "%s, %s: %s", name, kind, a.Body)
 						assert.Equal(t, "reading only", name)
 						continue
