@@ -15,23 +15,23 @@ type Kind string
 const (
 	KindScript      Kind = "script"      // the script failed with an error record: see Type, ID, Code
 	KindTimeout     Kind = "timeout"     // the time limit expired while the script ran; the session was killed
-	KindCancelled   Kind = "cancelled"   // the caller went away before the script started, or during a read
+	KindCancelled   Kind = "cancelled"   // the caller disconnected before the script started, or during a read
 	KindOverloaded  Kind = "overloaded"  // no session became free in time, or the queue was full
 	KindUnavailable Kind = "unavailable" // no session can be started, or no server responds
-	KindStopped     Kind = "stopped"     // the script announced a change that was not allowed, and changed nothing
+	KindStopped     Kind = "stopped"     // the script announced a change that was refused, so it changed nothing
 	KindDied        Kind = "died"        // the session ended or violated the protocol during the run
 	KindInternal    Kind = "internal"    // a defect of the gateway
 )
 
-// Outcome is what a failed run has changed.
+// Outcome describes what a failed run has changed.
 type Outcome string
 
 // The outcomes.
 const (
 	OutcomeNone    Outcome = "none"    // nothing was changed, or everything was undone
-	OutcomePartial Outcome = "partial" // part of the change is left; see Remains
+	OutcomePartial Outcome = "partial" // part of the change remains; see Remains
 	OutcomeDone    Outcome = "done"    // the change was made; only reporting it failed
-	OutcomeUnknown Outcome = "unknown" // could not be settled
+	OutcomeUnknown Outcome = "unknown" // it could not be determined
 )
 
 // ErrClosing is the Cause of the [Error] for a request that was not started
@@ -42,30 +42,29 @@ var ErrClosing = errors.New("the gateway is shutting down")
 // time because the first session is still starting.
 var ErrStarting = errors.New("the first session is starting")
 
-// Error is the only error type a [Runner] returns. Callers decide by Kind, then
-// by Gateway, Code, Type and Category, in this order. Message is localized by
-// Windows and is for people and logs only (facts D3, D7).
+// Error is the only error type a [Runner] returns. Callers decide by Kind, then by Gateway, Code,
+// Type and Category. Message is localized by Windows and is for people and logs only (facts D3, D7).
 type Error struct {
 	Kind Kind `json:"-"`
 
-	// Members of the error record, as the prelude selects them (facts D5).
+	// Members of the error record, as selected by the prelude (facts D5).
 	Step     string `json:"step"`     // label of the step that failed
 	Type     string `json:"type"`     // full type name of the exception
 	ID       string `json:"id"`       // FullyQualifiedErrorId
 	Category string `json:"category"` // CategoryInfo.Category
 	Code     string `json:"code"`     // ErrorCode of the exception: a Win32 code in decimal
-	Inner    string `json:"inner"`    // type name of the inner exception; empty: none
+	Inner    string `json:"inner"`    // type name of the inner exception; empty if there is none
 	Fault    string `json:"fault"`    // name of the web service's fault, such as "EndpointUnavailable" (facts D14)
 	Native   string `json:"native"`   // MessageId, such as "WIN32 9711"
 	Message  string `json:"message"`
 	Detail   string `json:"server"` // ServerErrorMessage: raw text of the domain controller
 	Line     int    `json:"line"`   // in the script's text
 
-	// Set if the script itself raised the error (Stop-Gateway in the prelude): one
-	// of the API's error codes, and the argument concerned.
+	// Set if the script itself raised the error (Stop-Gateway in the prelude): the API's error
+	// code and the argument concerned.
 	Gateway string `json:"gateway"`
 	Arg     string `json:"arg"`
-	// Details are further sentences for people, such as the objects that match.
+	// Details are additional sentences for people, such as the objects that match.
 	Details []string `json:"details"`
 
 	// Outside reports that the object exists outside the caller's limits, which the
@@ -74,11 +73,12 @@ type Error struct {
 
 	Outcome Outcome  `json:"outcome"`
 	Remains []Object `json:"remains"`
-	Notes   []string `json:"-"` // further findings about the remains, for people
+	Notes   []string `json:"-"` // additional findings about the remains, for people
 
-	Steps      []Step        `json:"-"`
-	Intent     *Intent       `json:"-"` // announced by the script; nil: it announced, and so changed, nothing
-	Server     string        `json:"-"` // server that was used, if any
+	Steps []Step `json:"-"`
+	// announced by the script; nil: it announced nothing and so changed nothing
+	Intent     *Intent       `json:"-"`
+	Server     string        `json:"-"` // the server used, if any
 	RetryAfter time.Duration `json:"-"` // how long to wait before a retry; zero: unspecified
 	Cause      error         `json:"-"`
 }
@@ -97,21 +97,19 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Blocked reports whether endpoint protection or a policy kept PowerShell from
-// running the gateway's text, or from starting at all. PowerShell has one id for a
-// finding of the antivirus software that AMSI asks, and one for a policy, in every
-// language of Windows (facts-5.1 I42).
+// Blocked reports whether endpoint protection or a policy kept PowerShell from running the
+// gateway's text, or from starting at all. In every language of Windows, PowerShell uses one id
+// for a finding of antivirus software through AMSI and another one for a policy (facts-5.1 I42).
 func (e *Error) Blocked() bool {
 	id, _, _ := strings.Cut(e.ID, ",")
 	return id == BlockedByProtection || id == BlockedByPolicy || e.Step == "start" && slices.Contains(refusedStarts, e.Code)
 }
 
-// refusedStarts are the Win32 codes of a program that is not started: a virus was
-// found in it (225, 226), or a policy forbids it (1260 of AppLocker, 4551 of App
-// Control).
+// refusedStarts are the Win32 codes of a program that could not be started: a virus was found
+// in it (225, 226), or a policy forbids it (1260 from AppLocker, 4551 from App Control).
 var refusedStarts = []string{"225", "226", "1260", "4551"}
 
-// The ids of [Error.Blocked].
+// The ids that [Error.Blocked] recognises.
 const (
 	BlockedByProtection = "ScriptContainedMaliciousContent"
 	BlockedByPolicy     = "ScriptHasAdminBlockedContent"
@@ -120,8 +118,7 @@ const (
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// AsError returns the [*Error] in err's chain, or wraps err in one of
-// [KindInternal].
+// AsError returns the [*Error] in err's chain, or wraps err in an [*Error] of [KindInternal].
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

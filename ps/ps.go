@@ -1,13 +1,12 @@
 // Package ps is the contract between the HTTP side and the PowerShell side.
 //
-// The HTTP side puts typed values into [Args], names a [Script] and passes both
-// to a [Runner]. The Runner returns the script's records and a [Result], or an
-// [*Error] with codes and types, so that nobody has to parse message text. The
-// pool of sessions (ps/pool) is a Runner, and so is the layer above it that
-// pins a domain controller and a DNS server (ps/servers).
+// The HTTP side puts typed values into [Args], names a [Script] and passes both to a [Runner].
+// The Runner returns the script's records and a [Result], or an [*Error] with codes and types,
+// so callers need not parse message text. The pool of sessions (ps/pool) is a Runner, and so
+// is the layer above it that pins a domain controller and a DNS server (ps/servers).
 //
-// A value never becomes script text: [EncodeRequest] encodes it as data, one line
-// on the standard input of a session (see package ps/session).
+// A value never becomes script text: [EncodeRequest] encodes it as data, one line on the
+// standard input of a session (see package ps/session).
 package ps
 
 import (
@@ -34,43 +33,42 @@ type Request struct {
 	Script  string // name of a [Script], such as "Get-GatewayUser"
 	Lane    Lane
 	Args    Args
-	Write   bool          // may change something: never retried, and not cancelled with ctx once started
-	Settles bool          // settles or undoes another request: still served during shutdown
+	Write   bool          // may change something: never retried, and once started not cancelled with ctx
+	Settles bool          // settles or undoes another request: also served during shutdown
 	List    bool          // may be slow and large: must leave a session of the lane free
-	Limit   time.Duration // maximum run time once a session is acquired; zero: the runner's default
+	Limit   time.Duration // maximum run time after a session is acquired; zero: the runner's default
 	Wait    time.Duration // maximum wait for a session; zero: the runner's default
 
-	// Records receives each batch of records as it arrives: a JSON array of at most 500 objects,
-	// not decoded. Calls do not overlap and come before Run returns; the callee may keep the bytes.
-	// An error aborts a read at once; one that wraps [ErrInvalidRecords] also means that the
-	// session can no longer be trusted. Nil discards the records. See [Collect].
+	// Records receives each batch of records as it arrives, as undecoded JSON: an array of at most
+	// 500 objects. Calls do not overlap, and all of them return before Run does. The callee may
+	// keep the bytes. An error aborts a read immediately; one that wraps [ErrInvalidRecords] also
+	// means that the session can no longer be trusted. Nil discards the records. See [Collect].
 	Records func(batch json.RawMessage) error
 
-	// Announced is called before the first change of a write, with the changes that it is about to
-	// make, and the script waits for it. An error keeps the script from changing anything: Run then
-	// fails with [KindStopped] and that error as its cause. It is called again if the request is
-	// run again on another server. Nil allows all.
+	// Announced is called before the first change of a write, with the changes that the script
+	// is about to make. The script waits for it. After an error the script changes nothing, and
+	// Run fails with [KindStopped] and that error as its cause. Announced is called again if
+	// the request is run again on another server. Nil allows all changes.
 	Announced func(Intent) error
 
-	// WriteLimit returns how long the script may run once its announced changes were allowed. It
-	// replaces the rest of Limit. Nil: Limit stays.
+	// WriteLimit returns how long the script may run after its announced changes were allowed.
+	// It replaces the rest of Limit. If it is nil, Limit stays in effect.
 	WriteLimit func(Intent) time.Duration
 
-	// State lists the values that the announcement must have of the object that is about to be
-	// changed. Nil: none, and nothing is read for it.
+	// State selects values of the object to be changed that the announcement must include. Nil
+	// means none, and nothing is read.
 	State *State
 }
 
-// State names the script that reads the present state of an object, in the session and on
-// the server of the run that is about to change it, for the announcement.
+// State names the script that reads the current state of an object for an announcement. It
+// runs in the same session and on the same server as the change.
 type State struct {
 	Script   string
-	Identity string // argument that the GUID of the first announced object fills; empty: none
-	Args     Args   // without secrets; a Server and ComputerName among them get the values of the run
+	Identity string // argument that receives the GUID of the first announced object; empty: none
+	Args     Args   // without secrets; Server and ComputerName get the values of the run, if present
 }
 
-// ErrInvalidRecords is wrapped by the error of a Records callback that was called
-// with something else than a JSON array.
+// ErrInvalidRecords is wrapped by the error of a Records callback whose argument was not a JSON array.
 var ErrInvalidRecords = errors.New("the records are not a JSON array in UTF-8")
 
 // Collect returns a Records callback that decodes records and appends them to all.
@@ -103,7 +101,7 @@ type Runner interface {
 // had to be changed" depend on it.
 type Effect string
 
-// The effects a script reports.
+// The effects that a script reports.
 const (
 	EffectNone    Effect = "none"
 	EffectCreated Effect = "created"
@@ -111,51 +109,51 @@ const (
 	EffectRemoved Effect = "removed"
 )
 
-// Result is what a script reports on success: the payload of its end frame.
+// Result is a script's report of success: the payload of its end frame.
 type Result struct {
 	Effect   Effect         `json:"effect"`
 	Warnings []Warning      `json:"warnings"`
 	Changes  []Change       `json:"changes"`
 	Counts   map[string]int `json:"counts"`
 
-	// Last is the objectGUID of the last record of a page, in hexadecimal digits in the
-	// order of the directory's octets, if more follow; empty: none do.
+	// Last is the objectGUID of the last record of a page, as hexadecimal digits of the
+	// directory's octets. It is empty if no more records follow.
 	Last string `json:"last"`
 
-	// Outside reports that the object exists outside the caller's limits and was
-	// passed over, which the caller must not learn.
+	// Outside reports that the object exists outside the caller's limits and was skipped. The
+	// caller must not learn that.
 	Outside bool `json:"outside"`
 
-	// Created are the new objects, for the history; they are never part of an answer.
+	// Created are the new objects, for the history. They are never part of an answer.
 	Created []Created `json:"created"`
 
-	// Failures are the objects of a bulk operation that failed while the script
-	// went on with the others. Effect says whether any succeeded.
+	// Failures are the objects that failed in a bulk operation while the script continued with
+	// the others. Effect reports whether any succeeded.
 	Failures []Failure `json:"failures"`
 
-	// Secrets are the secrets to which the records of a revealing script refer by number. They come
-	// beside the records, and never as a part of JSON.
+	// Secrets are the secrets that the records of a revealing script refer to by number. They
+	// are transferred outside the records, and never as part of JSON.
 	Secrets []Value `json:"-"`
 
 	Steps  []Step `json:"-"` // step frames, in order
-	Server string `json:"-"` // domain controller or DNS server that was used
+	Server string `json:"-"` // the domain controller or DNS server used
 }
 
-// Created is an object in its state right after its creation.
+// Created is an object and its state right after its creation.
 type Created struct {
 	GUID  string          `json:"guid"`
-	Names []string        `json:"names"` // as those of [Intended]
-	Image json.RawMessage `json:"image"` // in the form of that of [Intended]; null: nothing is known
+	Names []string        `json:"names"` // as in [Intended]
+	Image json.RawMessage `json:"image"` // as in [Intended]; null if unknown
 }
 
-// Warning reports something that was skipped.
+// Warning reports something that the script skipped.
 type Warning struct {
 	Code    string `json:"code"`
 	Target  string `json:"target"`
 	Message string `json:"message"`
 }
 
-// Change is one changed object, for the audit. Secrets in it are masked.
+// Change is a changed object, for the audit. Secrets in it are masked.
 type Change struct {
 	GUID   string                     `json:"guid"`
 	DN     string                     `json:"dn"`
@@ -163,8 +161,8 @@ type Change struct {
 	After  map[string]json.RawMessage `json:"after"`
 }
 
-// Failure is an object of a bulk operation that failed. Its Error is of
-// [KindScript], without steps and outcome.
+// Failure is an object that failed in a bulk operation. Its Error has [KindScript], without
+// steps and outcome.
 type Failure struct {
 	GUID  string `json:"guid"`
 	DN    string `json:"dn"`
@@ -180,18 +178,18 @@ type Intent struct {
 	Warnings []Warning      `json:"warnings"` // warnings and counts as in the end frame
 	Counts   map[string]int `json:"counts"`
 
-	// State is the record that Request.State asks for, as JSON; empty if it does not.
+	// State is the record that Request.State selects, as JSON; empty without one.
 	State string `json:"state,omitempty"`
 
-	Server string `json:"-"` // domain controller or DNS server that is used
+	Server string `json:"-"` // the domain controller or DNS server used
 
-	// PinEpoch is the number of the choice by which several gateways use that server
-	// together; 0 for a gateway alone.
+	// PinEpoch is the number of the shared choice by which several gateways use that server; 0
+	// for a gateway that is alone.
 	PinEpoch uint64 `json:"-"`
 }
 
-// Changes reports whether anything would differ afterwards. Scripts also announce values that are
-// right already.
+// Changes reports whether the announced changes alter anything. Scripts also announce values
+// that are already set.
 func (i Intent) Changes() bool {
 	for _, object := range i.Objects {
 		for _, c := range object.Changes {
@@ -205,49 +203,50 @@ func (i Intent) Changes() bool {
 
 // Intended is one object of an intent. An object to be created has no GUID yet.
 type Intended struct {
-	GUID    string           `json:"guid"`
-	DN      string           `json:"dn"`
-	Account string           `json:"account"` // sAMAccountName, of an object that has one
-	Name    string           `json:"name"`    // of a new object
-	Parent  string           `json:"parent"`  // its container
-	Record  json.RawMessage  `json:"record"`  // last state of an object to be removed; null if the answer has none
-	Changes []IntendedChange `json:"changes"` // in the order of execution
+	GUID    string `json:"guid"`
+	DN      string `json:"dn"`
+	Account string `json:"account"` // sAMAccountName, of an object that has one
+	Name    string `json:"name"`    // name of a new object
+	Parent  string `json:"parent"`  // container of a new object
+	// last state of an object to be removed; null if the answer does not include it
+	Record  json.RawMessage  `json:"record"`
+	Changes []IntendedChange `json:"changes"` // in order of execution
 
-	// Principal is the userPrincipalName that a restored object has again.
+	// Principal is the userPrincipalName that a restored object gets back.
 	Principal string `json:"principal,omitempty"`
 
-	// Image is the state of an object that is removed or replaced, for the history; null if there
-	// is none. It is never part of an answer to the change.
+	// Image is the state of an object before it is removed or replaced, for the history; null
+	// if there is none. It is never part of an answer to the change.
 	Image json.RawMessage `json:"image,omitempty"`
 
-	// Names are the names of the object besides its distinguished name: account, UPN, SID and name.
-	// Changes made by earlier versions have none.
+	// Names are further names of the object: account, UPN, SID and name. Changes recorded by
+	// earlier versions have none.
 	Names []string `json:"names,omitempty"`
 
-	// Made is the state of a created object right after its creation, in the form of Image; null if
-	// it is not known. Scripts report it with the result.
+	// Made is the state of an object right after its creation, in the form of Image; null if
+	// unknown. Scripts report it with the result.
 	Made json.RawMessage `json:"made,omitempty"`
 
-	// Also are the values that an object to be created gets in its first step, by the
-	// names of IntendedChange. Secrets are never among them.
+	// Also are the values that a new object gets in its first step, with names as in
+	// IntendedChange. They never include secrets.
 	Also map[string]string `json:"also"`
 }
 
-// IntendedChange is one property to be changed, with its values as text. The name
-// "exists" stands for the object itself, with the values "True" and "False". Before
-// and After may be equal: then the value must be the same at the end.
+// IntendedChange is one property to be changed, with its values as text. The name "exists"
+// stands for the object itself, with the values "True" and "False". If Before and After are
+// equal, the value must be the same at the end.
 type IntendedChange struct {
 	Name   string `json:"name"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Renewed marks a value that the server chooses, such as the time of the last
-	// password change: it must differ from Before, and equal After if that is set.
+	// Renewed marks a value that the server chooses, such as the time of the last password
+	// change. It must differ from Before, and equal After if After is set.
 	Renewed bool   `json:"renewed"`
 	Step    string `json:"step"` // label of the step that proves a renewal; may be empty
 }
 
-// Step is a change that has taken effect. Scripts report each step at once, so
-// that a run that is cut off can be settled.
+// Step is a change that has taken effect. Scripts report each step immediately, so that an
+// interrupted run can be settled.
 type Step struct {
 	Label string `json:"label"`
 	GUID  string `json:"guid"`

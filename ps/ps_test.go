@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// decoded takes a data line apart as the prelude does.
+// decoded parses a data line in the same way as the prelude.
 func decoded(t testing.TB, line string) (request map[string]any, secrets []string) {
 	t.Helper()
 	require.True(t, strings.HasPrefix(line, "#"), "a line that is read as a command is a comment")
@@ -133,14 +133,14 @@ func TestScriptParam(t *testing.T) {
 	assert.False(t, ok, "names are compared exactly")
 }
 
-// Whatever the text, one line comes out that decodes to it and nothing else.
+// For any text, the result is one line that decodes to that text and to nothing else.
 func FuzzEncodeRequest(f *testing.F) {
 	for _, seed := range []string{"", "a'b‘c", "$(1)`n", "\n#\r", "!0", "=", "\u2028😀", "\x00"} {
 		f.Add(seed, seed)
 	}
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		if !utf8.ValidString(text) {
-			return // kinds let only valid UTF-8 pass
+			return // kinds accept only valid UTF-8
 		}
 		line := ps.EncodeRequest("1", "S", ps.Args{"T": ps.Text(text), "L": ps.List([]string{text, text}), "P": ps.Secret(secret)})
 		if strings.ContainsAny(line, "\r\n\x00") {
@@ -157,8 +157,8 @@ func FuzzEncodeRequest(f *testing.F) {
 	})
 }
 
-// TestTheBodyOfADataLine: the members are in the order, and have the escapes, that package json
-// gives to maps.
+// TestTheBodyOfADataLine: the members of the body have the same order and escapes as package
+// json gives a map.
 func TestTheBodyOfADataLine(t *testing.T) {
 	for _, args := range []ps.Args{
 		nil, {"A": ps.Text("")},

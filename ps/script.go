@@ -7,8 +7,8 @@ type Script struct {
 	File     string // such as "ad/Get-GatewayUser.ps1"
 	Lane     Lane
 	Params   []Param
-	Commands []string // cmdlets of the two modules it calls, directly or through the prelude
-	Writes   bool     // whether any of Commands changes something
+	Commands []string // cmdlets of the two modules that it calls, directly or through the prelude
+	Writes   bool     // one of Commands changes something
 }
 
 // Param is one parameter of a script.

@@ -31,8 +31,8 @@ const (
 	kindSecret
 )
 
-// Args are the arguments of a script by parameter name. A null argument is bound;
-// an absent one is not.
+// Args are the arguments of a script by parameter name. A null argument is bound to its
+// parameter; an absent one is not.
 type Args map[string]Value
 
 // Null is $null.
@@ -67,7 +67,7 @@ func (v Value) Items() []string { return append([]string(nil), v.list...) }
 // IsSecret reports whether v is a secret.
 func (v Value) IsSecret() bool { return v.kind == kindSecret }
 
-// Reveal returns the plain text of a secret, for a check of it that keeps nothing.
+// Reveal returns the plain text of a secret, for checks that do not store it.
 func (v Value) Reveal() string {
 	if v.kind != kindSecret {
 		return ""
@@ -118,30 +118,29 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// EncodeRequest returns the data line of one run, without its line ending: '#',
-// base64 of the JSON {"id","script","arguments"}, then a space and base64 for each
-// secret. Strings in the JSON have a prefix, so that none is ever parsed as a date
-// (facts B31): '=' before text, '!' before the index of a secret, ',' and a
-// separator before the items of a list. An empty list is an empty array. A list
-// whose items use up all possible separators is an array of prefixed strings.
+// EncodeRequest returns the data line of one run, without its line ending: '#', base64 of the JSON
+// {"id","script","arguments"}, then a space and base64 for each secret. Strings in the JSON have a
+// prefix, so that none is ever parsed as a date (facts B31): '=' before text, '!' before the index
+// of a secret, ',' and a separator before the items of a list. An empty list is an empty array. A
+// list whose items contain all possible separators is encoded as an array of prefixed strings.
 func EncodeRequest(id, script string, args Args) string {
 	return EncodeRequestFor(id, script, args, nil)
 }
 
-// EncodeRequestFor is [EncodeRequest] of a run whose announcement tells a state; nil: it
-// does not. The member "state" has the members identity, script and arguments.
+// EncodeRequestFor is [EncodeRequest] for a run whose announcement includes a state, unless
+// state is nil. The member "state" has the members identity, script and arguments.
 func EncodeRequestFor(id, script string, args Args, state *State) string {
 	var secrets []string
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)
-	// A member at a time costs a third of what the encoder needs for maps.
+	// Encoding one member at a time costs a third of encoding a map.
 	member := func(separator, name string, value any) {
 		body.WriteString(separator)
 		for _, part := range [2]any{name, value} {
 			if err := encoder.Encode(part); err != nil {
 				panic(err) // cannot happen: only strings, numbers, booleans and lists of strings
 			}
-			body.Bytes()[body.Len()-1] = ':' // for its line feed
+			body.Bytes()[body.Len()-1] = ':' // replaces the encoder's line feed
 		}
 		body.Truncate(body.Len() - 1)
 	}
@@ -196,8 +195,8 @@ func (v Value) wire(secrets *[]string) any {
 	}
 }
 
-// wireList joins the items into one string if it can: PowerShell splits it in one
-// call, while a loop over the items would cost more than the rest of a request.
+// wireList joins the items into one string if possible. PowerShell splits it in one call; a
+// loop over the items would cost more than the rest of a request.
 func wireList(items []string) any {
 	if separator := separatorFor(items); separator != 0 {
 		return "," + string(separator) + strings.Join(items, string(separator))
@@ -209,8 +208,8 @@ func wireList(items []string) any {
 	return prefixed
 }
 
-// separatorFor returns a character that no item contains: a control character if
-// possible, else one for private use. It returns 0 if there is none, or no item.
+// separatorFor returns a character that no item contains: a control character if possible,
+// otherwise one for private use. It returns 0 if there is none, or if there are no items.
 func separatorFor(items []string) rune {
 	if len(items) == 0 {
 		return 0

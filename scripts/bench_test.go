@@ -2,7 +2,7 @@ package scripts
 
 import "testing"
 
-// BenchmarkDescribe is what reading and checking all scripts costs at every start.
+// BenchmarkDescribe measures reading and checking all scripts, which happens at every start.
 func BenchmarkDescribe(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

@@ -18,23 +18,23 @@ type call struct {
 	command  *cmdlets.Cmdlet // nil if unknown
 	dynamic  bool            // called through a value: & $block
 	piped    bool            // not the first command of its pipeline
-	// ways are the possible lists of arguments: one, unless keys of a splatted
+	// ways are the possible lists of arguments. There is only one, unless keys of a splatted
 	// hashtable depend on conditions.
 	ways    [][]argument
 	unknown string // why ways is incomplete; "" if it is complete
-	open    bool   // also given @PSBoundParameters, whose keys are not known
+	open    bool   // also receives @PSBoundParameters, whose keys are unknown
 }
 
 // argument is one argument of a call.
 type argument struct {
-	name  string      // without the dash; "" for one without a name
+	name  string      // without the dash; "" for a positional argument
 	value syntax.Node // nil for a parameter without a value
-	at    syntax.Node // the name, or the value of an argument without one
+	at    syntax.Node // the name, or the value of a positional argument
 }
 
-// readCalls finds all calls of a text. The possible values of a splatted variable
-// are tracked through the statements of one function, which must assign it a
-// hashtable literal and may add constant keys only.
+// readCalls finds all calls of a text. The possible values of a splatted variable are
+// tracked through the statements of one function, which must assign a hashtable literal to
+// the variable and may add only constant keys.
 func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet) []*call {
 	t := &tracer{command: command, splatted: map[string]bool{}}
 	syntax.Walk(script, func(n syntax.Node) bool {
@@ -47,7 +47,7 @@ func readCalls(script *syntax.Script, command func(name string) *cmdlets.Cmdlet)
 	return t.calls
 }
 
-// maxWays limits the combinations of keys of a splatted hashtable.
+// maxWays limits the combinations of keys in a splatted hashtable.
 const maxWays = 4096
 
 // table is one possible content of a hashtable: keys in order, with their values.
@@ -68,9 +68,8 @@ func (t table) with(name string, value, at syntax.Node) table {
 // same reports whether two tables result from the same assignments.
 func (t table) same(other table) bool { return slices.Equal(t, other) }
 
-// tables are the possible hashtables of variables at one point of a text, by name
-// in lower case. A variable that is absent has some other value. A nil map means
-// that the point is unreachable.
+// tables are the possible hashtables of variables at one point of a text, by lower-case name. A
+// variable that is absent has some other value. A nil map means that the point is unreachable.
 type tables map[string][]table
 
 // join merges the states of two paths that meet.
@@ -340,7 +339,7 @@ func commandName(command *syntax.Command) string {
 	return ""
 }
 
-// assign tracks an assignment to a variable or to a key of one.
+// assign tracks an assignment to a variable or to one of its keys.
 func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	name, key, isKey := target(s.Target)
 	name = strings.ToLower(name)
@@ -376,8 +375,8 @@ func (t *tracer) assign(s *syntax.Assignment, at tables) {
 	}
 }
 
-// target returns the target of an assignment: $name, or $name['key'] and
-// $name.key; key is "" if it is not constant.
+// target returns the target of an assignment: $name, or $name['key'] and $name.key. key is
+// "" if it is not constant.
 func target(e syntax.Expr) (name, key string, isKey bool) {
 	switch e := e.(type) {
 	case *syntax.Variable:
@@ -398,8 +397,8 @@ func target(e syntax.Expr) (name, key string, isKey bool) {
 	return "", "", false
 }
 
-// sole returns the expression that a statement consists of, without parentheses;
-// nil if there is more to the statement.
+// sole returns the expression that makes up a whole statement, without parentheses, or nil
+// if the statement contains more.
 func sole(n syntax.Node) syntax.Expr {
 	switch n := n.(type) {
 	case *syntax.Pipeline:

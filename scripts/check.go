@@ -13,15 +13,15 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Fault is one mistake in a script.
+// Fault is a mistake in a script.
 type Fault struct {
 	File    string
 	Pos     syntax.Pos
 	Message string
-	Suggest string // the nearest known name; empty when none is near
+	Suggest string // the nearest known name; empty if none is near
 }
 
-// Error returns the fault in one line: file:line:column: message (suggestion?).
+// Error returns the fault on one line: file:line:column: message (suggestion?).
 func (f Fault) Error() string {
 	text := fmt.Sprintf("%s:%d:%d: %s", f.File, f.Pos.Line, f.Pos.Column, f.Message)
 	if f.Suggest != "" {
@@ -30,12 +30,12 @@ func (f Fault) Error() string {
 	return text
 }
 
-// CheckOptions is what a script may use besides the built-in commands, the
-// cmdlets of the two modules and the types of package cmdlets.
+// CheckOptions list what a script may use in addition to the built-in commands, the cmdlets
+// of the two modules and the types of package cmdlets.
 type CheckOptions struct {
-	Prelude  []ps.Source // loaded before the script: its functions and variables are known
+	Prelude  []ps.Source // loaded before the script, so that its functions and variables are known
 	Commands []string    // other commands; their parameters are not checked
-	Types    []string    // other types, or known ones; their static members are not checked
+	Types    []string    // other types, or known types whose static members are not checked
 }
 
 // Check reports every mistake in a script without running it, in the order of
@@ -115,8 +115,8 @@ func (l *library) commandNames() []string {
 	return names
 }
 
-// nearest returns the candidate with the smallest edit distance to a name, the
-// first of several, or "" when none is near. An equal name is not suggested.
+// nearest returns the candidate with the smallest edit distance to a name, the first one if
+// there are several, or "" if none is near. It does not suggest an equal name.
 func nearest(name string, candidates []string) string {
 	const longest = 100 // no known name is longer
 	if len(name) > longest {

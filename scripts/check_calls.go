@@ -10,7 +10,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// commonParameters are those every cmdlet and advanced function has; a switch has no value.
+// commonParameters are the parameters of every cmdlet and advanced function. A switch has no value.
 var commonParameters = []*cmdlets.Param{
 	{Name: "Debug", Type: "SwitchParameter"}, {Name: "Verbose", Type: "SwitchParameter"},
 	{Name: "ErrorAction", Values: actions}, {Name: "InformationAction", Values: actions}, {Name: "WarningAction", Values: actions},
@@ -20,7 +20,7 @@ var commonParameters = []*cmdlets.Param{
 
 var actions = []string{"Continue", "Ignore", "Inquire", "SilentlyContinue", "Stop"}
 
-// common finds a common parameter by its whole name; nil: there is none.
+// common finds a common parameter by its full name, or returns nil.
 func common(name string) *cmdlets.Param {
 	for _, p := range commonParameters {
 		if strings.EqualFold(p.Name, name) {
@@ -30,7 +30,7 @@ func common(name string) *cmdlets.Param {
 	return nil
 }
 
-// faultsOf lists the faults of a call, each once.
+// faultsOf lists the distinct faults of a call.
 func (l *library) faultsOf(t *text, c *call) []Fault {
 	if c.dynamic {
 		return nil // a script block, or the script that a request names
@@ -74,8 +74,8 @@ func (l *library) faultsOf(t *text, c *call) []Fault {
 	return faults
 }
 
-// isBuiltin reports whether a command is one of PowerShell's own; those in the
-// table take any pipeline input, or have none to take.
+// isBuiltin reports whether a command is one of PowerShell's own. The commands in the table
+// accept any pipeline input, or ignore it.
 func (l *library) isBuiltin(c *cmdlets.Cmdlet) bool { return builtins()[strings.ToLower(c.Name)] == c }
 
 func takesPipeline(c *cmdlets.Cmdlet) bool {
@@ -105,7 +105,7 @@ func argumentFaults(t *text, command *cmdlets.Cmdlet, way []argument) []Fault {
 	return faults
 }
 
-// argumentFault compares one named argument with its parameter. An empty message: it fits.
+// argumentFault compares one named argument with its parameter. The message is empty if it fits.
 func argumentFault(command *cmdlets.Cmdlet, arg argument) (message, suggest string) {
 	param := command.Param(arg.name)
 	found := command.Find(arg.name)
@@ -151,7 +151,7 @@ func constantFault(command *cmdlets.Cmdlet, param *cmdlets.Param, value syntax.N
 	return "", ""
 }
 
-// constants are the constant texts that a value is, or is an array of.
+// constants returns the constant texts in a value, which is one or an array.
 func constants(value syntax.Node) []string {
 	if list, ok := sole(value).(*syntax.ArrayLiteral); ok {
 		return texts(list.Items)
@@ -178,8 +178,8 @@ func dashed(params []*cmdlets.Param) string {
 	return strings.Join(names, ", ")
 }
 
-// versionFaults compares the call with the command in each version of Windows Server; versions with
-// the same fault share a message.
+// versionFaults compares the call with the command in each version of Windows Server.
+// Versions with the same fault share a message.
 func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	var order []string
 	versions := map[string][]string{}
@@ -202,9 +202,9 @@ func versionFaults(command *cmdlets.Cmdlet, way []argument) []string {
 	return faults
 }
 
-// setFault says why the arguments do not choose one parameter set and fill it; "" when they do. The
-// default set is tried first, as PowerShell does; where it does not take all arguments, exactly one
-// set must be filled.
+// setFault returns why the arguments do not select one parameter set and fill it, or "" if
+// they do. Like PowerShell, it tries the default set first. If that does not accept all
+// arguments, exactly one set must be filled.
 func setFault(command *cmdlets.Cmdlet, way []argument, version string) string {
 	if !command.AvailableIn(version) {
 		return "there is no " + command.Name
@@ -255,7 +255,7 @@ func takes(set string, given map[*cmdlets.Param]bool) bool {
 	return true
 }
 
-// lacking are the mandatory parameters of a set that are not given.
+// lacking returns the mandatory parameters of a set that are not given.
 func lacking(command *cmdlets.Cmdlet, set, version string, given map[*cmdlets.Param]bool) []string {
 	var names []string
 	for _, param := range command.Params {

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// attributes are the attributes that scripts may use, with the arguments they
-// take by name. All of them are in Windows PowerShell 5.1.
+// attributes are the attributes that scripts may use, with their named arguments. Windows
+// PowerShell 5.1 supports all of them.
 var attributes = map[string][]string{
 	"Alias":                {},
 	"AllowEmptyCollection": {},
@@ -83,7 +83,7 @@ func attributeFaults(t *text, a *syntax.Attribute) []Fault {
 	return []Fault{t.fault(a, nearest(a.Type.Name, known), "unknown attribute [%s]", a.Type.Name)}
 }
 
-// isOther reports whether a type is one of those whose members are not checked.
+// isOther reports whether the members of a type are not checked.
 func (l *library) isOther(name string) bool { return containsFold(l.options.Types, name) }
 
 // typeFaults checks the name of a type and the names of its arguments.
@@ -108,8 +108,8 @@ func (l *library) typeFaults(t *text, name *syntax.TypeName) []Fault {
 	return l.typeFaults(t, name.Arg)
 }
 
-// nearestType returns the known name that is most like a type's name. A name
-// with dots is compared with full names, and with those below System.
+// nearestType returns the known type name that is most similar to a name. A name with dots
+// is compared with full names, and with names relative to System.
 func nearestType(name string) string {
 	var names []string
 	for _, t := range cmdlets.Types() {
@@ -126,8 +126,8 @@ func nearestType(name string) string {
 	return ""
 }
 
-// staticFaults checks Target::Name, with args arguments; args is -1 for a
-// property. A target that is not a type, and a name that is computed, are left alone.
+// staticFaults checks Target::Name with args arguments; args is -1 for a property. It
+// ignores a target that is not a type, and a computed name.
 func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []Fault {
 	expr, ok := target.(*syntax.TypeExpr)
 	name, constant := literal(member)
@@ -136,7 +136,7 @@ func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []
 	}
 	typ, known := cmdlets.LookupType(expr.Type.Name)
 	if !known {
-		return nil // the name of the type is the fault, or its members are not known
+		return nil // either the type name is the fault, or the members are unknown
 	}
 	found := typ.StaticMembers(name)
 	if len(found) == 0 {
@@ -149,8 +149,7 @@ func (l *library) staticFaults(t *text, target, member syntax.Expr, args int) []
 	return countFaults(t, member, found, "["+expr.Type.String()+"]::"+name, args)
 }
 
-// countFaults checks the number of arguments that a member is called with; -1
-// when it is read as a property.
+// countFaults checks the number of arguments of a call, or -1 for a property.
 func countFaults(t *text, at syntax.Node, found []cmdlets.Member, name string, args int) []Fault {
 	if slices.ContainsFunc(found, func(m cmdlets.Member) bool { return m.Accepts(args) || args < 0 && !m.Method }) {
 		return nil
@@ -170,8 +169,8 @@ func countFaults(t *text, at syntax.Node, found []cmdlets.Member, name string, a
 	return []Fault{t.fault(at, "", "%s takes %s argument(s), not %d", name, strings.Join(counts, " or "), args)}
 }
 
-// methodFaults checks a call of an instance method: some type must have a
-// method of the name with that number of arguments.
+// methodFaults checks a call of an instance method. At least one type must have a method
+// with the name and number of arguments.
 func (l *library) methodFaults(t *text, call *syntax.Invoke) []Fault {
 	name, constant := literal(call.Name)
 	if !constant {
@@ -193,7 +192,7 @@ func (l *library) methodFaults(t *text, call *syntax.Invoke) []Fault {
 	return []Fault{t.fault(call.Name, nearest(name, names), "no type has a method %s", name)}
 }
 
-// newObjectFaults checks the type that New-Object names, and its constructors.
+// newObjectFaults checks the type in a New-Object command, and the call of its constructor.
 func (l *library) newObjectFaults(t *text, command *syntax.Command) []Fault {
 	if c := l.command(commandName(command)); c == nil || c.Name != "New-Object" {
 		return nil

@@ -127,7 +127,7 @@ func TestCheckOptions(t *testing.T) {
 	assert.Len(t, Check(script, CheckOptions{}), 5)
 }
 
-// TestCheckDescribedScripts shows that Describe reports what Check finds.
+// TestCheckDescribedScripts: Describe reports the faults that Check finds.
 func TestCheckDescribedScripts(t *testing.T) {
 	l := newLibrary(CheckOptions{})
 	l.addPrelude("prelude.ps1", "$Limit = 1\nfunction Get-Thing { [CmdletBinding()] param([Parameter(Mandatory)] [string] $Name) $Name; $Limit }\nGet-Thin -Name x\n")
@@ -141,7 +141,7 @@ prelude.ps1:3:1: unknown command Get-Thin (Get-Thing?)`)
 	require.NoError(t, joinFaults(nil))
 }
 
-// TestCheckSurvey checks the lines that the doctor runs outside a session.
+// TestCheckSurvey: the lines that the doctor runs outside a session pass the check.
 func TestCheckSurvey(t *testing.T) {
 	_, err := Survey()
 	assert.NoError(t, err)
@@ -150,7 +150,7 @@ func TestCheckSurvey(t *testing.T) {
 // kitTypes are the types of sandbox.cs that the modules of the proxies use.
 var kitTypes = []string{"AdGateway.Sandbox.Kit", "AdGateway.Sandbox.Link", "AdGateway.Sandbox.DirectoryEntry"}
 
-// TestCheckProxies checks the modules that stand in for those of Windows in a real PowerShell.
+// TestCheckProxies: the modules that stand in for the Windows modules in a real PowerShell pass the check.
 func TestCheckProxies(t *testing.T) {
 	described, err := DescribeDoctor()
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func TestCheckProxies(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, modules, 4)
 	for _, module := range modules {
-		text := module.Text() // what precedes it in Script only compiles the types
+		text := module.Text() // the text before it in Script only compiles the types
 		types := append([]string{}, kitTypes...)
 		for _, match := range regexp.MustCompile(`\[(Microsoft\.[A-Za-z.]+)(?:\[\])?\] \$`).FindAllStringSubmatch(text, -1) {
 			types = append(types, match[1]) // declared in C#, as sandbox.cs is
@@ -185,7 +185,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// TestBuiltinsParse reads every row of the table of built-in commands.
+// TestBuiltinsParse: every row of the table of built-in commands can be parsed.
 func TestBuiltinsParse(t *testing.T) {
 	for name, c := range builtins() {
 		assert.NotEmpty(t, c.Params, name)

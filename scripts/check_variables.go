@@ -14,10 +14,10 @@ var automatic = []string{
 	"psboundparameters", "pscmdlet", "psversiontable", "true",
 }
 
-// outParameters are the common parameters whose value names a variable to set.
+// outParameters are the common parameters whose value is the name of a variable to set.
 var outParameters = []string{"ErrorVariable", "InformationVariable", "OutVariable", "PipelineVariable", "WarningVariable"}
 
-// names are variables: the spelling by the name in lower case.
+// names maps the lower-case names of variables to their spelling.
 type names map[string]string
 
 func (n names) add(name string) { n[strings.ToLower(name)] = name }
@@ -27,9 +27,9 @@ func (n names) has(name string) bool {
 	return ok
 }
 
-// variables are what one function assigns.
+// variables are the variables that one function assigns.
 type variables struct {
-	outer *variables // of the function around it; nil for a script
+	outer *variables // of the enclosing function; nil for a script
 	local names      // visible in the function and in functions inside it
 	wide  names      // assigned with the scope script or global
 }
@@ -43,7 +43,7 @@ func (v *variables) has(name string) bool {
 	return false
 }
 
-// assignedIn collects what a block assigns, nested functions left out.
+// assignedIn collects the variables that a block assigns, without nested functions.
 func assignedIn(block *syntax.ScriptBlock, outer *variables) *variables {
 	v := &variables{outer: outer, local: names{}, wide: names{}}
 	syntax.Walk(block, func(n syntax.Node) bool {
@@ -86,7 +86,7 @@ func (v *variables) assign(e syntax.Expr) {
 	}
 }
 
-// assignedBy adds the variables that a call sets by name, as -ErrorVariable does.
+// assignedBy adds the variables that a call sets by name, such as with -ErrorVariable.
 func (v *variables) assignedBy(command *syntax.Command) {
 	for i, arg := range command.Args {
 		p, ok := arg.(*syntax.CommandParam)
@@ -103,8 +103,8 @@ func (v *variables) assignedBy(command *syntax.Command) {
 	}
 }
 
-// learn adds the variables that a prelude leaves to later texts: the variables of its outermost
-// scope, and those that its functions assign by scope.
+// learn adds the variables that a prelude leaves for later texts: the variables of its
+// outermost scope, and those that its functions assign with a scope.
 func (l *library) learn(script *syntax.Script) {
 	top := assignedIn(script.Block, nil)
 	maps.Copy(l.variables, top.local)

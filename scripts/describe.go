@@ -13,11 +13,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Describe returns the declaration of every script: its parameters, and the
-// cmdlets of the two modules that it calls, directly or through the preludes.
-// The error joins all faults that [Check] finds, and scripts without a param
-// block; each is a [Fault]. The scripts are embedded, so the result is computed
-// once; it is shared and must not be modified.
+// Describe returns the declaration of every script: its parameters, and the cmdlets of the two
+// modules that it calls, directly or through the preludes. The error joins all faults that
+// [Check] finds with those of scripts without a param block; each is a [Fault]. The scripts
+// are embedded, so the result is computed only once. It is shared and must not be modified.
 func Describe() ([]ps.Script, error) { return described() }
 
 var described = sync.OnceValues(func() ([]ps.Script, error) { return describeAll(preludes, list) })
@@ -49,7 +48,7 @@ func describeAll(preludes, list func(ps.Lane) []string) ([]ps.Script, error) {
 	return described, joinFaults(faults)
 }
 
-// joinFaults joins the distinct faults, sorted by position; nil if there are none.
+// joinFaults joins the distinct faults, sorted by position. It returns nil if there are none.
 func joinFaults(faults []Fault) error {
 	slices.SortStableFunc(faults, func(a, b Fault) int {
 		return cmp.Or(strings.Compare(a.File, b.File), a.Pos.Offset-b.Pos.Offset)
@@ -61,7 +60,7 @@ func joinFaults(faults []Fault) error {
 	return errors.Join(errs...)
 }
 
-// library is the texts of one lane and the functions that they share.
+// library contains the texts of one lane and the functions that they share.
 type library struct {
 	options   CheckOptions
 	texts     []*text
@@ -77,11 +76,11 @@ type text struct {
 	calls  []*call
 }
 
-// function is one that a text defines.
+// function is a function defined by a text.
 type function struct {
 	body    *syntax.ScriptBlock
 	params  []*syntax.Param
-	command *cmdlets.Cmdlet // its parameters as a cmdlet has them
+	command *cmdlets.Cmdlet // its parameters, described like those of a cmdlet
 }
 
 // newLibrary returns a library with the preludes of the options.
@@ -100,7 +99,7 @@ func (l *library) addPrelude(file, source string) {
 	}
 }
 
-// add parses a file; it returns nil if the text does not parse.
+// add parses a file. It returns nil if the text does not parse.
 func (l *library) add(file, source string) *text {
 	script, errs := syntax.Parse(file, source)
 	if len(errs) > 0 {
@@ -132,8 +131,8 @@ func (l *library) link() {
 	}
 }
 
-// command resolves a name: a cmdlet of the modules, a function, or a built-in
-// command, optionally qualified with its module. It returns nil if unknown.
+// command resolves a name, which may include its module, to a cmdlet of the modules, a
+// function, or a built-in command. It returns nil if the name is unknown.
 func (l *library) command(name string) *cmdlets.Cmdlet {
 	if cmdlet, ok := cmdlets.Lookup(name); ok {
 		return cmdlet

@@ -8,18 +8,18 @@ import (
 	"adgateway/ps"
 )
 
-// doctorFolder contains the files that only sessions of the doctor load.
+// doctorFolder contains the files that only the doctor's sessions load.
 const doctorFolder = "doctor/"
 
 const doctorPrelude = doctorFolder + commonPrelude
 
-// DoctorPrelude returns what a session of the doctor loads before its scripts.
+// DoctorPrelude returns the text that a session of the doctor loads before its scripts.
 func DoctorPrelude(lane ps.Lane) ps.Source { return joined(doctorPreludes(lane)) }
 
 func doctorPreludes(lane ps.Lane) []string { return append(preludes(lane), doctorPrelude) }
 
-// DoctorSources returns the scripts of a session of the doctor: the lane's, and its own, which
-// check the rights of an installation and its assumptions.
+// DoctorSources returns the scripts of a session of the doctor: those of the lane, and the
+// doctor's own, which check the rights of an installation and its assumptions.
 func DoctorSources(lane ps.Lane) []ps.Source {
 	return sources(slices.Concat(list(lane), doctorList(lane)))
 }
@@ -34,9 +34,9 @@ var describedDoctor = sync.OnceValues(func() ([]ps.Script, error) {
 	return describeAll(doctorPreludes, func(lane ps.Lane) []string { return slices.Concat(list(lane), doctorList(lane)) })
 })
 
-// Survey returns lines that the doctor runs in a PowerShell without a session.
-// They work in every language mode and write one line: [SurveyMark] and JSON.
-// The error joins the faults that [Check] finds in them.
+// Survey returns lines that the doctor runs in a PowerShell without a session. They work in
+// every language mode and write one line: [SurveyMark] followed by JSON. The error joins the
+// faults that [Check] finds in them.
 func Survey() (string, error) {
 	const file = doctorFolder + "survey.ps1"
 	text := read(file)
@@ -47,5 +47,5 @@ func Survey() (string, error) {
 	return text, errors.Join(faults...)
 }
 
-// SurveyMark begins the line that the survey writes.
+// SurveyMark starts the line that the survey writes.
 const SurveyMark = "adgateway-survey "

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A number names a fact (E43, E17a), a section (D.2) or an open question (#4). Numbers of the part
-// about Windows PowerShell 5.1 are stored with their prefix.
+// A number identifies a fact (E43, E17a), a section (D.2) or an open question (#4). Numbers
+// from the part about Windows PowerShell 5.1 are stored with their prefix.
 const (
 	factNumber  = `(?:N?[A-HJLPRSX][0-9]+[a-z]?|[A-H]\.[0-9])`
 	factNumbers = factNumber + `(?:(?:, ?|/| and | to |-)` + factNumber + `)*`
@@ -25,12 +25,12 @@ const (
 	oldNumbers  = oldNumber + `(?:(?:, ?|/| and | to |-)` + oldNumber + `)*`
 )
 
-// citations are the forms in which a text cites facts. The last two are used in tables of tests and
-// probes, where the word would stand in every row.
+// citations are the forms in which a text cites facts. The last two are used in tables of
+// tests and probes, where every row would otherwise repeat the word.
 var citations = []struct {
 	pattern *regexp.Regexp
 	prefix  string
-	file    *regexp.Regexp // nil: all
+	file    *regexp.Regexp // nil: all files
 }{
 	{regexp.MustCompile(`\b[Ff]acts (` + factNumbers + `)`), "", nil},
 	{regexp.MustCompile(`\b[Ff]acts-5\.1 (` + oldNumbers + `)`), "5.1 ", nil},
@@ -38,15 +38,15 @@ var citations = []struct {
 	{regexp.MustCompile(`"(` + factNumber + `|#[0-9]+)"`), "", regexp.MustCompile(`^cmd/adgateway/internal/doctor/live/.*\.go$`)},
 }
 
-// strays are texts of the form of a citation. One that is left when those of [citations]
-// are taken out cites a page that is not here.
+// strays match text in the form of a citation. If one remains after the citations in
+// [citations] are removed, it cites a page that does not exist here.
 var strays = []*regexp.Regexp{
 	regexp.MustCompile(`\b[a-z][a-z0-9-]* N?[A-Z][0-9]{1,3}[a-z]?\b`),
 	regexp.MustCompile(`\((?:[a-z-]+ )?N?[A-Z][0-9]{1,3}[a-z]?(?:(?:, ?|/| and | to |-)N?[A-Z]?[0-9.]+[a-z]?)*\)`),
 	regexp.MustCompile(`\([a-z-]+ [0-9]{1,2}\.[0-9]{1,2}(?:, ?[A-Z]?[0-9.]+)*\)`),
 }
 
-// TestNoOtherPageIsCited: a citation of the form of a fact's is one of a fact.
+// TestNoOtherPageIsCited: every text in the form of a citation of a fact is one of the forms in citations.
 func TestNoOtherPageIsCited(t *testing.T) {
 	t.Parallel()
 	eachText(t, func(path, text string) {
@@ -71,7 +71,7 @@ func TestStraysAreFound(t *testing.T) {
 	}
 }
 
-// straysIn lists what a text cites otherwise than as [citations] have it.
+// straysIn lists the citations in a text that have none of the forms in [citations].
 func straysIn(path, text string) (found []string) {
 	if strings.Contains(path, "testdata/") || strings.Contains(path, "test/conformance/") || strings.HasSuffix(path, "/FACTS.md") {
 		return nil
@@ -88,14 +88,13 @@ func straysIn(path, text string) (found []string) {
 	return found
 }
 
-// joined is a text in which no comment is broken at the end of a line.
+// joined returns the text with comments that span several lines on one line.
 func joined(text string) string {
 	return regexp.MustCompile(`\n\s*(?://|#|\*)\s*`).ReplaceAllString(text, " ")
 }
 
-// TestFactsResolve holds FACTS.md against the code in both directions: every
-// citation names a fact that exists, and every fact is cited, by the code or by
-// another fact.
+// TestFactsResolve: every citation names a fact that exists in FACTS.md, and every fact is
+// cited by the code or by another fact.
 func TestFactsResolve(t *testing.T) {
 	t.Parallel()
 	facts := readFacts(t)
@@ -121,14 +120,14 @@ func TestFactsResolve(t *testing.T) {
 		}
 	}
 	for _, number := range slices.Sorted(maps.Keys(facts)) {
-		if !strings.Contains(number, ".") { // a section stands for the facts that it holds
+		if !strings.Contains(number, ".") { // a section represents the facts that it contains
 			assert.True(t, cited[number], "FACTS.md has %s, which nothing cites", number)
 		}
 	}
 	t.Logf("%d citations of %d facts and sections", total, len(facts))
 }
 
-// readFacts reads FACTS.md: the row of each number, the heading of each section.
+// readFacts reads FACTS.md and returns the row of each number and the heading of each section.
 func readFacts(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("FACTS.md")
@@ -156,8 +155,8 @@ func readFacts(t *testing.T) map[string]string {
 	return facts
 }
 
-// citedIn lists the numbers that a text cites; a range such as E36-E39 is all
-// facts in it. Comments may break a citation at the end of a line.
+// citedIn lists the numbers that a text cites. A range such as E36-E39 includes all facts in
+// it. Comments may break a citation at the end of a line.
 func citedIn(path, text string) []string {
 	text = joined(text)
 	var numbers []string
@@ -188,8 +187,7 @@ func expand(list string) []string {
 	return numbers
 }
 
-// eachText calls visit with every text of the project but scripts/FACTS.md, whatever its
-// kind, by its path from the root.
+// eachText calls visit with the path and content of every text file of the project except scripts/FACTS.md.
 func eachText(t *testing.T, visit func(path, text string)) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir("..", func(path string, entry fs.DirEntry, err error) error {

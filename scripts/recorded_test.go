@@ -19,8 +19,8 @@ import (
 
 var updateRecorded = flag.Bool("update", false, "rewrite testdata/unrecorded.txt")
 
-// A feature is one way in which a text uses .NET or the language: a member, an
-// operator or a built-in command, with the shapes of its operands or arguments.
+// A feature is one use of .NET or the language in a text: a member, an operator or a
+// built-in command, with the shapes of its operands or arguments.
 type feature struct {
 	name   string
 	shapes []string
@@ -28,10 +28,10 @@ type feature struct {
 
 func (f feature) key() string { return f.name + " " + strings.Join(f.shapes, ", ") }
 
-// anyValue is the shape of a value whose type the text does not show.
+// anyValue is the shape of a value whose type is not visible in the text.
 const anyValue = "value"
 
-// shape describes an operand as far as its text shows what it is.
+// shape describes an operand as far as its type is visible in the text.
 func shape(e syntax.Node) string {
 	switch e := e.(type) {
 	case nil:
@@ -87,7 +87,7 @@ func shapes(list []syntax.Expr) []string {
 	return out
 }
 
-// properties are the names of the properties in the tables, in lower case.
+// properties returns the names of the properties in the tables, in lower case.
 func properties() map[string]bool {
 	known := map[string]bool{}
 	for _, t := range cmdlets.Types() {
@@ -100,7 +100,7 @@ func properties() map[string]bool {
 	return known
 }
 
-// features calls do with each feature of a text and the node that has it.
+// features calls do with each feature of a text and its node.
 func features(script *syntax.Script, known map[string]bool, do func(feature, syntax.Node)) {
 	add := func(n syntax.Node, name string, shapes ...string) { do(feature{strings.ToLower(name), shapes}, n) }
 	member := func(n syntax.Node, target, name syntax.Expr, static bool, args []syntax.Expr, call bool) {
@@ -145,7 +145,7 @@ func features(script *syntax.Script, known map[string]bool, do func(feature, syn
 	})
 }
 
-// command adds a built-in command once for each argument that it is given.
+// command adds a built-in command once for each of its arguments.
 func command(n *syntax.Command, add func(syntax.Node, string, ...string)) {
 	name := commandName(n)
 	if full, ok := cmdlets.AliasTarget(name); ok {
@@ -176,8 +176,8 @@ func command(n *syntax.Command, add func(syntax.Node, string, ...string)) {
 	}
 }
 
-// covers reports whether a recorded feature shows what f does: the same shapes,
-// except where one of the two texts does not show them.
+// covers reports whether a recorded feature demonstrates the use of f: their shapes are the
+// same, except where one of the two texts does not show them.
 func (f feature) covers(used feature) bool {
 	if len(f.shapes) != len(used.shapes) {
 		return false
@@ -190,8 +190,7 @@ func (f feature) covers(used feature) bool {
 	return true
 }
 
-// recorded lists the features of the recordings by name. What the parser refuses
-// is not in them.
+// recorded lists the features in the recordings by name, without texts that the parser refuses.
 func recorded(t *testing.T, known map[string]bool) map[string][]feature {
 	t.Helper()
 	var language struct{ Cases []struct{ Source string } }
@@ -221,7 +220,7 @@ func recorded(t *testing.T, known map[string]bool) map[string][]feature {
 	return out
 }
 
-// running are the texts that run in the sessions of the gateway and of the doctor.
+// running returns the texts that run in the sessions of the gateway and of the doctor.
 func running(t *testing.T) map[string]string {
 	t.Helper()
 	const decoded = "([scriptblock]::Create([Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('eA=='))))"
@@ -234,13 +233,13 @@ func running(t *testing.T) map[string]string {
 	return out
 }
 
-// TestUsesAreRecorded compares what the scripts use with the recordings of a real
-// engine. What no recording shows stands in testdata/unrecorded.txt, with the
-// expression that is to be recorded; a use that is new fails until it is listed.
+// TestUsesAreRecorded: every use of .NET or the language in a script is in a recording of a
+// real engine, or is listed in testdata/unrecorded.txt with the expression to be recorded. A
+// new use fails the test until it is listed.
 func TestUsesAreRecorded(t *testing.T) {
 	known := properties()
 	have := recorded(t, known)
-	missing := map[string]string{} // by key: where, and the expression
+	missing := map[string]string{} // by key: the place and the expression
 	texts := running(t)
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		script, errs := syntax.Parse(name, texts[name])

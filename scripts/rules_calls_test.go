@@ -9,8 +9,8 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// pinned: every cmdlet of the directory is given -Server, every one of DNS
-// -ComputerName. Discovery looks for a server, so it is given none.
+// pinned: every cmdlet of the directory gets -Server, and every one of DNS -ComputerName.
+// Only discovery gets none, because it looks for a server.
 func pinned(_ *library, t *text) []error {
 	parameter := map[string]string{cmdlets.ActiveDirectory: "Server", cmdlets.DnsServer: "ComputerName"}
 	var faults []error
@@ -33,7 +33,8 @@ func pinned(_ *library, t *text) []error {
 	return faults
 }
 
-// unprompted: -Confirm:$false wherever a cmdlet can ask, -Force on every cmdlet of DNS that writes and has it.
+// unprompted: -Confirm:$false is given wherever a cmdlet can ask, and -Force to every DNS
+// cmdlet that writes and supports it.
 func unprompted(_ *library, t *text) []error {
 	var faults []error
 	for _, c := range t.calls {
@@ -57,7 +58,7 @@ func unprompted(_ *library, t *text) []error {
 	return faults
 }
 
-// takesForce reports whether a parameter set of these arguments has -Force.
+// takesForce reports whether a parameter set with these arguments has -Force.
 func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 	force := command.Param("Force")
 	if force == nil {
@@ -71,8 +72,8 @@ func takesForce(command *cmdlets.Cmdlet, way []argument) bool {
 	})
 }
 
-// fitting: commands are known, parameters written in full, of one set, complete.
-// It is what Describe checks at every start.
+// fitting: commands are known, and their parameters are written in full, belong to one set,
+// and are complete. Describe checks this at every start.
 func fitting(l *library, t *text) []error {
 	var faults []error
 	for _, fault := range l.callFaults(t) {
@@ -81,12 +82,12 @@ func fitting(l *library, t *text) []error {
 	return faults
 }
 
-// placed is a fault of a rule.
+// placed returns a fault of a rule.
 func placed(t *text, at syntax.Node, format string, args ...any) error {
 	return t.fault(at, "", format, args...)
 }
 
-// banned are commands that scripts do without, and why.
+// banned are commands that scripts must not use, with the reasons.
 var banned = map[string]string{
 	"get-adgroupmember":               "fails as a whole on large or foreign members (facts E23)",
 	"get-adprincipalgroupmembership":  "needs a global catalog and fails on names with / (facts E22)",
@@ -104,18 +105,18 @@ var banned = map[string]string{
 	"set-strictmode":                  "makes absent properties an error",
 }
 
-// dynamicCallers may call what a variable holds: the scripts a request names, an
-// undo, and what the doctor tries.
+// dynamicCallers are the functions that may call a command named by a variable: for the
+// script in a request, for an undo, and for the doctor's tests.
 var dynamicCallers = []string{"Invoke-GatewayRequest", "Get-GatewayState", "Undo-GatewayStep", "Test-GatewayFact"}
 
-// tried are banned commands, and commands with a banned filter, that a script of the
-// doctor tries, to find out about them.
+// tried are banned commands, and commands with a banned filter, that a script of the doctor
+// runs to test them.
 var tried = map[string]string{
 	"doctor/ad/Test-GatewayPrincipalGroups.ps1": "get-adprincipalgroupmembership",
 	"doctor/ad/Test-GatewayControllers.ps1":     "get-addomaincontroller",
 }
 
-// unbanned: no command, type or filter that scripts do without.
+// unbanned: scripts use no banned command, type or filter.
 func unbanned(_ *library, t *text) []error {
 	var faults []error
 	for _, c := range t.calls {
@@ -162,15 +163,14 @@ var bannedTypes = map[string]bool{
 	"pscustomobject": true, "psobject": true, "management.automation.psobject": true, "management.automation.pscustomobject": true,
 }
 
-// bareType is a type's name in lower case, without System.
+// bareType returns the name of a type in lower case, without System.
 func bareType(name string) string { return strings.TrimPrefix(strings.ToLower(name), "system.") }
 
-// byCodeUnit are the operators that compare by code units when case counts; the
-// others compare as the culture does.
+// byCodeUnit are the operators that compare code units if case counts. The others compare by culture.
 var byCodeUnit = []syntax.BinaryOp{syntax.Match, syntax.NotMatch, syntax.Like}
 
-// bareName is the name of a type with its type argument, in lower case and
-// without "System."; array brackets are left out.
+// bareName returns the name of a type with its type argument, in lower case and without
+// "System.". It omits array brackets.
 func bareName(t *syntax.TypeName) string {
 	name := bareType(t.Name)
 	if t.Arg == nil {
@@ -188,7 +188,7 @@ func isVariable(value syntax.Node, name string) bool {
 	return ok && v.Scope == "" && strings.EqualFold(v.Name, name)
 }
 
-// once leaves the first of equal faults.
+// once removes repeated faults.
 func once(faults []error) []error {
 	var out []error
 	for _, fault := range faults {

@@ -41,7 +41,7 @@ func filtersEscaped(l *library, t *text) []error {
 	return once(faults)
 }
 
-// filterParameter is the parameter of a call that is an LDAP filter, "" when it has none.
+// filterParameter returns the parameter of a call that contains an LDAP filter, or "" if there is none.
 func filterParameter(l *library, c *call) string {
 	switch {
 	case c.command == nil:
@@ -54,7 +54,7 @@ func filterParameter(l *library, c *call) string {
 	return ""
 }
 
-// preludeConstants are the texts that preludes assign once, outside of functions.
+// preludeConstants returns the texts that preludes assign once, outside of functions.
 func preludeConstants(l *library) map[string]syntax.Node {
 	out := map[string]syntax.Node{}
 	for _, t := range l.texts {
@@ -74,12 +74,12 @@ func preludeConstants(l *library) map[string]syntax.Node {
 type filters struct {
 	scope     *scope
 	constants map[string]syntax.Node
-	asked     map[string]bool // variables being followed: a loop of them adds nothing
+	asked     map[string]bool // variables being followed, so that a cycle of them ends
 }
 
 var filterEscapes = []string{"get-gatewayldapescaped", "get-gatewayguidescaped", "get-gatewayoctetsescaped", "get-gatewaykeyidescaped", "resolve-gatewayfilter"}
 
-// clean reports whether a value, or all that a statement puts out, is safe in a filter.
+// clean reports whether a value, or all output of a statement, is safe in a filter.
 func (f *filters) clean(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Pipeline:
@@ -184,8 +184,8 @@ func (f *filters) variable(v *syntax.Variable) bool {
 	return f.all(f.scope.rounds[name]) && f.all(f.scope.added[name])
 }
 
-// entry reports whether $name.key is safe: $name holds hashtable literals only, or
-// goes through a list of them, and all values that their key gets are safe.
+// entry reports whether $name.key is safe: $name contains only hashtable literals, or
+// iterates over a list of them, and all values of their key are safe.
 func (f *filters) entry(name, key string) bool {
 	if _, param := f.scope.params[name]; param || f.scope.other[name] {
 		return false
@@ -220,7 +220,7 @@ func (f *filters) entry(name, key string) bool {
 	return found
 }
 
-// hashes are the literals that a variable can hold; false when it can hold something else.
+// hashes returns the literals that a variable can contain, or false if it can contain other values.
 func (f *filters) hashes(name string) ([]*syntax.Hash, bool) {
 	var out []*syntax.Hash
 	sources := slices.Clone(f.scope.values[name])

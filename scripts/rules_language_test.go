@@ -11,10 +11,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// inLanguage: scripts use only what Windows PowerShell 5.1 and .NET Framework 4.5.2 have, the
-// oldest versions they run on. The parser refuses syntax they lack. testdata/framework.txt lists
-// the types, static members and methods with their numbers of arguments; overloads of later
-// versions are recognized where a text shows them.
+// inLanguage: scripts use only features of Windows PowerShell 5.1 and .NET Framework 4.5.2,
+// the oldest versions that run them. The parser refuses later syntax. testdata/framework.txt
+// lists the types, static members and methods with their numbers of arguments. Overloads of
+// later versions are recognised if they are visible in the text.
 func inLanguage(_ *library, t *text) []error {
 	known := framework()
 	var faults []error
@@ -69,10 +69,10 @@ func inLanguage(_ *library, t *text) []error {
 	return faults
 }
 
-// laterVariables are set by PowerShell 6 and later only.
+// laterVariables are set only by PowerShell 6 and later.
 var laterVariables = []string{"iswindows", "islinux", "ismacos", "iscoreclr", "psstyle"}
 
-// invoked writes a call as testdata/framework.txt does: [type]::name/n or .name/n.
+// invoked writes a call in the form of testdata/framework.txt: [type]::name/n or .name/n.
 func invoked(n *syntax.Invoke) string {
 	method, _ := literal(n.Name)
 	if typ, ok := n.Target.(*syntax.TypeExpr); ok && n.Static {
@@ -81,11 +81,11 @@ func invoked(n *syntax.Invoke) string {
 	return fmt.Sprintf(".%s/%d", strings.ToLower(method), len(n.Args))
 }
 
-// laterOverload reports a call that chooses an overload .NET Framework lacks,
-// or another one there than in later versions.
+// laterOverload reports a call that selects an overload that .NET Framework does not have,
+// or a different one there than in later versions.
 func laterOverload(n *syntax.Invoke) string {
 	method, _ := literal(n.Name)
-	var first string // the type the first argument is cast to
+	var first string // the type to which the first argument is cast
 	if len(n.Args) > 0 {
 		if cast, ok := sole(n.Args[0]).(*syntax.Cast); ok {
 			first = bareType(cast.Type.String())
@@ -115,12 +115,10 @@ func laterOverload(n *syntax.Invoke) string {
 	return ""
 }
 
-// sortCasts are the casts with which Array.Sort sorts its second array, too, on
-// a real engine.
+// sortCasts are the casts with which Array.Sort on a real engine also sorts its second array.
 var sortCasts = []string{"array", "array", "collections.icomparer"}
 
-// castsOf lists the types that arguments are cast to; an argument without a cast
-// is "".
+// castsOf returns the types to which arguments are cast. For an argument without a cast it is "".
 func castsOf(args []syntax.Expr) []string {
 	types := make([]string, len(args))
 	for i, arg := range args {
@@ -131,8 +129,8 @@ func castsOf(args []syntax.Expr) []string {
 	return types
 }
 
-// newObjectFaults refuses New-Object but for types whose constructor only this
-// command reaches in every engine: [T]::new() does the same a hundred times faster.
+// newObjectFaults refuses New-Object, except for types whose constructor can be called only by
+// this command in every engine. [T]::new() has the same effect and is a hundred times faster.
 func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 	var faults []string
 	for i, a := range n.Args {
@@ -151,11 +149,11 @@ func newObjectFaults(n *syntax.Command, known map[string]bool) []string {
 	return faults
 }
 
-// framework is testdata/framework.txt as a set.
+// framework returns testdata/framework.txt as a set.
 var framework = sync.OnceValue(func() map[string]bool {
 	text, err := os.ReadFile(filepath.Join("testdata", "framework.txt"))
 	if err != nil {
-		return nil // then nothing is known and every text has faults
+		return nil // nothing is known then, and every text has faults
 	}
 	out := map[string]bool{}
 	for line := range strings.Lines(string(text)) {
@@ -166,12 +164,11 @@ var framework = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// maxColumns is how wide a line may be.
+// maxColumns is the maximum width of a line.
 const maxColumns = 160
 
-// laidOut: ASCII, LF, no tab, no blank at the end, no wide line; a comment on
-// top, and on every function; each script and function with [CmdletBinding()] and
-// a param block.
+// laidOut: files are ASCII with LF, without tabs, trailing spaces or wide lines. There is a comment at
+// the top and on every function, and each script and function has [CmdletBinding()] and a param block.
 func laidOut(_ *library, t *text) []error {
 	var faults []error
 	source := t.script.Text

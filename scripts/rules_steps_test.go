@@ -15,7 +15,7 @@ import (
 // does reports its effect.
 func stepsAnnounced(l *library, t *text) []error {
 	if isPrelude(t.file) {
-		return nil // followed from the scripts that call them
+		return nil // checked as part of the scripts that call them
 	}
 	s := &steps{library: l, text: t, seen: map[string]bool{}}
 	s.end(t.script, s.scriptBlock(t.script.Block, paths{{label: ""}: true}))
@@ -41,14 +41,14 @@ func stepsAnnounced(l *library, t *text) []error {
 	return s.faults
 }
 
-// point is the state of a path: its label, and a change that is not reported yet.
+// point is the state of a path: its label, and a change that has not been reported yet.
 type point struct {
 	label       string
 	unannounced string // the cmdlet that changed something
 	announced   bool   // the intent has been written
 }
 
-// paths are the possible states at a place; none if it is unreachable.
+// paths are the possible states at a place. There are none if it is unreachable.
 type paths map[point]bool
 
 func (p paths) with(others paths) paths {
@@ -64,9 +64,9 @@ func (p paths) with(others paths) paths {
 type steps struct {
 	library *library
 	text    *text
-	labels  map[string]string // what the parameters of the followed function hold
+	labels  map[string]string // values of the parameters of the function being followed
 	active  []string          // functions being followed
-	caught  []paths           // for each open try: where an error can come from
+	caught  []paths           // for each open try: the states from which an error can come
 	call    syntax.Node       // the call in the script that is being followed
 	returns []paths
 	faults  []error
@@ -84,7 +84,7 @@ func (s *steps) fault(at syntax.Node, format string, args ...any) {
 	}
 }
 
-// end is the end of the script.
+// end handles the end of the script.
 func (s *steps) end(at syntax.Node, p paths) {
 	for point := range p {
 		if point.unannounced != "" {
@@ -106,7 +106,7 @@ func (s *steps) block(b *syntax.Block, p paths) paths {
 		p = s.statement(statement, p)
 		if n := len(s.caught); n > 0 {
 			for at := range p {
-				if at.unannounced == "" { // an error between a change and its step: the change failed
+				if at.unannounced == "" { // an error between a change and its step means that the change failed
 					s.caught[n-1][at] = true
 				}
 			}
@@ -159,7 +159,7 @@ func (s *steps) statement(n syntax.Statement, p paths) paths {
 		case syntax.Throw, syntax.Exit:
 			return paths{}
 		}
-		return p // the next round, or what is behind the loop
+		return p // the next iteration, or the code after the loop
 	case *syntax.ForEach:
 		return s.loop(n.In, n.Body, p)
 	case *syntax.For:
@@ -180,8 +180,8 @@ func (s *steps) loop(head syntax.Node, body *syntax.Block, p paths) paths {
 	return p.with(s.block(body, p))
 }
 
-// calls follows the commands inside a node, in the order of the text: what a
-// command is given runs before it. Script blocks are for later.
+// calls follows the commands inside a node in the order of the text. The arguments of a
+// command are evaluated before it runs. Script blocks run later.
 func (s *steps) calls(n syntax.Node, p paths) paths {
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -226,7 +226,7 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 	case "complete-gatewaystep":
 		out := paths{}
 		for at := range p {
-			out[point{announced: at.announced}] = true // the next change needs a label of its own
+			out[point{announced: at.announced}] = true // the next change needs its own label
 		}
 		return out
 	}
@@ -246,7 +246,7 @@ func (s *steps) command(n *syntax.Command, p paths) paths {
 	return s.follow(n, name, f, p)
 }
 
-// reading is how a label begins that names no change.
+// reading matches the beginning of a label that names no change.
 var reading = regexp.MustCompile(`(?i)^(find|check|read|list|count|discover|report|decode|run)\b`)
 
 func (s *steps) write(n syntax.Node, name string, p paths) paths {
@@ -267,7 +267,7 @@ func (s *steps) write(n syntax.Node, name string, p paths) paths {
 	return out
 }
 
-// follow goes through a function as if it stood in place of its call.
+// follow processes a function as if its body replaced the call.
 func (s *steps) follow(n *syntax.Command, name string, f *function, p paths) paths {
 	outer, outerCall := s.labels, s.call
 	labels := map[string]string{}
@@ -287,7 +287,7 @@ func (s *steps) follow(n *syntax.Command, name string, f *function, p paths) pat
 	return p
 }
 
-// label is what a Set-GatewayStep names.
+// label returns the label that a Set-GatewayStep sets.
 func (s *steps) label(n *syntax.Command) string {
 	for i, a := range n.Args {
 		if param, ok := a.(*syntax.CommandParam); ok && strings.EqualFold(param.Name, "Label") && i+1 < len(n.Args) {
@@ -297,7 +297,7 @@ func (s *steps) label(n *syntax.Command) string {
 	return ""
 }
 
-// value is a constant text, maybe one that the followed function was given.
+// value returns a constant text, which may be an argument of the followed function.
 func (s *steps) value(n syntax.Node) string {
 	if text, ok := literal(n); ok {
 		return text

@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule is a requirement on all scripts and preludes. Its cases, good and bad
-// snippets, are in testdata/rules/<name>.txt.
+// rule is a requirement for all scripts and preludes. Its good and bad examples are in
+// testdata/rules/<name>.txt.
 type rule struct {
 	name  string
 	facts string // the reason for the rule
 	check func(l *library, t *text) []error
-	// probes reports whether the doctor's scripts keep it, too: they change only what
-	// lies in a scratch OU or zone, which is swept as a whole afterwards.
+	// probes means that the rule also applies to the doctor's scripts. They change only a
+	// scratch OU or zone, which is removed as a whole afterwards.
 	probes bool
 }
 
@@ -43,7 +43,7 @@ var rules = []rule{
 	{"layout", "facts-5.1 I75, I8: Windows PowerShell reads a file without BOM as ANSI", laidOut, true},
 }
 
-// lanes gives the library of each lane, with all preludes and scripts.
+// lanes returns the library of each lane, with all preludes and scripts.
 func lanes(t *testing.T) map[ps.Lane]*library {
 	t.Helper()
 	out := map[ps.Lane]*library{}
@@ -83,17 +83,16 @@ func TestScriptsKeepTheRules(t *testing.T) {
 	}
 }
 
-// snippet is one case of a rule: a script as it would stand in a lane.
+// snippet is one example for a rule: a script as part of a lane.
 type snippet struct {
 	bad  bool
 	lane ps.Lane
-	says string // what the case shows; of a bad one: what a fault says
+	says string // for a good example its description, for a bad one a part of the fault's message
 	text string
 }
 
-// snippets reads the cases of a rule. Each begins with a line
-// "== good: what it shows" or "== bad: what the fault says", "good dns" and
-// "bad dns" for the lane of DNS.
+// snippets reads the examples for a rule. Each starts with a line "== good: description" or
+// "== bad: message of the fault"; "good dns" and "bad dns" are for the DNS lane.
 func snippets(t *testing.T, name string) []snippet {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", "rules", name+".txt"))
@@ -119,7 +118,7 @@ func snippets(t *testing.T, name string) []snippet {
 	return out
 }
 
-// TestRulesTellGoodFromBad shows that each rule can fail, and does not fail what is right.
+// TestRulesTellGoodFromBad: each rule reports its bad examples and accepts its good ones.
 func TestRulesTellGoodFromBad(t *testing.T) {
 	shared := map[ps.Lane]*library{}
 	for _, lane := range []ps.Lane{ps.Directory, ps.DNS} {
@@ -162,8 +161,8 @@ func TestRulesTellGoodFromBad(t *testing.T) {
 	}
 }
 
-// scope is a function, or the body of a text without its functions: where its
-// variables get their values, in no order.
+// scope is a function, or the body of a text without its functions, with the values of its
+// variables in no particular order.
 type scope struct {
 	function string
 	body     *syntax.ScriptBlock
@@ -172,10 +171,10 @@ type scope struct {
 	rounds   map[string][]syntax.Node // foreach ($name in value)
 	added    map[string][]syntax.Node // $name.Add(value)
 	keys     map[string][]argument    // $name['key'] = value, $name.key = value
-	other    map[string]bool          // changed in a way that is not followed
+	other    map[string]bool          // changed in a way that is not tracked
 }
 
-// scopes are the scopes of a text; the first is its body.
+// scopes returns the scopes of a text. The first one is its body.
 func scopes(t *text) []*scope {
 	out := []*scope{newScope("", t.script.Block)}
 	syntax.Walk(t.script, func(n syntax.Node) bool {
@@ -239,7 +238,7 @@ func (s *scope) assignment(n *syntax.Assignment) {
 	}
 }
 
-// walk visits the nodes of a scope, without those of functions in it.
+// walk visits the nodes of a scope without the functions in it.
 func (s *scope) walk(visit func(syntax.Node)) {
 	syntax.Walk(s.body, func(n syntax.Node) bool {
 		if _, ok := n.(*syntax.FunctionDef); ok {
@@ -250,7 +249,7 @@ func (s *scope) walk(visit func(syntax.Node)) {
 	})
 }
 
-// assigned reports whether a variable gets a value in the scope at all.
+// assigned reports whether a variable gets any value in the scope.
 func (s *scope) assigned(name string) bool {
 	return len(s.values[name])+len(s.rounds[name]) > 0 || s.other[name]
 }

@@ -34,7 +34,7 @@ func textsExact(_ *library, t *text) []error {
 
 var equalities = []syntax.BinaryOp{syntax.Eq, syntax.Ne, syntax.Contains, syntax.NotContains}
 
-// exactTypes are those whose values are no texts.
+// exactTypes are the types whose values are not texts.
 var exactTypes = []string{"bool", "switch", "int", "long", "guid"}
 
 // known follows values through one scope.
@@ -62,7 +62,7 @@ func (k *known) value(n syntax.Node) bool {
 	case *syntax.ArrayLiteral:
 		return !slices.ContainsFunc(n.Items, func(e syntax.Expr) bool { return !k.value(e) })
 	case *syntax.Unary:
-		return true // a truth or a number
+		return true // a Boolean or a number
 	case *syntax.Binary:
 		return n.Op != syntax.Add && n.Op != syntax.Join && n.Op != syntax.Replace
 	case *syntax.Member:
@@ -124,20 +124,20 @@ func cultureFree(_ *library, t *text) []error {
 var (
 	patternOperators = []syntax.BinaryOp{syntax.Like, syntax.Match, syntax.NotMatch, syntax.Replace}
 	cultureNames     = []string{"CurrentCulture", "CurrentCultureIgnoreCase"}
-	// aroundI finds i, I and ranges of letters that contain one of them.
+	// aroundI matches i, I and ranges of letters that contain one of them.
 	aroundI = regexp.MustCompile(`[iI\x{130}\x{131}]|[A-H]-[J-Z]|[a-h]-[j-z]|[A-Z]-[a-z]`)
 )
 
-// caseless reports whether a pattern has no letter whose case depends on the culture.
+// caseless reports whether a pattern contains no letter whose case depends on the culture.
 func caseless(pattern syntax.Expr) bool {
 	if list, ok := pattern.(*syntax.ArrayLiteral); ok && len(list.Items) > 0 {
-		pattern = list.Items[0] // of -replace; the second one is the replacement
+		pattern = list.Items[0] // the pattern of -replace; the second item is the replacement
 	}
 	written, ok := literal(pattern)
 	return ok && !aroundI.MatchString(written)
 }
 
-// byCulture says why a call depends on the culture, or nothing.
+// byCulture returns why a call depends on the culture, or "".
 func byCulture(n *syntax.Invoke) string {
 	name, _ := literal(n.Name)
 	switch strings.ToLower(name) {

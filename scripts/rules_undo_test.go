@@ -7,10 +7,9 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// undoSound: an undo runs after its script has ended, so it sees none of the
-// script's variables. It is a script block of the same function whose parameters
-// are the keys of -Arguments; it reads only these, its own variables, and those of
-// the preludes.
+// undoSound: an undo runs after its script has ended and sees none of the script's
+// variables. It is a script block in the same function whose parameters are the keys of
+// -Arguments. It reads only these, its own variables, and the variables of the preludes.
 func undoSound(l *library, t *text) []error {
 	var faults []error
 	all := scopes(t)
@@ -42,7 +41,7 @@ func undoSound(l *library, t *text) []error {
 	return once(faults)
 }
 
-// undoArguments are the keys that -Arguments of a step has.
+// undoArguments returns the keys in a step's -Arguments.
 func (s *scope) undoArguments(way []argument) ([]string, bool) {
 	arguments, has := arg(way, "Arguments")
 	if !has {
@@ -60,7 +59,7 @@ func (s *scope) undoArguments(way []argument) ([]string, bool) {
 	return keys, true
 }
 
-// latest resolves a variable to its last assignment before it in the text.
+// latest resolves a variable to its last assignment that precedes the use in the text.
 func (s *scope) latest(value syntax.Node) syntax.Node {
 	v, ok := soleOf(value).(*syntax.Variable)
 	if !ok {
@@ -75,7 +74,7 @@ func (s *scope) latest(value syntax.Node) syntax.Node {
 	return found
 }
 
-// setByPowerShell are variables that need no assignment.
+// setByPowerShell are variables that need not be assigned.
 var setByPowerShell = []string{"true", "false", "null", "_"}
 
 func undoFaults(l *library, block *syntax.ScriptBlock, given []string) []string {

@@ -69,7 +69,7 @@ func entries(n syntax.Node, check func(at syntax.Node, key string, value syntax.
 	}
 }
 
-// audited are the values a command is given as -Before and -After.
+// audited returns the values passed to a command as -Before and -After.
 func audited(command *syntax.Command) []syntax.Node {
 	var out []syntax.Node
 	for i, a := range command.Args {
@@ -87,7 +87,7 @@ type bareness struct {
 	asked map[string]bool
 }
 
-// serialised are the variables whose entries are serialised.
+// serialised returns the variables whose entries are serialised.
 func (b *bareness) serialised(t *text) map[string]bool {
 	held := map[string]bool{}
 	for name, values := range b.scope.values {
@@ -110,7 +110,7 @@ func (b *bareness) serialised(t *text) map[string]bool {
 	return held
 }
 
-// commandOf is the name of the only command of a value.
+// commandOf returns the name of the only command in a value.
 func commandOf(value syntax.Node) string {
 	p, ok := value.(*syntax.Pipeline)
 	if !ok || len(p.Elements) != 1 {
@@ -122,12 +122,12 @@ func commandOf(value syntax.Node) string {
 	return ""
 }
 
-// bareTypes are those that are serialised as they are.
+// bareTypes are the types that are serialised unchanged.
 var bareTypes = []string{
 	"string", "bool", "int", "long", "double", "decimal", "string[]", "bool[]", "int[]", "long[]", "ordered",
 }
 
-// givenTypes are the types of parameters that hold bare values besides.
+// givenTypes are further types of parameters whose values are bare.
 var givenTypes = []string{"switch", "hashtable", "collections.idictionary"}
 
 func (b *bareness) bare(n syntax.Node) bool {
@@ -135,7 +135,7 @@ func (b *bareness) bare(n syntax.Node) bool {
 	case *syntax.Pipeline:
 		name := strings.ToLower(commandOf(n))
 		if strings.HasPrefix(name, "convertto-gateway") || name == "get-gatewayerrorinfo" {
-			return true // a record, checked where it is made
+			return true // a record, which is checked where it is made
 		}
 		if len(n.Elements) != 1 {
 			return false
@@ -174,13 +174,13 @@ func (b *bareness) operator(n *syntax.Binary) bool {
 	case syntax.Add, syntax.Sub, syntax.Mul, syntax.Div, syntax.Mod, syntax.BitAnd, syntax.BitOr, syntax.ShiftRight:
 		return b.bare(n.Left) && b.bare(n.Right)
 	}
-	return b.bare(n.Left) // of a list, a comparison gives the items that compare so
+	return b.bare(n.Left) // for a list, a comparison returns the matching items
 }
 
 func (b *bareness) variable(v *syntax.Variable) bool {
 	name := strings.ToLower(v.Name)
 	if v.Scope == "script" {
-		return true // the prelude's state, which only its own functions fill
+		return true // the prelude's state, which only its own functions set
 	}
 	if slices.Contains([]string{"true", "false", "null"}, name) {
 		return true
@@ -196,7 +196,7 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 		return false
 	}
 	if isParam {
-		return true // what is assigned to a typed parameter is cast, too
+		return true // a value assigned to a typed parameter is also cast
 	}
 	b.asked[name] = true
 	defer delete(b.asked, name)
@@ -205,10 +205,9 @@ func (b *bareness) variable(v *syntax.Variable) bool {
 
 var secretName = regexp.MustCompile(`(?i)passw|pwd|secret|credential|passphrase|apikey|token`)
 
-// secretsKept: a parameter named like a secret is a securestring, or a switch that
-// concerns one; a securestring is only passed to parameters of its own type or
-// compared with $null, and never converted to text. Only secretKeepers create them, or
-// make text of them.
+// secretsKept: a parameter named like a secret is a securestring, or a switch that concerns
+// one. A securestring is only passed to parameters of its own type or compared with $null, and
+// is never converted to text. Only secretKeepers create securestrings or convert them to text.
 func secretsKept(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
@@ -257,7 +256,7 @@ func secretsKept(_ *library, t *text) []error {
 	return faults
 }
 
-// secretKeepers are the functions between which secrets pass without being a parameter in clear.
+// secretKeepers are the functions that pass secrets to each other without a clear-text parameter.
 var secretKeepers = []string{
 	"Invoke-GatewayRequest", "Add-GatewaySecret", "Write-GatewaySecret", "Add-GatewayStoredSecret",
 }

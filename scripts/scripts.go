@@ -1,17 +1,15 @@
-// Package scripts contains the PowerShell side of the gateway: a prelude that
-// every session loads, a prelude for each lane, and one script per operation.
+// Package scripts contains the PowerShell side of the gateway: a prelude that every session
+// loads, a prelude for each lane, and one script per operation.
 //
-// A script is a complete file that an administrator can read, lint and run by
-// hand after the preludes. Nothing is ever substituted into its text. [Prelude]
-// and [Sources] return what a session loads. The folder doctor contains the
-// scripts of the doctor, which only its own sessions load ([DoctorPrelude],
-// [DoctorSources]).
+// A script is a complete file that an administrator can read, lint and run by hand after the
+// preludes. Nothing is ever substituted into its text. [Prelude] and [Sources] return the
+// texts that a session loads. The folder doctor contains the scripts of the doctor, which
+// only its own sessions load ([DoctorPrelude], [DoctorSources]).
 //
-// [Check] reports the mistakes of a script without running it; package
-// ps/cmdlets knows the commands, types and members. [Describe], which runs at
-// every start, checks all scripts and returns their declarations, against which
-// the operation table is checked. House rules beyond that are in
-// TestScriptsKeepTheRules, with good and bad snippets in testdata/rules.
+// [Check] reports the mistakes of a script without running it; package ps/cmdlets knows the
+// commands, types and members. [Describe], which runs at every start, checks all scripts and
+// returns their declarations, against which the operation table is checked. House rules
+// beyond that are in TestScriptsKeepTheRules, with good and bad snippets in testdata/rules.
 package scripts
 
 import (
@@ -27,24 +25,24 @@ import (
 //go:embed prelude.ps1 prelude.guards.ps1 ad/*.ps1 dns/*.ps1 doctor
 var files embed.FS
 
-// folders are the folders of the lanes.
+// folders maps the lanes to their folders.
 var folders = map[ps.Lane]string{ps.Directory: "ad", ps.DNS: "dns"}
 
-// Modules names the PowerShell module that the sessions of each lane import.
+// Modules maps each lane to the PowerShell module that its sessions import.
 var Modules = map[ps.Lane]string{ps.Directory: "ActiveDirectory", ps.DNS: "DnsServer"}
 
-// The preludes of every lane: what sessions share, and the list of what is guarded.
+// The preludes of every lane: code that sessions share, and the list of guarded objects.
 const (
 	commonPrelude = "prelude.ps1"
 	guardsPrelude = "prelude.guards.ps1"
 )
 
-// Prelude returns what a session of the lane loads before its scripts: the common prelude followed
-// by the lane's own.
+// Prelude returns the text that a session of the lane loads before its scripts: the common
+// prelude followed by the lane's own.
 func Prelude(lane ps.Lane) ps.Source { return joined(preludes(lane)) }
 
-// Rehearsal is the function of a prelude that sessions run before they are ready. It
-// needs no directory.
+// Rehearsal is the name of the prelude's function that sessions run before they are ready.
+// It needs no directory.
 const Rehearsal = "Test-GatewayRehearsal"
 
 // joined concatenates preludes.
@@ -71,8 +69,7 @@ func preludes(lane ps.Lane) []string {
 // isPrelude reports whether a file is a prelude: prelude.ps1 or prelude.*.ps1.
 func isPrelude(file string) bool { return strings.HasPrefix(path.Base(file), "prelude.") }
 
-// Sources returns the scripts of a lane, sorted by name. A session defines each as
-// a function of that name.
+// Sources returns the scripts of a lane, sorted by name. A session defines each as a function with that name.
 func Sources(lane ps.Lane) []ps.Source { return sources(list(lane)) }
 
 func sources(files []string) []ps.Source {

@@ -8,21 +8,21 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Functions and built-in commands are described as cmdlets are, so that one
-// check serves all calls.
+// Functions and built-in commands are described in the same form as cmdlets, so that one
+// check covers all calls.
 
-// builtins are the built-in commands by name in lower case.
+// builtins returns the built-in commands by lower-case name.
 var builtins = sync.OnceValue(func() map[string]*cmdlets.Cmdlet {
 	byName := map[string]*cmdlets.Cmdlet{}
 	for _, b := range cmdlets.Builtins() {
-		// What the parser reports would be a defect of the table; a test reads every row.
+		// A parser error would be a defect of the table; a test parses every row.
 		script, _ := syntax.Parse(b.Name, "param("+b.Params+")")
 		byName[strings.ToLower(b.Name)] = declared(b.Name, nil, script.Block.Param.Params)
 	}
 	return byName
 })
 
-// declared describes a command by its parameters, and the attributes before them.
+// declared describes a command by its parameters and the attributes before them.
 func declared(name string, attributes []*syntax.Attribute, params []*syntax.Param) *cmdlets.Cmdlet {
 	c := &cmdlets.Cmdlet{Name: name}
 	for _, p := range params {
@@ -79,7 +79,7 @@ func declaredParam(p *syntax.Param, sets []string) *cmdlets.Param {
 	return param
 }
 
-// attributesOf lists the attributes of a parameter that have a name.
+// attributesOf lists the attributes of a parameter with a given name.
 func attributesOf(p *syntax.Param, name string) []*syntax.Attribute {
 	var out []*syntax.Attribute
 	for _, attribute := range p.Attributes {
@@ -98,7 +98,7 @@ func parameterSet(attribute *syntax.Attribute) string {
 	return set
 }
 
-// namedText is the text that an argument of an attribute has.
+// namedText returns the text of a named argument of an attribute.
 func namedText(attribute *syntax.Attribute, name string) (string, bool) {
 	for _, arg := range attribute.Named {
 		if strings.EqualFold(arg.Name, name) {
@@ -108,7 +108,7 @@ func namedText(attribute *syntax.Attribute, name string) (string, bool) {
 	return "", false
 }
 
-// isSet reports whether an argument of an attribute is there and is not $false.
+// isSet reports whether an attribute has a named argument that is not $false.
 func isSet(attribute *syntax.Attribute, name string) bool {
 	for _, arg := range attribute.Named {
 		if strings.EqualFold(arg.Name, name) {
@@ -119,7 +119,7 @@ func isSet(attribute *syntax.Attribute, name string) bool {
 	return false
 }
 
-// texts are the constant strings among expressions.
+// texts returns the constant strings among expressions.
 func texts(list []syntax.Expr) []string {
 	var out []string
 	for _, e := range list {
@@ -130,8 +130,8 @@ func texts(list []syntax.Expr) []string {
 	return out
 }
 
-// valuesOf are the texts that a parameter accepts, from its ValidateSet or its enumeration; nil
-// when it accepts any.
+// valuesOf returns the texts that a parameter accepts, from its ValidateSet or its
+// enumeration, or nil if it accepts any.
 func valuesOf(p *syntax.Param) []string {
 	for _, attribute := range attributesOf(p, "ValidateSet") {
 		return texts(attribute.Positional)

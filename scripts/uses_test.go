@@ -17,8 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// uses are the entries of the tables of package cmdlets that texts name, as the
-// tables spell them.
+// uses are the entries in the tables of package cmdlets that texts name, in the spelling of the tables.
 type uses map[string]bool
 
 // shipped lists every PowerShell text that ships, by name.
@@ -49,7 +48,7 @@ func shipped(t *testing.T) map[string]string {
 	return out
 }
 
-// read adds what a text names.
+// read adds the entries that a text names.
 func (u uses) read(t *testing.T, name, source string) {
 	t.Helper()
 	script, errs := syntax.Parse(name, source)
@@ -61,7 +60,7 @@ func (u uses) read(t *testing.T, name, source string) {
 		case *syntax.TypeName:
 			u.typeName(n.Name)
 		case *syntax.String:
-			u.typeName(n.Value) // New-Object, and comparisons with the name of a type
+			u.typeName(n.Value) // of New-Object, and in comparisons with type names
 		case *syntax.Member:
 			u.member(n.Target, n.Name, n.Static, -1)
 		case *syntax.Invoke:
@@ -73,8 +72,8 @@ func (u uses) read(t *testing.T, name, source string) {
 	})
 }
 
-// typeName adds a type, and all names of an enumeration: its values are numbers
-// that a cmdlet or an error may have, whichever of them a text names.
+// typeName adds a type. For an enumeration it adds all names, because a cmdlet or an error
+// may return any of its values, whichever of them a text names.
 func (u uses) typeName(name string) {
 	typ, ok := cmdlets.LookupType(name)
 	if !ok {
@@ -86,8 +85,8 @@ func (u uses) typeName(name string) {
 	}
 }
 
-// member adds a member that is read, or called with args arguments; of an
-// instance the members of all types that have it, as its type is not known.
+// member adds a member that is read, or called with args arguments. For an instance it adds
+// the members of all types that have the name, because the type is unknown.
 func (u uses) member(target, name syntax.Expr, static bool, args int) {
 	written, ok := literal(name)
 	if !ok {
@@ -118,8 +117,7 @@ func (u uses) member(target, name syntax.Expr, static bool, args int) {
 	}
 }
 
-// command adds a built-in command with the parameters it is given, and the
-// constructor that New-Object calls.
+// command adds a built-in command with its given parameters, and the constructor that New-Object calls.
 func (u uses) command(l *library, n *syntax.Command) {
 	c := l.command(commandName(n))
 	if c == nil || !l.isBuiltin(c) {
@@ -148,8 +146,8 @@ func (u uses) command(l *library, n *syntax.Command) {
 	}
 }
 
-// implicit are the entries that no text names but that are used all the same, as
-// regular expressions, with the reason.
+// implicit are the entries that no text names but that are used anyway, as regular
+// expressions with the reason.
 var implicit = map[string]string{
 	`^(Export-ModuleMember( -Function)?|System\.Uri(::EscapeDataString/1)?|System\.Management\.Automation\.PSNoteProperty::new/2)$`: "the module for clients uses it",
 	`^\S+Exception(::new/1)?$`:                                                                  "the engine and the cmdlets throw it",
@@ -174,9 +172,8 @@ var implicit = map[string]string{
 	`^System\.(ValueType|RuntimeType|IFormatProvider|OrdinalCaseSensitiveComparer|Text\.(ASCII|Unicode)Encoding)$`:  "base types, types of values, and operands of conversions",
 }
 
-// TestTablesContainWhatScriptsUse shows that the engine is what the scripts use:
-// each built-in command, parameter, type and member of the tables is named by a
-// text that ships, or is implicit.
+// TestTablesContainWhatScriptsUse: the engine contains only what scripts use. Each built-in
+// command, parameter, type and member of the tables is named by a shipped text or is implicit.
 func TestTablesContainWhatScriptsUse(t *testing.T) {
 	u := uses{}
 	for name, source := range shipped(t) {

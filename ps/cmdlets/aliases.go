@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// AliasTarget returns the command behind an alias of PowerShell. In PowerShell an alias takes
-// precedence over a function of its name.
+// AliasTarget returns the command that an alias of PowerShell stands for. In PowerShell an
+// alias takes precedence over a function of the same name.
 func AliasTarget(name string) (target string, ok bool) {
 	target, ok = aliases()[strings.ToLower(name)]
 	return target, ok
@@ -21,7 +21,7 @@ var aliases = sync.OnceValue(func() map[string]string {
 	return out
 })
 
-// aliasTable lists the aliases that PowerShell starts with, in lower case.
+// aliasTable lists the predefined aliases of PowerShell in lower case.
 const aliasTable = `
 %=ForEach-Object ?=Where-Object ac=Add-Content cat=Get-Content cd=Set-Location chdir=Set-Location clc=Clear-Content
 clear=Clear-Host clhy=Clear-History cli=Clear-Item clp=Clear-ItemProperty cls=Clear-Host clv=Clear-Variable

@@ -1,11 +1,10 @@
 package cmdlets
 
-// Builtin is a command that PowerShell itself has, with the parameters that
-// scripts use. It must not be modified.
+// Builtin is a built-in command of PowerShell with the parameters that scripts use. It must not be modified.
 type Builtin struct {
 	Name  string
 	Class string // short name of its class in Microsoft.PowerShell.Commands
-	// Params is the inside of param(...), as PowerShell would declare it.
+	// Params is the content of param(...), as PowerShell would declare it.
 	Params string
 }
 

@@ -37,7 +37,7 @@ package cmdlets
 
 import "strings"
 
-// Names of the modules. Of the last two only what scripts use is declared.
+// Names of the modules. Only the cmdlets that scripts use are declared of the last two.
 const (
 	ActiveDirectory = "ActiveDirectory"
 	DnsServer       = "DnsServer"
@@ -48,7 +48,7 @@ const (
 // Modules returns the names of the modules.
 func Modules() []string { return []string{ActiveDirectory, DnsServer, LAPS, Diagnostics} }
 
-// AllSets is PowerShell's name for the only set of a command without named sets.
+// AllSets is PowerShell's name for the only parameter set of a command without named sets.
 const AllSets = "__AllParameterSets"
 
 // Docsets are the Windows Server versions of the reference, oldest first.
@@ -59,24 +59,23 @@ type Cmdlet struct {
 	Name   string // "Get-ADUser"
 	Module string // one of [Modules]
 
-	// DefaultSet is the set used if the arguments fit several; the only set if
-	// there is one, empty if the documentation marks none.
+	// DefaultSet is the set used if the arguments fit several. It is the only set if there is
+	// just one, and empty if the documentation marks none.
 	DefaultSet string
-	// Sets are the names of the parameter sets in the order of the page; [AllSets]
-	// alone if the page names none.
+	// Sets are the names of the parameter sets in the order of the page, or [AllSets] alone if
+	// the page names none.
 	Sets   []string
 	Params []*Param // sorted by name, without the common parameters
 
-	// SupportsShouldProcess: Params has -WhatIf and -Confirm.
+	// SupportsShouldProcess means that Params include -WhatIf and -Confirm.
 	SupportsShouldProcess bool
-	// PromptsByDefault: its ConfirmImpact is High, so it prompts unless
-	// -Confirm:$false is given.
+	// PromptsByDefault means that its ConfirmImpact is High, so that it prompts unless -Confirm:$false is given.
 	PromptsByDefault bool
-	// ForceSkipsPrompt: -Force is documented to suppress the prompt.
+	// ForceSkipsPrompt means that -Force is documented to suppress the prompt.
 	ForceSkipsPrompt bool
 
 	Outputs []string // type names as documented, with or without namespace
-	// MissingIn are the members of [Docsets] that do not document the cmdlet.
+	// MissingIn are the [Docsets] that do not document the cmdlet.
 	MissingIn []string
 	// NotWorkingWith are the notes of the page, such as "readOnlyDomainController".
 	NotWorkingWith []string
@@ -90,23 +89,23 @@ type Param struct {
 	// Values are the accepted names of an enumeration or a validated set; nil if
 	// the page lists none.
 	Values []string
-	// Codes are the numbers of Values, by index; nil if not documented.
+	// Codes are the numbers of Values, in the same order; nil if not documented.
 	Codes []int64
-	// LDAPName is the attribute that the parameter sets, "" if not documented.
+	// LDAPName is the attribute that the parameter sets; "" if not documented.
 	LDAPName string
 	// Identifiers are the accepted forms of an identity; nil if not documented.
 	Identifiers []string
 	Wildcard    bool    // documented as accepting wildcards
 	PerSet      []InSet // one entry per set of the parameter, in the order of Sets
-	// MissingIn are the members of [Docsets] that have the cmdlet but not this parameter.
+	// MissingIn are the [Docsets] that document the cmdlet but not this parameter.
 	MissingIn []string
 }
 
-// InSet is how a parameter behaves in one parameter set.
+// InSet describes how a parameter behaves in a parameter set.
 type InSet struct {
 	Set            string
 	Mandatory      bool
-	Position       int // order among the positional parameters of the set; -1: named only
+	Position       int // order among the positional parameters of the set; -1: by name only
 	ByValue        bool
 	ByPropertyName bool
 }
@@ -120,8 +119,8 @@ func Lookup(name string) (*Cmdlet, bool) {
 	return e.cmdlet(), true
 }
 
-// Module lists the cmdlets of a module, sorted by name; nil if it is unknown. The
-// name is compared ignoring case.
+// Module lists the cmdlets of a module, sorted by name, or nil if the module is unknown. It
+// ignores the case of name.
 func Module(name string) []*Cmdlet {
 	for _, m := range load().modules {
 		if strings.EqualFold(m.name, name) {
@@ -150,11 +149,11 @@ func (c *Cmdlet) Writes() bool {
 	return true
 }
 
-// AvailableIn reports whether the documentation of a version has the cmdlet.
-// It is false for an unknown version.
+// AvailableIn reports whether a version's documentation includes the cmdlet. It is false for
+// an unknown version.
 func (c *Cmdlet) AvailableIn(docset string) bool { return available(c.MissingIn, docset) }
 
-// AvailableIn reports whether the documentation of a version has the parameter.
+// AvailableIn reports whether a version's documentation includes the parameter.
 func (p *Param) AvailableIn(docset string) bool { return available(p.MissingIn, docset) }
 
 func available(missing []string, docset string) bool {
@@ -188,9 +187,8 @@ func (c *Cmdlet) Param(name string) *Param {
 	return nil
 }
 
-// Find returns the parameters that a written name can mean: the one with that name
-// or alias, otherwise all with a name or alias that it is a prefix of. Several
-// results mean that the name is ambiguous.
+// Find returns the parameters that a written name can mean: the one with that name or alias, otherwise
+// all with a name or alias that starts with it. If there are several, the name is ambiguous.
 func (c *Cmdlet) Find(written string) []*Param {
 	if p := c.Param(written); p != nil {
 		return []*Param{p}
@@ -220,7 +218,7 @@ func hasPrefixFold(s, prefix string) bool {
 	return prefix != "" && len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
 }
 
-// In returns the behaviour of the parameter in a set; false if it does not belong to it.
+// In returns the behaviour of the parameter in a set, or false if the parameter does not belong to the set.
 func (p *Param) In(set string) (InSet, bool) {
 	for _, s := range p.PerSet {
 		if strings.EqualFold(s.Set, set) {

@@ -65,7 +65,7 @@ func TestFind(t *testing.T) {
 	} {
 		assert.Equal(t, want, names(c.Find(written)), "-%s", written)
 	}
-	// A whole name wins over longer names that begin with it.
+	// A complete name takes precedence over longer names that start with it.
 	assert.Equal(t, []string{"Name"}, names(get(t, "Add-DnsServerResourceRecord").Find("Name")))
 }
 
@@ -153,7 +153,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 }
 
-// BenchmarkColdLookup is what the first use of a cmdlet costs.
+// BenchmarkColdLookup measures the first use of a cmdlet.
 func BenchmarkColdLookup(b *testing.B) {
 	for b.Loop() {
 		x := &index{byName: map[string]*entry{}}

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the data files from the contract")
 
-// contract is the part of a contract file that is kept. See testdata/README.md.
+// contract contains the members of a contract file that are used. See testdata/README.md.
 type contract struct {
 	Module  string                 `json:"module"`
 	Cmdlets map[string]docCmdlet   `json:"cmdlets"`
@@ -153,7 +153,7 @@ func sortedKeys[V any](m map[string]V) []string {
 func compactCmdlet(t *testing.T, name string, d docCmdlet) wireCmdlet {
 	w := wireCmdlet{
 		Should: d.Should, Force: d.Force, Missing: d.MissingIn, Notes: d.NotWorkingWith,
-		// Every Remove cmdlet asks (facts A36), also where its page forgets to say so.
+		// Every Remove cmdlet prompts (facts A36), even if its page does not mention that.
 		Prompts: len(d.Prompts) > 0 || d.Should && strings.HasPrefix(name, "Remove-"),
 	}
 	for _, o := range d.Outputs {
@@ -183,7 +183,7 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 		Name: p.Name, Type: shortType(p.Type), Values: p.Values, LDAP: p.LDAPName,
 		Ident: p.Identifiers, Wildcard: p.Wildcard, Missing: p.MissingIn, Aliases: p.Aliases,
 	}
-	// A page of a version older than the parameter's release has it by mistake.
+	// Pages of versions older than the parameter's release list it by mistake.
 	for _, a := range d.Anomalies {
 		if a.Kind == "listedBeforeItsRelease" && a.Param == p.Name {
 			w.Missing = append(append([]string(nil), a.In...), w.Missing...)
@@ -208,7 +208,8 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 		}
 	}
 	if len(w.In) == 0 {
-		// In no SYNTAX of the base version, because only a newer one has it: the table decides.
+		// The parameter is in no SYNTAX of the base version, because only a newer version has it.
+		// The table then decides.
 		require.NotEmpty(t, p.MissingIn, "%s -%s is in no set", cmdlet, p.Name)
 		for i, s := range d.Sets {
 			if s.Name != nil && contains(p.Sets, *s.Name) {
@@ -221,7 +222,7 @@ func compactParam(t *testing.T, cmdlet string, d docCmdlet, p docParam) wirePara
 	return w
 }
 
-// pipeline is what the table says about a set. "unspecified" counts as neither.
+// pipeline returns the table's entry for a set. "unspecified" counts as neither.
 func pipeline(p docParam, set *string) (value, property bool) {
 	facts := p.docFacts
 	for _, f := range p.PerSet {
@@ -232,7 +233,7 @@ func pipeline(p docParam, set *string) (value, property bool) {
 	return contains(facts.Pipeline, "ByValue"), contains(facts.Pipeline, "ByPropertyName")
 }
 
-// merge joins the sets that say the same and drops what is the default.
+// merge joins sets with the same behaviour and drops defaults.
 func merge(in []wireSet, sets int) []wireSet {
 	var out []wireSet
 next:
@@ -255,7 +256,7 @@ next:
 	return out
 }
 
-// codes are the numbers of the accepted values, only when every value has one.
+// codes returns the numbers of the accepted values, or nil unless every value has one.
 func codes(p docParam) []int64 {
 	byName := map[string]int64{}
 	for name, code := range p.Codes {
@@ -307,7 +308,7 @@ func TestEveryCmdletIsReadAsTheContractSaysIt(t *testing.T) {
 			}
 			for _, p := range c.Params {
 				if name == "New-ADServiceAccount" && p.Name == "CreateDelegatedServiceAccount" {
-					continue // in no SYNTAX of the base version: its sets come from the table
+					continue // in no SYNTAX of the base version, so its sets come from the table
 				}
 				for _, in := range p.PerSet {
 					assert.True(t, setHas(d, in.Set, p.Name), "%s -%s is not in %s", name, p.Name, in.Set)

@@ -23,7 +23,7 @@ var diagnosticsData string
 //go:embed data/objectmodel.ndjson
 var objectModelData string
 
-// entry is one line of a data file: a name, a tab, the JSON of the rest.
+// entry is a line of a data file: a name, a tab, and the rest as JSON.
 type entry struct {
 	name, module, text string
 	once               sync.Once
@@ -40,7 +40,7 @@ type index struct {
 	byName  map[string]*entry // lower-case names
 }
 
-// load indexes the lines of both modules; their JSON is decoded on first use.
+// load indexes the lines of both modules. Their JSON is decoded on first use.
 var load = sync.OnceValue(func() *index {
 	x := &index{byName: make(map[string]*entry, 300)}
 	x.add(ActiveDirectory, activeDirectoryData)
@@ -65,7 +65,7 @@ func (e *entry) cmdlet() *Cmdlet {
 	e.once.Do(func() {
 		var w wireCmdlet
 		if err := json.Unmarshal([]byte(e.text), &w); err != nil {
-			// The data are embedded, and a test decodes every line.
+			// This cannot happen: the data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: data of %s: %v", e.name, err))
 		}
 		e.value = w.cmdlet(e.name, e.module)
@@ -76,8 +76,8 @@ func (e *entry) cmdlet() *Cmdlet {
 
 // wireCmdlet is a cmdlet in the format of the data files: short keys, omitted if empty.
 type wireCmdlet struct {
-	Sets    []string    `json:"s,omitempty"` // absent: the one unnamed set
-	Default string      `json:"d,omitempty"` // absent: the only set, or none of several
+	Sets    []string    `json:"s,omitempty"` // absent: one unnamed set
+	Default string      `json:"d,omitempty"` // absent: the only set, or no default among several
 	Should  bool        `json:"w,omitempty"`
 	Prompts bool        `json:"c,omitempty"`
 	Force   bool        `json:"f,omitempty"`
@@ -97,7 +97,7 @@ type wireParam struct {
 	Ident    []string  `json:"i,omitempty"`
 	Wildcard bool      `json:"w,omitempty"`
 	Missing  []string  `json:"m,omitempty"`
-	In       []wireSet `json:"s,omitempty"` // absent: named, optional, in every set
+	In       []wireSet `json:"s,omitempty"` // absent: by name, optional, in every set
 }
 
 // wireSet is the behaviour in one or more sets. Position is the index plus one.

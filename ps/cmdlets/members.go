@@ -13,7 +13,7 @@ var membersData string
 
 // Type is a .NET type that scripts may name. It must not be modified.
 type Type struct {
-	Name    string   // full name; of a generic type without its arguments
+	Name    string   // full name, without the arguments of a generic type
 	Aliases []string // accelerators: "int"
 	Arity   int      // number of type arguments
 	Enum    bool
@@ -25,14 +25,14 @@ type Type struct {
 type Member struct {
 	Name   string
 	Method bool
-	Args   int  // number of arguments
+	Args   int  // number of arguments; the minimum if More is set
 	More   bool // more arguments than Args are accepted
 }
 
 // Accepts reports whether the member is a method that can be called with n arguments.
 func (m Member) Accepts(n int) bool { return m.Method && (n == m.Args || m.More && n > m.Args) }
 
-// String returns the member as data/members.txt has it, without the colons or the dot.
+// String returns the member in the format of data/members.txt, without the colons or the dot.
 func (m Member) String() string {
 	switch {
 	case m.More:
@@ -43,7 +43,7 @@ func (m Member) String() string {
 	return m.Name
 }
 
-// members is data/members.txt with its indexes.
+// members contains data/members.txt with its indexes.
 type members struct {
 	types    []*Type
 	byName   map[string]*Type    // names and aliases, in lower case
@@ -77,8 +77,8 @@ var loadMembers = sync.OnceValue(func() *members {
 	return m
 })
 
-// parseType reads "System.Int32 enum int": the full name, with the arity of a
-// generic type, then "enum" for an enumeration, then the aliases.
+// parseType parses "System.Int32 enum int": the full name, with the arity of a generic type,
+// then "enum" for an enumeration, then the aliases.
 func parseType(line string) *Type {
 	words := strings.Fields(line)
 	t := &Type{}
@@ -93,11 +93,11 @@ func parseType(line string) *Type {
 	return t
 }
 
-// parseMember reads "Length", "Substring/1" or "Concat/1+".
+// parseMember parses "Length", "Substring/1" or "Concat/1+".
 func parseMember(text string) Member {
 	name, count, method := strings.Cut(text, "/")
 	count, more := strings.CutSuffix(count, "+")
-	args, _ := strconv.Atoi(count) // a test reads every line
+	args, _ := strconv.Atoi(count) // always valid: a test reads every line
 	return Member{Name: name, Method: method, Args: args, More: more}
 }
 
@@ -115,10 +115,10 @@ func LookupType(name string) (*Type, bool) {
 	return t, ok
 }
 
-// InstanceMembers lists the instance members of a name, ignoring case, over all types.
+// InstanceMembers lists the instance members with a name, ignoring case, of all types.
 func InstanceMembers(name string) []Member { return loadMembers().instance[strings.ToLower(name)] }
 
-// StaticMembers lists the static members of a name, ignoring case.
+// StaticMembers lists the static members with a name, ignoring case.
 func (t *Type) StaticMembers(name string) []Member {
 	var out []Member
 	for _, m := range t.Static {

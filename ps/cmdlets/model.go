@@ -17,8 +17,8 @@ type Class struct {
 // Property is a property that a class adds to the properties of its parent.
 type Property struct {
 	Name string `json:"n"`
-	Type string `json:"t"` // without the namespace; of an item if the value is a collection
-	// LDAP are the attributes that the property is derived from; nil if computed.
+	Type string `json:"t"` // without the namespace; the item type if the value is a collection
+	// LDAP are the attributes that the property is derived from; nil if it is computed.
 	LDAP []string `json:"l,omitempty"`
 }
 
@@ -27,14 +27,14 @@ type wireClass struct {
 	Properties []Property `json:"p,omitempty"`
 }
 
-// classes decodes the object model, which is small, as a whole.
+// classes decodes the whole object model, which is small.
 var classes = sync.OnceValue(func() map[string]*Class {
 	out := map[string]*Class{}
 	for line := range strings.Lines(objectModelData) {
 		name, text, _ := strings.Cut(line, "\t")
 		var w wireClass
 		if err := json.Unmarshal([]byte(text), &w); err != nil {
-			// The data are embedded, and a test decodes every line.
+			// This cannot happen: the data are embedded, and a test decodes every line.
 			panic(fmt.Sprintf("cmdlets: class %s: %v", name, err))
 		}
 		out[strings.ToLower(name)] = &Class{Name: name, Parent: w.Parent, Properties: w.Properties}
@@ -48,8 +48,8 @@ func LookupClass(name string) (*Class, bool) {
 	return c, ok
 }
 
-// All lists the properties of a class and its ancestors, nearest class first. A property hides
-// properties of the same name in ancestors.
+// All lists the properties of a class and its ancestors, nearest class first. A property
+// hides those of the same name in ancestors.
 func (c *Class) All() []Property {
 	var out []Property
 	seen := map[string]bool{}

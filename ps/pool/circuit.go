@@ -8,12 +8,11 @@ import (
 	"adgateway/ps"
 )
 
-// A circuit limits how fast a lane starts processes while starts fail. A transient
-// failure is retried at once, at most [tolerated] times in a row, one attempt at a
-// time. Any other failure opens the circuit for a pause that doubles with each
-// further failure, up to max; after the pause one attempt is allowed, and another
-// one whenever the last has hung for max. The first success closes the circuit.
-// Its lane's mutex guards it.
+// A circuit limits how fast a lane starts processes while starts fail. A transient failure
+// is retried at once, at most [tolerated] times in a row, one attempt at a time. Any other
+// failure opens the circuit for a pause that doubles with each further failure, up to max;
+// after the pause one attempt is allowed, and another one if the last has not ended after
+// max. The first success closes the circuit. The mutex of its lane guards it.
 type circuit struct {
 	min, max time.Duration
 
@@ -28,9 +27,8 @@ type circuit struct {
 // tolerated is the number of consecutive transient failures without a pause.
 const tolerated = 2
 
-// allow reports whether a start may be attempted now, and returns the number of
-// finished attempts for failed. If ok, the caller must call succeeded, failed or
-// abandoned.
+// allow reports whether a start may be attempted now. It also returns the number of finished
+// attempts, as an argument for failed. If ok, the caller must call succeeded, failed or abandoned.
 func (c *circuit) allow() (before int, ok bool) {
 	if c.failures == 0 {
 		return c.ended, true
@@ -52,10 +50,9 @@ func (c *circuit) succeeded() {
 	c.failures, c.pauses, c.probing, c.reason = 0, 0, time.Time{}, nil
 }
 
-// failed records a failure and returns the pause until the next attempt. before is
-// the result of allow: if another attempt has finished since, this failure is not
-// counted, so that concurrent attempts that fail together count once. transient
-// failures may be retried at once.
+// failed records a failure and returns the pause until the next attempt. before is the
+// result of allow: if another attempt has finished since, this failure is not counted, so
+// that concurrent failures count once. A transient failure may be retried immediately.
 func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Duration {
 	if before != c.ended {
 		return max(time.Until(c.until), 0)
@@ -83,8 +80,8 @@ func (c *circuit) failed(before int, transient bool, reason *ps.Error) time.Dura
 // closed.
 func (c *circuit) abandoned() { c.probing = time.Time{} }
 
-// died reports whether a start failed because its process ended. Other failures,
-// such as a timeout or a bad configuration, would recur.
+// died reports whether a start failed because its process ended. Other failures, such as a
+// timeout or an invalid configuration, would recur.
 func died(e *ps.Error) bool {
 	for e.Kind != ps.KindDied {
 		cause := e.Cause

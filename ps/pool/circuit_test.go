@@ -22,8 +22,8 @@ func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	cases := []struct {
 		name  string
 		fail  func(n int64) bool
-		takes time.Duration // of a start
-		calls int           // at once
+		takes time.Duration // duration of a start
+		calls int           // number of concurrent calls
 	}{
 		{"one", func(n int64) bool { return n == 1 }, 0, 1},
 		{"two in a row", func(n int64) bool { return n <= 2 }, 0, 1},
@@ -59,8 +59,8 @@ func TestAFailedStartIsRetriedAtOnce(t *testing.T) {
 	}
 }
 
-// A start that fails while other sessions live, for whatever reason, does not cause
-// requests to be rejected when the last of these dies.
+// A start that fails while other sessions live, for whatever reason, does not cause requests
+// to be rejected when the last of those sessions dies.
 func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	for _, reason := range []error{diedAtStart, &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}} {
 		t.Run(reason.Error(), func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 				p := open(t, m, lane(func(l *pool.Lane) { l.Size = 2 }))
 				began := time.Now()
 				var calls sync.WaitGroup
-				for _, script := range []string{"Get-Slow", "Get-Quick"} { // the start for the second one fails
+				for _, script := range []string{"Get-Slow", "Get-Quick"} { // the start for the second request fails
 					calls.Go(func() {
 						_, err := p.Run(t.Context(), request(script))
 						assert.NoError(t, err)
@@ -93,7 +93,7 @@ func TestAFailedStartDoesNotOpenTheCircuitWhileASessionLives(t *testing.T) {
 	}
 }
 
-// A start that hung and failed does not count if others have succeeded meanwhile.
+// A start that hangs and fails does not count if other starts have succeeded meanwhile.
 func TestAFailureIsIgnoredIfOtherStartsSucceededMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
@@ -105,7 +105,7 @@ func TestAFailureIsIgnoredIfOtherStartsSucceededMeanwhile(t *testing.T) {
 			return &ps.Error{Kind: ps.KindUnavailable, Message: "no sign of life"}
 		}
 		p := open(t, m, lane(func(l *pool.Lane) { l.Size, l.Warm, l.MaxRequests = 2, 1, 1 }))
-		synctest.Wait() // the first one hangs
+		synctest.Wait() // the first start hangs
 		for range 3 {
 			_, err := p.Run(t.Context(), request("Get-Quick"))
 			require.NoError(t, err)

@@ -1,16 +1,16 @@
 // Package pool runs requests on a pool of PowerShell sessions.
 //
-// There is one lane per module, with at most Size sessions. Every session counts
-// that has not ended: one that is starting, one that is being replaced, and its
-// replacement. The contract of a lane:
+// There is one lane per module, with at most Size sessions. A session counts until it has
+// ended, even while it is starting, and a session that is being replaced counts in addition
+// to its replacement. The contract of a lane:
 //
 //   - A request takes an idle session or waits in a bounded queue. Free sessions go
 //     to waiting requests in order of arrival (queue.go). Lists hold at most all
 //     but one of the Size sessions, so that slow lists cannot block writes; a list
 //     that has to wait for that is overtaken by other requests.
-//   - Sessions are started beside the queue, as many as requests wait for and Size
+//   - Sessions are started independently of the queue, as many as requests wait for and Size
 //     allows (sessions.go). No request owns a start: it takes whichever session is
-//     free first, and a start goes on when the request that triggered it has gone.
+//     free first, and a start continues when the request that triggered it has left.
 //   - A session is due to retire after a number of requests or at an age, both
 //     reduced at random by up to a tenth. One session retires at a time, and never
 //     while another one starts. If the lane is below Size, the replacement is ready
@@ -32,9 +32,8 @@ import (
 // Session is what a pool holds; *session.Session implements it.
 //
 // Run and Probe are called by one goroutine at a time. Probe checks that the session
-// responds. Close ends the session cleanly if ctx allows, Kill ends it at once; both
-// return when it is gone. Dead is closed as soon as the session accepts no more
-// requests.
+// responds. Close ends the session cleanly if ctx allows, and Kill ends it immediately. Both
+// return when it has ended. Dead is closed as soon as the session accepts no more requests.
 type Session interface {
 	Run(ctx context.Context, req ps.Request) (*ps.Result, error)
 	Probe(ctx context.Context) error
@@ -43,11 +42,11 @@ type Session interface {
 	Dead() <-chan struct{}
 }
 
-// Start starts a session. ctx ends when the pool is closed, not with the request
-// that needs the session. Errors should be of type [*ps.Error].
+// Start starts a session. ctx ends when the pool is closed, not when the request that needs
+// the session ends. Errors should be of type [*ps.Error].
 type Start func(ctx context.Context) (Session, error)
 
-// Config configures a pool. Zero values mean the defaults at the end of each comment.
+// Config configures a pool. A zero value means the default at the end of its comment.
 type Config struct {
 	Lanes map[ps.Lane]Lane
 
@@ -57,7 +56,8 @@ type Config struct {
 	MinDelay time.Duration // first pause after a failed start; 1 s
 	MaxDelay time.Duration // longest pause after a failed start; 10 s
 	Sweep    time.Duration // interval at which due sessions retire and missing ones are started; 1 s
-	Probe    time.Duration // silence of a lane after which a session is probed; after three times this it is not ready; 30 s
+	// silence of a lane after which a session is probed; after three times this it is not ready; 30 s
+	Probe time.Duration
 
 	// Started is called whenever a session has been started. It must not block
 	// and may be called concurrently. May be nil.
@@ -73,12 +73,12 @@ type Config struct {
 type Lane struct {
 	Start Start
 	Size  int // maximum number of sessions; 4 for the directory, 2 for others
-	Warm  int // minimum number of sessions kept started; 1, negative: none
+	Warm  int // minimum number of started sessions; 1, negative: none
 
-	Starts int // sessions of the lane that start at the same time; half of the processors, at least 1
+	Starts int // maximum number of concurrent starts in the lane; half the number of processors, at least 1
 
-	MaxRequests int           // requests after which a session retires; 50,000, negative: unlimited
-	MaxAge      time.Duration // age at which it retires; 30 min, negative: unlimited
-	MaxMemory   int64         // private bytes above which it ends after a request; 0: unlimited
-	Limit       time.Duration // limit of requests without one; 60 s
+	MaxRequests int           // number of requests after which a session retires; 50,000, negative: unlimited
+	MaxAge      time.Duration // age at which a session retires; 30 min, negative: unlimited
+	MaxMemory   int64         // private bytes above which a session ends after a request; 0: unlimited
+	Limit       time.Duration // time limit of requests without one; 60 s
 }

@@ -82,7 +82,7 @@ func (f *fake) end() {
 	})
 }
 
-// died ends the session and returns the error of a process that went away.
+// died ends the session and returns the error of a process that has ended.
 func (f *fake) died() error {
 	f.end()
 	return &ps.Error{Kind: ps.KindDied, Message: "gone"}

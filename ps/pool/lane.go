@@ -15,22 +15,22 @@ type lane struct {
 	pool *Pool
 	name ps.Lane
 	cfg  Lane
-	gone chan struct{} // closed when the lane is closing and nothing of it is left
+	gone chan struct{} // closed when the lane is closing and all its sessions have ended
 
-	turns turns // of starts
+	turns turns // limits concurrent starts
 
 	mu       sync.Mutex
 	live     map[*held]struct{}    // every session that has not ended
-	idle     []*held               // the last one was used last
+	idle     []*held               // the last one is the most recently used
 	ending   int                   // live sessions that are being ended
 	starts   map[*attempt]struct{} // starts in progress
 	circuit  circuit
-	retiring bool // a session that was due is being ended
-	replaced bool // a replacement has arrived, and no session has left for it yet
+	retiring bool // a session is being ended because it was due
+	replaced bool // a replacement has arrived, and no session has ended for it yet
 
 	queue        list.List // of *waiter, in order of arrival
 	waitingLists int       // lists in the queue
-	running      int       // requests that hold a session
+	running      int       // requests that are using a session
 	lists        int       // lists among them
 	draining     bool      // only requests that settle others may wait
 	closing      bool
@@ -91,9 +91,8 @@ func (l *lane) run(ctx context.Context, s Session, req ps.Request, waited time.D
 	return result, err
 }
 
-// settle brings the lane into order after anything has changed: it gives free
-// sessions to waiting requests, retires sessions that are due, starts what is
-// missing and refuses requests that would wait in vain. The caller holds mu.
+// settle updates the lane after any change: it gives free sessions to waiting requests, retires sessions
+// that are due, starts missing ones and refuses requests that would wait in vain. The caller holds mu.
 func (l *lane) settle() {
 	if l.closing {
 		for _, h := range l.idle {
@@ -134,7 +133,7 @@ func (l *lane) keep() {
 	}
 }
 
-// drain refuses the requests that wait, except those that settle others.
+// drain refuses the waiting requests, except those that settle others.
 func (l *lane) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -147,8 +146,7 @@ func (l *lane) drain() {
 	})
 }
 
-// close refuses all requests and ends the sessions as they become free. gone is
-// closed when nothing is left.
+// close refuses all requests and ends the sessions as they become free. gone is closed when all have ended.
 func (l *lane) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -157,8 +155,8 @@ func (l *lane) close() {
 	l.settle()
 }
 
-// killAll kills all sessions, including those being ended, and reports whether
-// that cut off requests.
+// killAll kills all sessions, including those that are already ending, and reports whether
+// that interrupted requests.
 func (l *lane) killAll() (cut bool) {
 	l.mu.Lock()
 	cut = l.running > 0
@@ -180,5 +178,5 @@ func (l *lane) log(message string, fields map[string]any) {
 	l.pool.cfg.Log(message, fields)
 }
 
-// milliseconds is a time as log entries have it, whose field names the unit.
+// milliseconds returns a time for a log entry, whose field name contains the unit.
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -16,22 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load is what clients saw that sent one request after the other for some time.
+// load contains the measurements of clients that send one request after another.
 type load struct {
 	waits   []time.Duration // from request to answer
 	errors  []error
-	seconds []int // answers in each second
+	seconds []int // number of answers in each second
 }
 
 func (l *load) longest() time.Duration { return slices.Max(l.waits) }
 
-// median returns how long half of the requests took at most.
+// median returns the median of the waits.
 func (l *load) median() time.Duration {
 	sorted := slices.Sorted(slices.Values(l.waits))
 	return sorted[len(sorted)/2]
 }
 
-// run lets clients send a request, again and again, until the time is over.
+// run lets clients send a request repeatedly until the time is over.
 func run(t *testing.T, p *pool.Pool, clients int, during time.Duration, req ps.Request) *load {
 	t.Helper()
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func run(t *testing.T, p *pool.Pool, clients int, during time.Duration, req ps.R
 	return l
 }
 
-// loaded returns a maker whose requests take 20 ms and whose starts take a while.
+// loaded returns a maker whose requests take 20 ms and whose starts take the given time.
 func loaded(t *testing.T, start time.Duration) *maker {
 	m := newMaker(t)
 	m.start = func(ctx context.Context, _ int64) error {
@@ -83,12 +83,12 @@ func warm(size, requests int) func(*pool.Config) {
 	return lane(func(l *pool.Lane) { l.Size, l.Warm, l.MaxRequests, l.MaxAge = size, size, requests, -1 })
 }
 
-// No request waits for a start: not the one that made it necessary, nor any other.
+// No request waits for a start, neither the one that triggered it nor any other.
 func TestNobodyStarvesWhileASessionStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, 12*time.Second)
 		p := open(t, m, warm(4, 500))
-		time.Sleep(time.Minute) // all are started
+		time.Sleep(time.Minute) // all sessions have started
 		l := run(t, p, 8, 2*time.Minute, request("Get-User"))
 		t.Logf("%d requests, %d refused, median %s, longest %s", len(l.waits), len(l.errors), l.median(), l.longest())
 		assert.Empty(t, l.errors)
@@ -99,8 +99,8 @@ func TestNobodyStarvesWhileASessionStarts(t *testing.T) {
 	})
 }
 
-// Under load of all sessions a retirement costs one session's share, and the
-// sessions do not retire together.
+// Under full load, a retirement costs one session's share of the capacity, and the sessions
+// do not retire together.
 func TestRetirementUnderLoadCostsOneSessionsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, 3*time.Second)
@@ -122,7 +122,7 @@ func TestRetirementUnderLoadCostsOneSessionsShare(t *testing.T) {
 	})
 }
 
-// Below its maximum a lane has the replacement before the session leaves.
+// If a lane is below its maximum, the replacement starts before the session ends.
 func TestTheReplacementComesBeforeTheSessionLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, 12*time.Second)
@@ -143,7 +143,7 @@ func TestTheReplacementComesBeforeTheSessionLeaves(t *testing.T) {
 	})
 }
 
-// While starts fail, sessions that are due stay: an old one is better than none.
+// While starts fail, sessions that are due stay, because an old session is better than none.
 func TestNoSessionRetiresThatCannotBeReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, time.Second)
@@ -164,7 +164,7 @@ func TestNoSessionRetiresThatCannotBeReplaced(t *testing.T) {
 	})
 }
 
-// Sessions that come of age together, idle, leave one after the other.
+// Idle sessions that reach their age together end one after another.
 func TestIdleSessionsRetireOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := loaded(t, 5*time.Second)
@@ -212,8 +212,8 @@ func TestRequestsAreServedInOrderOfArrival(t *testing.T) {
 	})
 }
 
-// 500 clients wait on 4 sessions: those for whom there is no place are refused at
-// once, nobody else is, and all have the same share.
+// 500 clients wait for 4 sessions. Requests that find the queue full are refused
+// immediately, no others are, and all clients get the same share.
 func TestFiveHundredClients(t *testing.T) {
 	for _, c := range []struct {
 		name           string
@@ -256,8 +256,8 @@ func TestFiveHundredClients(t *testing.T) {
 	}
 }
 
-// Sessions cannot be started for a while: after the cause is gone, the lane is back
-// within 15 s, however long it lasted.
+// Sessions cannot be started for a while. When the cause has gone, the lane recovers within
+// 15 s, however long it lasted.
 func TestTheLaneIsBackSoonAfterTheCauseIsGone(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -307,8 +307,8 @@ func TestTheLaneIsBackSoonAfterTheCauseIsGone(t *testing.T) {
 	}
 }
 
-// A request that meets the first start waits for it, within its own limit, and
-// learns what is going on if that is not enough.
+// A request during the first start waits for it, within its own limit. If the limit passes,
+// the error says that the first session is starting.
 func TestRequestsWaitForTheFirstSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var started atomic.Int64
@@ -342,7 +342,7 @@ func TestRequestsWaitForTheFirstSession(t *testing.T) {
 	})
 }
 
-// An idle session that does not end in time is killed, which is no failure of Close.
+// Close kills an idle session that does not end in time, and does not fail because of that.
 func TestAHungIdleSessionDoesNotFailClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)
@@ -357,7 +357,7 @@ func TestAHungIdleSessionDoesNotFailClose(t *testing.T) {
 	})
 }
 
-// Whatever happens at once, all requests get an answer and all sessions end.
+// Whatever happens concurrently, all requests get an answer and all sessions end.
 func TestClosingInTheMiddleOfEverything(t *testing.T) {
 	for at := range 40 {
 		synctest.Test(t, func(t *testing.T) {

@@ -18,13 +18,12 @@ type Pool struct {
 
 	starting context.Context // ends when no more sessions are started
 	stop     context.CancelFunc
-	kept     sync.WaitGroup // the lanes' keep
+	kept     sync.WaitGroup // the goroutines of the lanes' keep
 	once     sync.Once
 	closed   chan struct{} // closed when everything has ended
 }
 
-// New returns a pool and starts the sessions that are kept warm in the background.
-// Close ends it.
+// New returns a pool and starts the warm sessions in the background. Close ends it.
 func New(cfg Config) (*Pool, error) {
 	cfg = cfg.withDefaults()
 	if len(cfg.Lanes) == 0 {
@@ -89,10 +88,9 @@ func or[T comparable](v, byDefault T) T {
 	return v
 }
 
-// Run runs a request on a session of its lane. If none becomes free in time or the
-// queue is full, the error is of kind overloaded; if none can be started,
-// unavailable. Both have RetryAfter set. A read whose session died before it
-// returned anything is retried once on another session; a write never is.
+// Run runs a request on a session of its lane. The error has kind overloaded if no session becomes free in
+// time or the queue is full, and kind unavailable if none can be started. In both cases RetryAfter is set. A
+// read whose session died before it returned anything is retried once on another session; a write never is.
 func (p *Pool) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	l := p.lanes[req.Lane]
 	if l == nil {
@@ -132,9 +130,8 @@ func (p *Pool) Drain() {
 	}
 }
 
-// Starting returns why a lane has had no session yet: [ps.ErrStarting] while the
-// first one starts, or the reason why starts fail. It is nil once the lane has had
-// a session.
+// Starting returns why a lane has never had a session: [ps.ErrStarting] while the first one
+// starts, or the reason why starts fail. It returns nil once the lane has had a session.
 func (p *Pool) Starting(name ps.Lane) error {
 	if l := p.lanes[name]; l != nil {
 		return l.startingNow()
@@ -142,10 +139,9 @@ func (p *Pool) Starting(name ps.Lane) error {
 	return nil
 }
 
-// Close rejects new and waiting requests, lets running ones finish and ends the
-// sessions. If ctx ends first, the sessions are killed; the error is ctx's cause if
-// that cut off requests. Close returns when nothing of the pool is left. It may be
-// called more than once.
+// Close rejects new and waiting requests, lets running ones finish and ends the sessions. If ctx
+// ends first, the sessions are killed, and the error is ctx's cause if that interrupted requests.
+// Close returns when all sessions and goroutines have ended. It may be called more than once.
 func (p *Pool) Close(ctx context.Context) error {
 	p.once.Do(func() {
 		for _, l := range p.lanes {

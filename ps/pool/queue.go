@@ -15,10 +15,10 @@ type waiter struct {
 	list    bool
 	settles bool
 	place   *list.Element
-	got     chan outcome // receives one outcome, after which the request is not in the queue
+	got     chan outcome // receives one outcome; the request has then left the queue
 }
 
-// outcome is a session that the request holds from now on, or an error.
+// outcome is a session that the request now holds, or an error.
 type outcome struct {
 	session *held
 	err     error
@@ -80,9 +80,8 @@ func (l *lane) take(h *held, list bool) {
 	}
 }
 
-// enter puts a request into the queue unless it is full. Lists, which wait for each
-// other, may use only half of it, so that they do not keep others out. The caller
-// holds mu.
+// enter adds a request to the queue unless it is full. Lists may use only half of the queue, so
+// that they do not keep other requests out while they wait for each other. The caller holds mu.
 func (l *lane) enter(req ps.Request) (*waiter, error) {
 	room := l.pool.cfg.Queue
 	switch {
@@ -119,7 +118,7 @@ func (l *lane) wait(ctx context.Context, w *waiter, limit time.Duration) (*held,
 	l.waits.add(time.Since(arrived))
 	if o == (outcome{}) {
 		select {
-		case o = <-w.got: // at the same moment
+		case o = <-w.got: // arrived at the same moment
 		default:
 			l.leave(w)
 			if ctx.Err() == nil {
@@ -158,8 +157,7 @@ func (l *lane) dispatch() {
 	}
 }
 
-// refuseAll removes the requests from the queue for which why returns an error. The
-// caller holds mu.
+// refuseAll removes the requests for which why returns an error from the queue. The caller holds mu.
 func (l *lane) refuseAll(why func(*waiter) error) {
 	for at := l.queue.Front(); at != nil; {
 		w := at.Value.(*waiter)
@@ -171,14 +169,13 @@ func (l *lane) refuseAll(why func(*waiter) error) {
 	}
 }
 
-// wanted returns how many more sessions the waiting requests could use at once. The
-// caller holds mu.
+// wanted returns how many more sessions the waiting requests could use now. The caller holds mu.
 func (l *lane) wanted() int {
 	return l.queue.Len() - l.waitingLists + min(l.waitingLists, l.listPlaces())
 }
 
-// Errors of requests that got no session, and so have changed nothing. Except for
-// left, the caller holds mu.
+// The following functions return errors of requests that got no session and so have changed
+// nothing. Except for left, the caller holds mu.
 
 func (l *lane) overload(message string) error {
 	l.overloaded++
@@ -189,7 +186,7 @@ func (l *lane) closed() error {
 	return &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, RetryAfter: l.pool.cfg.MaxWait, Cause: ps.ErrClosing}
 }
 
-// tooLong returns the error of a request whose wait has reached its limit.
+// tooLong returns the error of a request that has waited for its limit.
 func (l *lane) tooLong(limit time.Duration) error {
 	switch {
 	case len(l.live) == 0 && l.circuit.reason != nil:
@@ -201,7 +198,7 @@ func (l *lane) tooLong(limit time.Duration) error {
 	return l.overload(fmt.Sprintf("no session became free in time: waited %s", limit))
 }
 
-// unavailable returns the error for a lane without sessions whose starts fail.
+// unavailable returns the error for a lane without sessions in which starts fail.
 func (l *lane) unavailable() error {
 	e := ps.Error{}
 	if l.circuit.reason != nil {
@@ -216,7 +213,7 @@ func left(ctx context.Context) error {
 	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
 }
 
-// startingNow returns why the lane has had no session yet; see [Pool.Starting].
+// startingNow returns why the lane has never had a session; see [Pool.Starting].
 func (l *lane) startingNow() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// read runs a request that ends with ctx. When ctx ends, read returns at once, but
-// the script gets a grace period to finish, because killing it costs a session.
+// read runs a request that ends with ctx. When ctx ends, read returns immediately, but the
+// script gets a grace period to finish, because killing it costs a session.
 func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Context, ps.Request) (*ps.Result, error)) (*ps.Result, bool, error) {
 	gate := &gate{records: req.Records}
 	req.Records = gate.pass
@@ -32,7 +32,7 @@ func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Contex
 	}
 	gate.shut()
 	select {
-	case a := <-answers: // arrived together: prefer the answer
+	case a := <-answers: // both are ready: prefer the answer
 		if a.err == nil {
 			return a.result, gate.used(), nil
 		}
@@ -43,7 +43,7 @@ func (l *lane) read(ctx context.Context, req ps.Request, run func(context.Contex
 	return nil, gate.used(), left(ctx)
 }
 
-// A gate passes records on until it is shut.
+// A gate passes on records until it is shut.
 type gate struct {
 	records func(json.RawMessage) error
 	mu      sync.Mutex
@@ -64,7 +64,7 @@ func (g *gate) pass(batch json.RawMessage) error {
 	return g.records(batch)
 }
 
-// shut waits for a record that is being passed on; no other follows.
+// shut waits until a record that is being passed on has been taken. No other follows.
 func (g *gate) shut() { g.mu.Lock(); defer g.mu.Unlock(); g.closed = true }
 
 func (g *gate) used() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.passed }

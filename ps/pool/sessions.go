@@ -15,9 +15,9 @@ type held struct {
 	session   Session
 	startedAt time.Time
 	retireAt  time.Time // zero: never
-	retireOn  int       // requests; zero: never
+	retireOn  int       // number of requests; zero: never
 	requests  int
-	why       string // reason of its end; empty: it has not been told to end
+	why       string // reason of its end; empty until it is told to end
 	retired   bool   // it ends because it was due
 }
 
@@ -25,18 +25,18 @@ type held struct {
 type attempt struct {
 	at          time.Time
 	before      int  // result of circuit.allow
-	replacement bool // for a session that is due
+	replacement bool // to replace a session that is due
 }
 
 const (
-	closeWait  = 10 * time.Second // for a session to end cleanly
-	probeLimit = 5 * time.Second  // for an idle session to answer a probe
+	closeWait  = 10 * time.Second // time limit for a session to end cleanly
+	probeLimit = 5 * time.Second  // time limit for an idle session to answer a probe
 )
 
-// startMissing starts sessions for the requests that wait, and one after the other
-// as many as are kept warm. The caller holds mu.
+// startMissing starts sessions for the waiting requests and, one after another, those that
+// are to be kept warm. The caller holds mu.
 func (l *lane) startMissing() {
-	// A start that takes long does not count: the requests may not live to see it.
+	// A start that takes long does not count, because the requests may not be able to wait for it.
 	promised := 0
 	for a := range l.starts {
 		if time.Since(a.at) < l.pool.cfg.MaxWait/2 {
@@ -53,8 +53,8 @@ func (l *lane) startMissing() {
 	}
 }
 
-// begin starts a session in the background, unless the lane is full or may not
-// start any now. The caller holds mu.
+// begin starts a session in the background, unless the lane is full or must not start any
+// now. The caller holds mu.
 func (l *lane) begin(replacement bool) bool {
 	if len(l.live)+len(l.starts) >= l.cfg.Size {
 		return false
@@ -69,7 +69,7 @@ func (l *lane) begin(replacement bool) bool {
 	return true
 }
 
-// start makes an attempt. It ends when the session has been started, the start has
+// start makes an attempt. It returns when the session has been started, the start has
 // failed, or the pool is closed.
 func (l *lane) start(a *attempt) {
 	leave := l.turns.take(l.pool.starting, l.pool.cfg.MaxWait)
@@ -96,12 +96,12 @@ func (l *lane) start(a *attempt) {
 	l.settle()
 }
 
-// turns limits how many starts of a lane are in progress. The first to begin is then ready first, and
-// not all of them late.
+// turns limits the number of concurrent starts in a lane. Sessions then become ready one
+// after another, instead of all late.
 type turns chan struct{}
 
-// take waits for a turn, until starting ends. A start that takes longer than most lets the next one
-// begin beside it. The caller calls leave.
+// take waits for a turn until starting ends. A start that takes longer than most gives up
+// its turn, so that the next one can begin. The caller must call leave.
 func (t turns) take(starting context.Context, most time.Duration) (leave func()) {
 	select {
 	case t <- struct{}{}:
@@ -142,10 +142,10 @@ func (l *lane) add(a *attempt, session Session) {
 	l.settle()
 }
 
-// shortened returns limit, reduced at random by up to a tenth.
+// shortened returns limit, reduced by a random amount of up to a tenth.
 func shortened[T ~int | ~int64](limit T) T { return limit - T(rand.Int64N(int64(limit)/10+1)) }
 
-// died ends a session that has died while idle. Others end when they are released.
+// died ends a session that has died while idle. Other sessions are ended when they are released.
 func (l *lane) died(h *held) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,8 +155,7 @@ func (l *lane) died(h *held) {
 	}
 }
 
-// remove takes a session out of the idle ones and reports whether it was one. The
-// caller holds mu.
+// remove removes a session from the idle ones, and reports whether it was idle. The caller holds mu.
 func (l *lane) remove(h *held) bool {
 	at := slices.Index(l.idle, h)
 	if at >= 0 {
@@ -165,7 +164,7 @@ func (l *lane) remove(h *held) bool {
 	return at >= 0
 }
 
-// release is called when a request has run on a session.
+// release returns a session after a request has run on it.
 func (l *lane) release(h *held, list bool) {
 	tooLarge := l.tooLarge(h)
 	l.mu.Lock()
@@ -194,7 +193,7 @@ func (l *lane) give(list bool) {
 	}
 }
 
-// rest makes a session idle that has no holder left, or ends it. The caller holds mu.
+// rest makes a session without a holder idle, or ends it. The caller holds mu.
 func (l *lane) rest(h *held) {
 	switch {
 	case isDead(h):
@@ -223,7 +222,7 @@ func (l *lane) tooLarge(h *held) bool {
 	return err == nil && bytes > l.cfg.MaxMemory
 }
 
-// due returns why a session is to retire, or "".
+// due returns why a session must retire, or "".
 func (h *held) due() string {
 	switch {
 	case h.retireOn > 0 && h.requests >= h.retireOn:
@@ -238,14 +237,15 @@ func (h *held) due() string {
 func (l *lane) retireIdle() {
 	for _, h := range slices.Clone(l.idle) {
 		if h.due() != "" && l.remove(h) && !l.retire(h) {
-			l.idle = slices.Insert(l.idle, 0, h) // used last, so that it is idle when its turn comes
+			// at the end of the order of use, so that it is idle when its turn comes
+			l.idle = slices.Insert(l.idle, 0, h)
 		}
 	}
 }
 
-// retire ends a session that is due and that nobody holds, if it is its turn. If it
-// is needed, its replacement is started first, which is possible below Size; at
-// Size it leaves first, unless lists hold all others. The caller holds mu.
+// retire ends a session that is due and idle, if it is its turn. If the session is needed,
+// its replacement starts first, which is possible below Size. At Size the session ends
+// first, unless lists hold all others. The caller holds mu.
 func (l *lane) retire(h *held) bool {
 	why := h.due()
 	if why == "" || l.retiring || l.closing {
@@ -268,15 +268,14 @@ func (l *lane) retire(h *held) bool {
 	return true
 }
 
-// needed reports whether the lane would lack a free session besides the given
-// number of others: it has fewer than are kept warm, or all of them are in use. The
-// caller holds mu.
+// needed reports whether the lane would have no free session left with only the given number
+// of others: fewer than must be kept warm, or all of them in use. The caller holds mu.
 func (l *lane) needed(others int) bool {
 	return others < l.cfg.Warm || l.queue.Len() > 0 || (others > 0 && len(l.idle) == 0)
 }
 
-// end ends a session that nobody holds, in the background. Its place is free when
-// it is gone. The caller holds mu.
+// end ends an idle session in the background. Its place is free when the session has ended.
+// The caller holds mu.
 func (l *lane) end(h *held, why string) {
 	h.why = why
 	l.ending++
@@ -316,7 +315,7 @@ func (l *lane) probe() {
 	}
 	l.probing = true
 	l.remove(h)
-	go func() { // ends before the lane is gone, because the session is live
+	go func() { // ends before the lane is gone, because the session is still live
 		ctx, cancel := context.WithTimeout(context.Background(), probeLimit)
 		defer cancel()
 		err := h.session.Probe(ctx)

@@ -13,10 +13,10 @@ import (
 	"adgateway/ps/pool"
 )
 
-// computer is a computer with two processors, whose time the starts of sessions share.
+// computer is a computer with two processors that the starts of sessions share.
 type computer struct{ busy atomic.Int64 }
 
-// burn uses so much time of a processor.
+// burn uses the given amount of processor time.
 func (c *computer) burn(ctx context.Context, need time.Duration) error {
 	const processors, tick = 2, 10 * time.Millisecond
 	c.busy.Add(1)
@@ -32,8 +32,8 @@ func (c *computer) burn(ctx context.Context, need time.Duration) error {
 	return nil
 }
 
-// TestStartsAreStaggered asks for five sessions at once, each of which needs 5 s of a processor until it is
-// ready. So many at a time would all be ready after 12.5 s.
+// TestStartsAreStaggered: of five sessions that are requested together, and each need 5 s of processor
+// time, the first is ready before all are. Started at the same time, all would be ready only after 12.5 s.
 func TestStartsAreStaggered(t *testing.T) {
 	for _, starts := range []int{1, 2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestStartsAreStaggered(t *testing.T) {
 	}
 }
 
-// TestAStartThatHangsHoldsUpNobodyForLong: the next one begins beside it.
+// TestAStartThatHangsHoldsUpNobodyForLong: if a start hangs, the next one begins after a limited time.
 func TestAStartThatHangsHoldsUpNobodyForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMaker(t)

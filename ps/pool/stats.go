@@ -14,11 +14,11 @@ type Stats struct {
 	Size     int // maximum number of sessions
 	Starting int // sessions being started
 	Idle     int
-	Busy     int // sessions running a request or being ended
+	Busy     int // sessions that are running a request or ending
 	Waiting  int // requests waiting for a session
 
-	Waits      Times // waiting for a session, with or without success
-	Runs       Times // running on a session
+	Waits      Times // times of waiting for a session, with or without success
+	Runs       Times // times of runs on a session
 	Overloaded int64 // requests rejected because no session became free
 	Retries    int64 // reads that were retried
 	Started    int64 // sessions started
@@ -28,12 +28,12 @@ type Stats struct {
 	Ended   map[string]int64 // ended sessions by reason; see [Ends]
 
 	Reason   string    // why starts fail; empty if they do not
-	Next     time.Time // earliest next start; zero: at any time
+	Next     time.Time // earliest next start; zero: now
 	Answered time.Time // last answer of any session; zero: none yet
 	Silent   bool      // Answered is too long ago
 }
 
-// Ends returns the keys of Stats.Ended: the reasons why sessions end.
+// Ends returns the reasons why sessions end, which are the keys of Stats.Ended.
 func Ends() []string { return []string{endRequests, endAge, endMemory, endDied, endClosed} }
 
 const (
@@ -48,11 +48,11 @@ const (
 type Times struct {
 	Count  int64
 	Sum    time.Duration
-	Within map[time.Duration]int64 // by upper bound, cumulative
+	Within map[time.Duration]int64 // cumulative, by upper bound
 }
 
-// Ready reports whether a request would get a session that answers, possibly after
-// waiting. If not, why is the reason; if ready, why may describe a degradation.
+// Ready reports whether a request would get a session that answers, possibly after waiting.
+// If not ready, why is the reason; if ready, why may describe a degradation.
 func (s Stats) Ready() (ok bool, why string) {
 	switch {
 	case s.Reason != "":
@@ -99,15 +99,15 @@ func (l *lane) stats() Stats {
 	if l.circuit.reason != nil {
 		s.Reason, s.Next = l.circuit.reason.Error(), l.circuit.until
 	}
-	// A lane without warm sessions may be silent because it has no session at all.
+	// A lane without warm sessions may be silent only because it has no session.
 	asked := l.cfg.Warm > 0 || s.Idle+s.Busy > 0
 	s.Silent = asked && time.Since(s.Answered) > silentProbes*l.pool.cfg.Probe
 	return s
 }
 
-const silentProbes = 3 // probe intervals without an answer until a lane is silent
+const silentProbes = 3 // number of probe intervals without an answer after which a lane is silent
 
-// counters are the counters of a lane. Its mutex guards the plain ones.
+// counters are the counters of a lane. The lane's mutex guards the non-atomic ones.
 type counters struct {
 	overloaded int64
 	retries    int64
@@ -120,7 +120,7 @@ type counters struct {
 	results, ends tally
 }
 
-// ranWell is the result of a run that ended without an error.
+// ranWell is the name of the result of a run without an error.
 const ranWell = "ok"
 
 func (c *counters) answered() { c.last.Store(time.Now().UnixNano()) }
@@ -156,8 +156,7 @@ func (t *tally) counts() map[string]int64 {
 	return maps.Clone(t.by)
 }
 
-// bounds are the upper bounds of a histogram, for anything from a cached look-up
-// to a long list.
+// bounds are the upper bounds of a histogram, chosen for anything from a cached look-up to a long list.
 var bounds = [...]time.Duration{
 	time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 	100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
@@ -167,7 +166,7 @@ var bounds = [...]time.Duration{
 // A histogram counts durations. The zero value is ready to use.
 type histogram struct {
 	count, sum atomic.Int64
-	within     [len(bounds)]atomic.Int64 // above the previous bound
+	within     [len(bounds)]atomic.Int64 // counts of times above the previous bound
 }
 
 func (h *histogram) add(d time.Duration) {
@@ -181,8 +180,7 @@ func (h *histogram) add(d time.Duration) {
 	h.count.Add(1)
 }
 
-// times returns a snapshot. A concurrent add may be in the bounds but not yet in
-// the count.
+// times returns a snapshot. A concurrent add may already be in the bounds but not yet in the count.
 func (h *histogram) times() Times {
 	t := Times{Within: make(map[time.Duration]int64, len(bounds)), Count: h.count.Load(), Sum: time.Duration(h.sum.Load())}
 	var below int64

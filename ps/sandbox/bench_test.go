@@ -28,7 +28,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkKill measures how long a busy process runs on after Kill.
+// BenchmarkKill measures how long a busy process continues to run after Kill.
 func BenchmarkKill(b *testing.B) {
 	s := hostStarter()
 	var longest, sum time.Duration

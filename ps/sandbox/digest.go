@@ -10,14 +10,14 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// Digest is a hash of all that a world holds. Equal content has an equal one, even if it
-// was made at another time or under other GUIDs.
+// Digest contains hashes of a world's whole content. Worlds with equal content have equal
+// hashes, even if they were created at different times or with different GUIDs.
 type Digest struct {
-	Controllers map[string]string `json:"controllers"` // by host name, without those that are off
+	Controllers map[string]string `json:"controllers"` // by host name, except controllers that are off
 	DNS         string            `json:"dns"`
 }
 
-// Digest returns the hashes of the directory as each controller sees it, and of the zones
+// Digest returns the hashes of the directory as seen by each controller, and of the zones
 // without their serial numbers.
 func (w *World) Digest() (Digest, error) {
 	d := Digest{Controllers: map[string]string{}}
@@ -52,7 +52,7 @@ func (w *World) Digest() (Digest, error) {
 	return d, nil
 }
 
-// typeSOA is the record type that has the serial number of a zone.
+// typeSOA is the record type that contains the serial number of a zone.
 const typeSOA = 6
 
 func zoneLines(server *zones.Server) ([]string, error) {

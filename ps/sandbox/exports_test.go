@@ -12,15 +12,15 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// TestExports loads exports of the three common tools, and counts the entries that are loaded,
-// skipped, added and kept as written.
+// TestExports: exports of the three common tools are loaded, with the expected numbers of
+// entries that are loaded, skipped, added, and kept as written.
 func TestExports(t *testing.T) {
 	for tool, want := range map[string]struct {
 		loaded   directory.Loaded
 		messages []string // parts, in order
 		user     string
 		group    string
-		members  string // how many the group has
+		members  string // expected number of the group's members
 	}{
 		"ldifde": {
 			directory.Loaded{Entries: 9, Skipped: 1},

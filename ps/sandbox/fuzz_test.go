@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/sandbox/engine"
 )
 
-// FuzzHost feeds a process any input: it exits without reporting a defect.
+// FuzzHost feeds a process any input. It must exit without reporting a defect.
 func FuzzHost(f *testing.F) {
 	for _, c := range transcripts(f) {
 		f.Add(c.Stdin)
@@ -21,6 +21,6 @@ func FuzzHost(f *testing.F) {
 	}), nil)
 	f.Fuzz(func(t *testing.T, input string) {
 		_, _, code := playback(t, starter, sessionArgs, input)
-		_ = code // any number of exit is fine
+		_ = code // any exit code is fine
 	})
 }

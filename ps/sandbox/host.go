@@ -10,7 +10,7 @@ import (
 	"adgateway/ps/sandbox/engine"
 )
 
-// A host is the console host of one process: it reads lines and runs them.
+// A host is the console host of one process. It reads lines and runs them.
 type host struct {
 	session *engine.Session
 	out     *formatter
@@ -65,8 +65,7 @@ func (h *host) lastCode() int {
 	return 0
 }
 
-// runLine runs one line. more reports that it is incomplete, over that the process
-// ends with code.
+// runLine runs one line. more means that the line is incomplete, and over that the process ends with code.
 func (h *host) runLine(ctx context.Context, line string) (code int, more, over bool) {
 	err := h.session.RunLine(context.WithValue(ctx, hostKey{}, h), line, h.streams())
 	h.out.flush()
@@ -90,7 +89,7 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 		return exit.Code, false, true
 	case ctx.Err() != nil:
 		return 1, false, true
-	case err != nil: // a limit or a defect: the session can no longer be trusted
+	case err != nil: // after a limit or a defect the session can no longer be trusted
 		h.complain(fmt.Sprintf("%v\n", err))
 		return 1, false, true
 	}
@@ -98,5 +97,5 @@ func (h *host) runLine(ctx context.Context, line string) (code int, more, over b
 	return 0, false, false
 }
 
-// complain writes to stderr. It fails only if the reader is gone.
+// complain writes to stderr. It fails only if the reader has gone, so the error is ignored.
 func (h *host) complain(text string) { _, _ = io.WriteString(h.session.Stderr(), text) }

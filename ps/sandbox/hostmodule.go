@@ -11,9 +11,8 @@ import (
 // hostKey is the context key of the host that runs a line.
 type hostKey struct{}
 
-// HostModule returns the commands of the console host: the history of its lines, and
-// prompts, which fail because there is no user. An engine for [NewStarter] should
-// have it, and AutoLoad set.
+// HostModule returns the commands of the console host: the history of its lines, and prompts, which
+// fail because there is no user. An engine for [NewStarter] should include it and set AutoLoad.
 func HostModule() *engine.Module {
 	command := func(name, class string, params []*cmdlets.Param, body func(*engine.Call) error) *engine.Command {
 		return &engine.Command{
@@ -58,7 +57,7 @@ func getHistory(c *engine.Call) error {
 	return nil
 }
 
-// refusePrompt fails as prompts do with -NonInteractive (facts-5.1 I30).
+// refusePrompt fails in the same way as prompts with -NonInteractive (facts-5.1 I30).
 func refusePrompt(c *engine.Call) error {
 	const message = "PowerShell is in NonInteractive mode. Read and Prompt functionality is not available."
 	return c.Throw(&dotnet.ErrorRecord{

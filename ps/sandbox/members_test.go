@@ -27,11 +27,11 @@ const (
 	different verdict = "different"
 )
 
-// endOfAnswer marks the end of the case's output, if the process still runs.
+// endOfAnswer marks the end of the case's output if the process is still running.
 const endOfAnswer = "--end-of-answer--"
 
-// verdict runs the line in a new process. The line counts as refused if there is an error on stderr
-// and stdout has only the first lines of the real answer.
+// verdict runs the line in a new process. The line counts as refused if there is an error on
+// stderr and stdout contains only the first lines of the real answer.
 func (c memberCase) verdict(eng *engine.Engine) (v verdict, stdout, stderr string) {
 	var out, errs strings.Builder
 	input := c.Line + "\n'" + endOfAnswer + "'\n"
@@ -50,7 +50,7 @@ func (c memberCase) verdict(eng *engine.Engine) (v verdict, stdout, stderr strin
 	}
 }
 
-// TestMembers runs every recorded line: it gives the real answer, or is refused.
+// TestMembers: every recorded line either gives the real answer or is refused.
 func TestMembers(t *testing.T) {
 	var file struct{ Cases []memberCase }
 	require.NoError(t, conformance.Read("members", &file))

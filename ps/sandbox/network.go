@@ -9,21 +9,21 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// Network is the network between the callers of a world and its controllers. The zero value delays
-// nobody. It is safe for concurrent use.
+// Network is the network between the callers of a world and its controllers. The zero value
+// causes no delays. It is safe for concurrent use.
 type Network struct {
 	mu   sync.Mutex
 	slow map[string]time.Duration // by host name, folded
-	cut  map[[2]string]bool       // caller and host name, folded
+	cut  map[[2]string]bool       // caller and host name, both folded
 }
 
-// WithCaller names the caller of commands: a gateway, and after a # its connection. The
-// network knows the gateway, the write log has both.
+// WithCaller names the caller of commands: a gateway, followed by a # and its connection.
+// The network uses only the gateway, the write log both.
 func WithCaller(ctx context.Context, caller string) context.Context {
 	return directory.WithWriter(ctx, caller)
 }
 
-// Slow makes every command that reaches a controller wait; 0 ends that.
+// Slow delays every command that reaches a controller; 0 ends the delay.
 func (n *Network) Slow(host string, by time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -33,8 +33,8 @@ func (n *Network) Slow(host string, by time.Duration) {
 	n.slow[strings.ToLower(host)] = by
 }
 
-// Cut makes a controller unreachable for a gateway, or reachable again. Commands that have reached
-// it continue.
+// Cut makes a controller unreachable for a gateway, or reachable again. Commands that have
+// already reached it continue.
 func (n *Network) Cut(gateway, host string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -51,7 +51,7 @@ func (n *Network) Reached(gateway, host string) bool {
 	return !n.cut[[2]string{strings.ToLower(gateway), strings.ToLower(host)}]
 }
 
-// gate waits while a controller is slow, and returns who calls and whether he reaches it.
+// gate waits while a controller is slow. It returns the caller and whether the caller reaches the controller.
 func (w *World) gate(ctx context.Context, host string) (caller string, reached bool) {
 	n := &w.Network
 	caller = directory.Writer(ctx)

@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// Account is an account of the world that a person signs in with.
+// Account is an account of the world with which a person signs in.
 type Account struct {
 	SID    string
 	Name   string   // sAMAccountName
@@ -22,18 +22,18 @@ const (
 	NoRightsPerson  = "norights"
 	HelpdeskGroup   = "GW-Helpdesk"
 	OperatorGroup   = "GW-Operators"
-	PersonsPassword = "Sandbox-1-" // and the name
+	PersonsPassword = "Sandbox-1-" // followed by the name
 )
 
 const administrationOU = "OU=Administration,OU=Corp,"
 
-// AddPeople adds three people to the world, two of them members of a group, and returns
-// the SIDs of the groups by name. If a name is taken, it adds nobody.
+// AddPeople adds three people to the world, two of them as members of a group, and returns
+// the SIDs of the groups by name. If a name is already in use, it adds nobody.
 func (w *World) AddPeople(ctx context.Context) (groups map[string]string, err error) {
 	dc := w.Directory.DCs()[0]
 	parent := administrationOU + w.Directory.RootDN()
 	if _, err := dc.Get(ctx, parent); err != nil {
-		parent = w.Directory.UsersContainer() // a domain of one's own
+		parent = w.Directory.UsersContainer() // in a custom domain
 	}
 	for _, name := range []string{HelpdeskPerson, OperatorPerson, NoRightsPerson, HelpdeskGroup, OperatorGroup} {
 		if _, err := w.Lookup(ctx, name); err == nil {
@@ -77,10 +77,10 @@ var (
 	ErrPasswordExpiry = errors.New("sandbox: the password has expired")
 )
 
-// gatewayComputer is the computer that the security log names for passwords that are checked for the gateway.
+// gatewayComputer is the computer that the security log names for passwords that the gateway checks.
 const gatewayComputer = "GATEWAY"
 
-// LogOn checks a password as a domain controller does, which counts wrong ones.
+// LogOn checks a password in the same way as a domain controller, which counts wrong ones.
 func (w *World) LogOn(ctx context.Context, name, password string) (*Account, error) {
 	ctx = directory.WithSource(ctx, gatewayComputer)
 	for _, dc := range w.Directory.DCs() {
@@ -115,7 +115,7 @@ func (w *World) Lookup(ctx context.Context, name string) (*Account, error) {
 	return nil, ErrLogon
 }
 
-// Account returns an account that may log on, by its SID.
+// Account returns an account by its SID, if the account may log on.
 func (w *World) Account(ctx context.Context, sid string) (*Account, error) {
 	for _, dc := range w.Directory.DCs() {
 		if !dc.Alive() {
@@ -150,7 +150,7 @@ func readAccount(ctx context.Context, dc *directory.DC, dn string) (*Account, er
 	return &Account{SID: found[0].SID.String(), Name: found[0].String("sAMAccountName"), Groups: found[0].Strings("tokenGroups")}, nil
 }
 
-// logonError returns the part of the reason for a refused logon that a person may know.
+// logonError returns the reason for a refused logon, as far as the person may know it.
 func logonError(err error) error {
 	var refused *directory.Error
 	switch {

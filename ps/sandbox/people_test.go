@@ -37,8 +37,7 @@ func TestPeople(t *testing.T) {
 	assert.ErrorIs(t, err, sandbox.ErrLogon)
 }
 
-// TestPeopleAreAddedTogether: if one name is taken, none of them is added, and nothing is left
-// behind.
+// TestPeopleAreAddedTogether: if one name is already in use, nobody is added, and nothing is left behind.
 func TestPeopleAreAddedTogether(t *testing.T) {
 	ctx := context.Background()
 	for _, taken := range []string{"operator", "norights", "GW-Operators"} {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// pipeSize is the capacity of a pipe, as in most systems.
+// pipeSize is the capacity of a pipe, the same as in most systems.
 const pipeSize = 64 << 10
 
-// A pipe is one standard stream of a simulated process. Like a pipe of the operating
-// system it has a buffer, which can still be read after the writer is gone.
+// A pipe is one standard stream of a simulated process. Like a pipe of the operating system,
+// it has a buffer that can still be read after the writer has gone.
 type pipe struct {
 	mu         sync.Mutex
 	changed    sync.Cond
@@ -25,7 +25,7 @@ func newPipe() *pipe {
 	return p
 }
 
-// Read reads the available bytes; it blocks while there are none.
+// Read reads the available bytes. It blocks while there are none.
 func (p *pipe) Read(b []byte) (int, error) {
 	n, err := p.take(b)
 	p.changed.Broadcast()
@@ -51,7 +51,7 @@ func (p *pipe) take(b []byte) (int, error) {
 	return n, nil
 }
 
-// Write writes all of b; it blocks while the pipe is full.
+// Write writes all of b. It blocks while the pipe is full.
 func (p *pipe) Write(b []byte) (int, error) {
 	written := 0
 	for written < len(b) {
@@ -82,7 +82,7 @@ func (p *pipe) put(b []byte) (int, error) {
 	return n, nil
 }
 
-// closeWrite ends writing; buffered bytes can still be read.
+// closeWrite ends writing. Buffered bytes can still be read.
 func (p *pipe) closeWrite() {
 	p.mu.Lock()
 	p.writerGone = true
@@ -90,7 +90,7 @@ func (p *pipe) closeWrite() {
 	p.changed.Broadcast()
 }
 
-// closeRead ends reading; writes fail from now on.
+// closeRead ends reading. Later writes fail.
 func (p *pipe) closeRead() {
 	p.mu.Lock()
 	p.readGone, p.buf, p.room = true, nil, nil
@@ -101,7 +101,7 @@ func (p *pipe) closeRead() {
 // pipeWriter is the writing end of a process's input.
 type pipeWriter struct{ *pipe }
 
-// Close ends the input.
+// Close ends the process's input.
 func (w pipeWriter) Close() error {
 	w.closeWrite()
 	return nil

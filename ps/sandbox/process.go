@@ -23,7 +23,7 @@ type Starter struct {
 
 var _ backend.Starter = (*Starter)(nil)
 
-// Aliases are the aliases of the host, valid on its own lines only:
+// Aliases are the aliases of the host, which are valid only on its own lines.
 // go-powershell's Shell writes its end marker with echo.
 var Aliases = map[string]string{"echo": "Write-Output"}
 
@@ -39,20 +39,20 @@ func StarterOn(culture string, modules ...*engine.Module) *Starter {
 	return NewStarter(engine.NewEngine(engineOptions(culture, modules)), nil)
 }
 
-// WithConsole returns a Starter on the same engine that wraps the streams of its
-// processes with through, which also gets a context that ends with the process, and
-// a function that kills it.
+// WithConsole returns a Starter on the same engine that passes the streams of its processes
+// through a function. The function also receives a context that ends with the process, and a
+// function that kills the process.
 func (s *Starter) WithConsole(through func(ctx context.Context, c engine.Console, kill func()) engine.Console) *Starter {
 	copied := *s
 	copied.console = through
 	return &copied
 }
 
-// StartProcess starts a process. It ignores the command's name; the arguments must
-// end in -Command -. The Waiter also has Kill() error; the streams are Closers.
+// StartProcess starts a process. It ignores the name of the command. The arguments must end
+// in -Command -. The Waiter also implements Kill() error, and the streams are Closers.
 //
-// A process ends with its input, by exit or by Kill, and leaves no goroutine behind.
-// Wait may be called more than once.
+// A process ends with its input, by exit or by Kill, and leaves no goroutine behind. Wait
+// may be called more than once.
 func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	if err := checkArguments(args); err != nil {
 		return nil, nil, nil, nil, err
@@ -79,7 +79,7 @@ func (s *Starter) StartProcess(_ string, args ...string) (backend.Waiter, io.Wri
 	return p, pipeWriter{p.stdin}, pipeReader{p.stdout}, pipeReader{p.stderr}, nil
 }
 
-// switches are the arguments without a value; they have no effect here.
+// switches are the arguments without a value. They have no effect here.
 var switches = []string{"-nologo", "-noprofile", "-noninteractive", "-noexit", "-sta", "-mta"}
 
 // checkArguments rejects arguments that the host does not simulate.
@@ -127,7 +127,7 @@ type process struct {
 	code   int // valid after done
 }
 
-// end closes the streams once the host has returned.
+// end closes the streams after the host has returned.
 func (p *process) end() {
 	p.cancel()
 	p.stdin.closeRead()
@@ -145,8 +145,8 @@ func (p *process) Wait() error {
 	return nil
 }
 
-// Kill ends the process, or does nothing if it has ended. It does not wait; the
-// engine stops at its next step.
+// Kill ends the process, or does nothing if it has ended. It does not wait: the engine stops
+// at its next step.
 func (p *process) Kill() error {
 	select {
 	case <-p.done:

@@ -31,7 +31,7 @@ func (r *running) kill(t testing.TB) {
 	require.NoError(t, r.Waiter.(interface{ Kill() error }).Kill())
 }
 
-// wait waits for the end, with a limit.
+// wait waits for the end of the process, with a time limit.
 func (r *running) wait(t testing.TB) error {
 	t.Helper()
 	done := make(chan error, 1)

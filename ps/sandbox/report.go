@@ -9,7 +9,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// streams returns the streams of a line: warnings and the like go to stdout with the
+// streams returns the streams of a line. Warnings and similar messages go to stdout with the
 // output, errors to stderr (conformance note 8, facts A29).
 func (h *host) streams() engine.Streams {
 	say := func(prefix string) func(string) {
@@ -33,8 +33,8 @@ func recordText(rec *dotnet.ErrorRecord, thrown bool) string {
 	return errorSubject(rec, thrown) + ": " + text + "\n"
 }
 
-// errorSubject returns the word before the message: "Exception" if the error was
-// thrown, else the command, the category or the type of the exception.
+// errorSubject returns the word before the message: "Exception" if the error was thrown,
+// otherwise the command, the category or the type of the exception.
 func errorSubject(rec *dotnet.ErrorRecord, thrown bool) string {
 	switch {
 	case thrown:
@@ -51,8 +51,8 @@ func errorSubject(rec *dotnet.ErrorRecord, thrown bool) string {
 	return "Error"
 }
 
-// parseErrorText returns the errors of a text that could not be parsed: the line, a
-// mark below the position, and the message.
+// parseErrorText returns the text of errors about a line that could not be parsed: the line,
+// a mark below the position, and the message.
 func parseErrorText(err *engine.ParseError, text string) string {
 	lines := strings.FieldsFunc(text, func(c rune) bool { return c == '\n' })
 	var b strings.Builder
@@ -69,9 +69,8 @@ func parseErrorText(err *engine.ParseError, text string) string {
 	return b.String()
 }
 
-// A formatter writes the output of a line to stdout: text verbatim, objects as a
-// table or a list. Consecutive objects of one shape share a table, which is written
-// when something else follows or the line ends.
+// A formatter writes the output of a line to stdout: text verbatim, objects as a table or a list. Consecutive
+// objects of the same shape share a table, which is written when other output follows or the line ends.
 type formatter struct {
 	to    io.Writer
 	rows  []shaped
@@ -87,7 +86,7 @@ type shaped struct {
 
 func newFormatter(to io.Writer) *formatter { return &formatter{to: to} }
 
-// write is an [engine.Streams] Output.
+// write implements [engine.Streams.Output].
 func (f *formatter) write(v any) error {
 	if v == nil {
 		return nil
@@ -116,7 +115,7 @@ func (f *formatter) write(v any) error {
 	return nil
 }
 
-// line writes a line of another stream.
+// line writes a line of another stream after the pending objects.
 func (f *formatter) line(text string) {
 	f.flush()
 	_, _ = io.WriteString(f.to, text+"\n")
@@ -125,8 +124,7 @@ func (f *formatter) line(text string) {
 // tableColumns is the maximum number of columns of a table.
 const tableColumns = 4
 
-// takeApart splits an object with properties into rows; ok is false for a value that
-// is shown as plain text.
+// takeApart splits an object with properties into rows. ok is false for a value that is shown as plain text.
 func takeApart(v any) (rows []shaped, shape string, ok bool) {
 	switch v := v.(type) {
 	case *dotnet.Hashtable:

@@ -6,12 +6,12 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What lines write: input, stdout, stderr.
+// Each input is written to stdout and stderr as expected.
 func TestWhatIsWritten(t *testing.T) {
 	for _, c := range []struct{ input, stdout, stderr string }{
 		{"1; 'a'; $null; ''; $true; 'b','c'", "1\na\n\nTrue\nb\nc\n", ""},
 		{",@(1,2)", "1\n2\n", ""},
-		// Consecutive objects share a table; text comes in between.
+		// Consecutive objects share a table, unless there is text between them.
 		{`ConvertFrom-Json '[{"n":1,"s":"ab"},{"n":200,"s":null}]'`, "\n  n s\n  - -\n  1 ab\n200\n\n", ""},
 		{`ConvertFrom-Json '{"a":1}'; 'text'; ConvertFrom-Json '{"a":2}'`, "\na\n-\n1\n\ntext\n\na\n-\n2\n\n", ""},
 		{`ConvertFrom-Json '{"a":1}'; ConvertFrom-Json '{"b":2}'`, "\na\n-\n1\n\n\nb\n-\n2\n\n", ""},
@@ -32,7 +32,7 @@ func TestWhatIsWritten(t *testing.T) {
 		{"if ($true) {\n  1 2\n}\n\n'next'", "next\n", "ParserError: \nLine |\n   2 |    1 2\n     |      ~\n     | Unexpected token '2' in expression or statement.\n"},
 		{"class X { }", "", "ParserError: \nLine |\n   1 |  class X { }\n     |  ~\n     | Outside the script subset: the statement class; use an ordered dictionary, and functions.\n"},
 
-		// The one alias.
+		// The only alias.
 		{"echo a", "a\n", ""},
 	} {
 		t.Run(c.input, func(t *testing.T) {

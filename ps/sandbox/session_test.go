@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A transcript is one process with its stdin, and what a real engine did (recorded on PowerShell
-// 7.6.5).
+// A transcript is the input of one process and the output of a real engine for it (recorded
+// on PowerShell 7.6.5).
 type transcript struct {
 	Name           string
 	Args           []string
@@ -34,7 +34,7 @@ func transcripts(t testing.TB) []transcript {
 	return file.Cases
 }
 
-// outsideTranscripts reads the list of transcripts that differ: name, tab, reason.
+// outsideTranscripts reads the list of transcripts with known differences: name, tab, reason.
 func outsideTranscripts(t testing.TB) map[string]string {
 	f, err := os.Open(filepath.Join("testdata", "session_outside.txt"))
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func outsideTranscripts(t testing.TB) map[string]string {
 	return list
 }
 
-// testTimeout bounds every wait of the tests.
+// testTimeout limits every wait of the tests.
 const testTimeout = 3 * time.Minute
 
 func hostStarter() *Starter {
@@ -76,7 +76,7 @@ func playback(t testing.TB, s *Starter, args []string, input string) (stdout, st
 	}
 	outText, errText := read(out), read(errs)
 	go func() {
-		_, _ = io.WriteString(stdin, input) // a process that exits early does not read everything
+		_, _ = io.WriteString(stdin, input) // a process that exits early does not read all of it
 		_ = stdin.(io.Closer).Close()
 	}()
 	done := make(chan error, 1)

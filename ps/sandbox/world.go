@@ -23,47 +23,46 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// Options describe a [World]. The zero value is the built-in domain.
+// Options configure a [World]. The zero value is the built-in domain.
 type Options struct {
 	LDIF  []string // files loaded on top of the built-in domain
 	Zones []string // zone files, in addition to the built-in ones
 	Users int      // number of additional users to generate
 	Empty bool     // omit the built-in domain and zones
-	Seed  int64    // seed of everything that is generated
+	Seed  int64    // seed of all generated content
 
-	// Account is who the gateway's sessions run as; zero: an account outside the domain.
+	// Account is the account that the gateway's sessions run as. Zero means an account outside the domain.
 	Account engine.Account
 
-	NoRecycleBin bool // deleted objects become tombstones at once
+	NoRecycleBin bool // deleted objects immediately become tombstones
 	SetKeepsPTR  bool // see zones.Config
 
-	// Reads is how the DNS servers read names, see zones.Config.
+	// Reads determines how the DNS servers read names, see zones.Config.
 	Reads func(zones.Op) zones.Reading
 
 	Culture        string        // culture of messages: "en-US" (default) or "de-DE"
-	ReplicationLag time.Duration // delay until the second domain controller sees a change
+	ReplicationLag time.Duration // delay until the second domain controller gets a change
 	Clock          func() time.Time
 
-	// Service is the account whose connections the directory counts, see Modules; empty:
-	// svc-adgateway$.
+	// Service is the account whose connections the directory counts, see Modules. Empty means svc-adgateway$.
 	Service string
-	// Replicas gives every controller a directory of its own even without a lag, for
-	// Network and directory.Domain.SetReplicationLag.
+	// Replicas gives every controller its own directory even without a lag, which Network and
+	// directory.Domain.SetReplicationLag need.
 	Replicas bool
-	// Writes receives all that is written. Nil: nothing is kept.
+	// Writes records all writes. Nil records none.
 	Writes *WriteLog
 
 	// Progress receives load messages. Nil discards them.
 	Progress func(text string)
-	// Warn receives oddities in the files, one at a time. Nil: Progress.
+	// Warn receives irregularities in the files, one at a time. Nil means Progress.
 	Warn func(text string)
 	// OnDNSChange is the OnChange of the world's [zones.Config]. Nil discards the
 	// changes.
 	OnDNSChange func(zones.Change)
 }
 
-// World is a simulated domain with its DNS servers, and the engine that runs
-// PowerShell over it. It is safe for concurrent use.
+// World is a simulated domain with its DNS servers and the engine that runs PowerShell over
+// it. It is safe for concurrent use.
 type World struct {
 	Directory *directory.Domain
 	DNS       *zones.Store
@@ -74,17 +73,17 @@ type World struct {
 	// Network is the network between the callers and the controllers.
 	Network Network
 
-	modules []*engine.Module // modules on the stores
+	modules []*engine.Module // work on the stores
 	noLAPS  atomic.Bool
 	culture string
 	engine  *engine.Engine
 }
 
-// ServiceAccount is the account that the sessions of the sandbox run as by default.
+// ServiceAccount is the default account of the sandbox's sessions.
 const ServiceAccount = `svc-adgateway$`
 
-// NewWorld builds a world. The error lists every fault of every file: the zone files
-// are read even if the directory cannot be built.
+// NewWorld builds a world. The error lists all faults of all files: the zone files are read
+// even if the directory cannot be built.
 func NewWorld(ctx context.Context, o Options) (*World, error) {
 	if o.Progress == nil {
 		o.Progress = func(string) {}
@@ -112,7 +111,7 @@ func NewWorld(ctx context.Context, o Options) (*World, error) {
 	return w, nil
 }
 
-// exampleLockout adds the event that the log of the built-in domain begins with.
+// exampleLockout adds the first event in the log of the built-in domain.
 func (w *World) exampleLockout(ctx context.Context) {
 	const account, source, ago = "locked.out", "PC07", 3 * time.Hour
 	found, err := w.Directory.DCs()[0].Search(ctx, directory.SearchRequest{
@@ -124,8 +123,8 @@ func (w *World) exampleLockout(ctx context.Context) {
 	}
 }
 
-// ModulesOf returns modules for the sessions of one account, whose connections the
-// directory counts together. The clock of the domain is later by skew for them.
+// ModulesOf returns modules for the sessions of an account. The directory counts the connections
+// of all these sessions together. For them, the clock of the domain is ahead by skew.
 func (w *World) ModulesOf(account string, skew time.Duration) []*engine.Module {
 	modules := []*engine.Module{
 		adcmd.Module(adcmd.Options{Domain: w.Directory, Culture: w.culture, Account: account, Skew: skew, Gate: w.gate}),
@@ -136,7 +135,7 @@ func (w *World) ModulesOf(account string, skew time.Duration) []*engine.Module {
 	})...)
 }
 
-// SetLAPS says whether the hosts of the sessions have the module LAPS, as they do at first.
+// SetLAPS determines whether the hosts of the sessions have the module LAPS. They have it by default.
 func (w *World) SetLAPS(installed bool) { w.noLAPS.Store(!installed) }
 
 // engineOptions returns the options of every engine of the sandbox.
@@ -174,7 +173,7 @@ func readLDIF(files []string) ([][]ldif.Record, error) {
 	return layers, errors.Join(faults...)
 }
 
-// warningsShown is the number of warnings about files that are shown; more are counted.
+// warningsShown is how many warnings about files are shown. Further ones are only counted.
 const warningsShown = 200
 
 func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
@@ -211,7 +210,7 @@ func (w *World) loadDirectory(o Options, layers [][]ldif.Record) error {
 	return nil
 }
 
-// onDNSChange passes changes on to all observers.
+// onDNSChange returns a function that passes changes on to all observers.
 func (o *Options) onDNSChange() func(zones.Change) {
 	if o.Writes == nil {
 		return o.OnDNSChange
@@ -224,11 +223,11 @@ func (o *Options) onDNSChange() func(zones.Change) {
 	}
 }
 
-// loadZones loads the built-in zones, over them those that are entries of the
-// LDIF files, over them the zone files.
+// loadZones loads the built-in zones, then the zones in the LDIF files, and then the zone
+// files. Later ones replace earlier ones.
 func (w *World) loadZones(o Options, entries []zones.Entry) error {
 	config := zones.Config{Now: o.Clock, OnChange: o.onDNSChange(), SetKeepsPTR: o.SetKeepsPTR, Reads: o.Reads}
-	if w.Directory != nil { // otherwise the zones are loaded only to find faults
+	if w.Directory != nil { // otherwise the zones are only loaded to find faults
 		config.Domain = w.Directory.DNSName()
 		for i, dc := range w.Directory.DCs() {
 			config.Servers = append(config.Servers, zones.ServerConfig{
@@ -266,9 +265,8 @@ func builtInZones() ([]zones.Source, error) {
 	return sources, err
 }
 
-// splitZones separates the entries of zones and their nodes, which belong to the DNS
-// store, from the layers. Other entries of the DNS partitions are dropped, because
-// these are not part of the domain.
+// splitZones separates the entries of zones and their nodes from the layers, because they belong to
+// the DNS store. It drops other entries of the DNS partitions, which are not part of the domain.
 func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
 	var entries []zones.Entry
 	rest := make([][]ldif.Record, len(layers))
@@ -295,7 +293,7 @@ func splitZones(layers [][]ldif.Record) ([][]ldif.Record, []zones.Entry) {
 func inDNSPartition(text string) bool {
 	dn, err := directory.ParseDN(text)
 	if err != nil {
-		return false // the directory reports it
+		return false // the directory reports the fault
 	}
 	for ; !dn.IsZero(); dn = dn.Parent() {
 		rdn := dn.RDN()
@@ -337,15 +335,14 @@ func (w *World) Dial(ctx context.Context, network, address string) (net.Conn, er
 	return nil, &net.OpError{Op: "dial", Net: network, Err: errRefused}
 }
 
-// Example names objects of the world to try the API with.
+// Example names objects of the world with which to try the API.
 type Example struct {
 	User string // a username
 	Zone string // a zone with records
 }
 
-// Example returns a user and a zone of the world: an ordinary person, of whom much is
-// known and whose name needs no quoting, if there is one. User is empty if there are
-// only built-in accounts.
+// Example returns a user and a zone of the world. If possible, the user is an ordinary person with
+// many attributes and a name that needs no quoting. User is empty if there are only built-in accounts.
 func (w *World) Example(ctx context.Context) Example {
 	example := Example{Zone: w.Directory.DNSName()}
 	personal := []string{"givenName", "sn", "title", "department", "mail", "manager", "telephoneNumber"}

@@ -41,7 +41,7 @@ func TestWorldServesBothModules(t *testing.T) {
 	assert.Equal(t, "corp.example\n", run(t, w, "Import-Module ActiveDirectory", "(Get-ADDomain).DNSRoot"))
 	assert.Equal(t, "True\n", run(t, w, "Import-Module DnsServer", "@(Get-DnsServerZone).Count -gt 5"))
 
-	// Sessions share the world, not their variables.
+	// Sessions share the world, but not their variables.
 	assert.Equal(t, "1\n", run(t, w, "$v = 1; $v", "New-ADOrganizationalUnit -Name Shared -Path 'DC=corp,DC=example'"))
 	assert.Equal(t, "OU=Shared,DC=corp,DC=example\n[]\n", run(t, w,
 		"(Get-ADOrganizationalUnit -Identity 'OU=Shared,DC=corp,DC=example').DistinguishedName", `"[$v]"`))
@@ -117,7 +117,7 @@ func TestServersCanBeSwitchedOff(t *testing.T) {
 	assert.NotEmpty(t, stderr)
 }
 
-// Zones can be entries of the directory, as in an export.
+// Zones can be entries of the directory, as they are in an export.
 func TestZonesOfTheDirectory(t *testing.T) {
 	const ( // dnsRecord values
 		soa   = "QwAGAAXwAAABAAAAAAAOEAAAAAAAAAAAAAAABwAAA4QAAAJYAAFRgAAADhASAwNkYzEEY29ycAdleGFtcGxlABkDCmhvc3RtYXN0ZXIEY29ycAdleGFtcGxlAA=="

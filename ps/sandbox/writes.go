@@ -9,11 +9,11 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// Write is one attribute that a write of the directory changed, or one record of the DNS
-// service. A rename, move, removal or creation without attributes has the distinguished
-// names as Before and After, and no Attribute.
+// Write is a change of one attribute in the directory, or of one record in the DNS service.
+// For a rename, move, removal or creation without attributes, Before and After are
+// distinguished names, and Attribute is empty.
 type Write struct {
-	Position  int64     `json:"position"` // from 1, without gaps
+	Position  int64     `json:"position"` // starts at 1, without gaps
 	Time      time.Time `json:"time"`
 	Writer    string    `json:"writer,omitempty"` // gateway#connection; empty: the directory itself
 	Server    string    `json:"server"`
@@ -22,10 +22,10 @@ type Write struct {
 	GUID      string    `json:"guid,omitempty"`
 	Attribute string    `json:"attribute,omitempty"`
 	Before    []string  `json:"before,omitempty"`
-	After     []string  `json:"after,omitempty"` // of a password: nothing
+	After     []string  `json:"after,omitempty"` // nothing for a password
 }
 
-// WriteLog keeps all that is written to a world, in order. Loading is not in it. The zero
+// WriteLog records all writes to a world, in order, except those of loading it. The zero
 // value is empty. It is safe for concurrent use.
 type WriteLog struct {
 	mu     sync.Mutex
@@ -33,11 +33,11 @@ type WriteLog struct {
 	last   int64
 }
 
-// maxWrites is how many writes a log keeps; the oldest are dropped first.
+// maxWrites is the maximum number of writes in a log. The oldest are dropped first.
 const maxWrites = 1_000_000
 
-// After returns at most limit writes after a position; 0 is the beginning. The first one
-// has a later position than the next if it has been dropped.
+// After returns up to limit writes after a position; 0 is the beginning. If writes were
+// dropped, the position of the first one is more than one later than the given position.
 func (l *WriteLog) After(position int64, limit int) []Write {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +45,7 @@ func (l *WriteLog) After(position int64, limit int) []Write {
 	return append([]Write(nil), l.writes[i:min(len(l.writes), i+limit)]...)
 }
 
-// Clear forgets all writes; positions begin at 1 again.
+// Clear removes all writes. Positions start at 1 again.
 func (l *WriteLog) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *WriteLog) add(w Write) {
 	l.writes = append(l.writes, w)
 }
 
-// directory returns what the directory calls; nil for a nil log.
+// directory returns the journal callback for the directory, or nil for a nil log.
 func (l *WriteLog) directory() func(directory.JournalEntry) {
 	if l == nil {
 		return nil

@@ -15,16 +15,15 @@ const (
 	discoverScript = "Get-GatewayServer"
 	discoverLimit  = 30 * time.Second
 	maxHostName    = 255
-	discoverTries  = 3 // while its sessions die
+	discoverTries  = 3 // number of attempts if the sessions die
 
-	// notListed is the code of the script's warning that it has only found the
-	// first domain controller.
+	// notListed is the code of the script's warning that it found only the first domain controller.
 	notListed = "not_listed"
 )
 
-// pinned returns the pinned server of a group and pins one first if necessary;
-// the error gives the reason if none answers. A server that has been idle is
-// probed before a write, because a write cannot be repeated once it has started.
+// pinned returns the pinned server of a group, after pinning one if necessary. The error is
+// the reason if none answers. A server that has been idle is probed before a write, because
+// a write that has started cannot be repeated.
 func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, error) {
 	g.follow(ctx)
 	host, silent := g.current()
@@ -60,7 +59,7 @@ func (s *Servers) pinned(ctx context.Context, g *group, write bool) (string, err
 	return "", &ps.Error{Kind: ps.KindUnavailable, Outcome: ps.OutcomeNone, Message: reason, RetryAfter: s.cfg.Retry}
 }
 
-// find discovers candidates when there are none, and pins one.
+// find discovers candidates if there are none, and pins one.
 func (s *Servers) find(ctx context.Context, g *group) {
 	g.mu.Lock()
 	none := len(g.candidates) == 0 && time.Since(g.tried) >= s.cfg.Retry
@@ -71,7 +70,7 @@ func (s *Servers) find(ctx context.Context, g *group) {
 	g.establish(ctx)
 }
 
-// discovering describes the discovery that is in progress.
+// discovering describes the discovery in progress.
 func (s *Servers) discovering() string {
 	text := "the domain controllers are being discovered"
 	if why := s.cfg.Starting(); why != nil {
@@ -80,9 +79,8 @@ func (s *Servers) discovering() string {
 	return text
 }
 
-// discover asks the directory for its domain controllers. Only one discovery
-// runs at a time: concurrent callers wait for it and share its outcome. It
-// continues when the caller that started it has gone.
+// discover asks the directory for its domain controllers. Only one discovery runs at a time; concurrent
+// callers wait for it and share its outcome. It continues if the caller that started it leaves.
 func (s *Servers) discover(ctx context.Context, force bool) {
 	s.mu.Lock()
 	done := s.discovery
@@ -162,9 +160,9 @@ func described(found []Candidate) string {
 	return string(text)
 }
 
-// undiscovered records why a discovery failed and when to try again. If there was
-// no session, that is when the runner expects one; requests may try earlier,
-// because the attempt is cheap and the failure says nothing about the directory.
+// undiscovered records why a discovery failed and when to try again. If there was no
+// session, the next attempt is at the time when the runner expects one. Requests may try
+// earlier, because an attempt is cheap and the failure does not concern the directory.
 func (s *Servers) undiscovered(e *ps.Error) {
 	tried, pause := time.Now(), s.cfg.Retry
 	if e.Kind == ps.KindDied || e.Kind == ps.KindUnavailable {
@@ -192,7 +190,7 @@ func (g *group) undiscovered(why string, tried time.Time) (news bool) {
 	case g.fixed:
 		return false
 	case len(g.candidates) > 0:
-		return true // keep the known servers
+		return true // the known servers are kept
 	}
 	news = g.reason != why
 	g.reason, g.tried, g.discovered = why, tried, false
@@ -203,7 +201,7 @@ func (s *Servers) setPause(d time.Duration) { s.mu.Lock(); defer s.mu.Unlock(); 
 
 func (s *Servers) nextPause() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.pause }
 
-// ask runs the discovery script and returns its results and warnings.
+// ask runs the discovery script and returns its records and warnings.
 func (s *Servers) ask(ctx context.Context, force bool) ([]Candidate, []ps.Warning, error) {
 	script, known := s.cfg.Script(discoverScript)
 	if !known {
@@ -250,7 +248,7 @@ func (s *Servers) keep(ctx context.Context) {
 	defer back.Stop()
 	refresh := time.NewTicker(s.cfg.Refresh)
 	defer refresh.Stop()
-	var look <-chan time.Time // nil: there is nothing to look at
+	var look <-chan time.Time // nil without a shared choice
 	if s.cfg.Shared != nil {
 		ticker := time.NewTicker(lookEvery)
 		defer ticker.Stop()
@@ -300,7 +298,7 @@ func (s *Servers) keep(ctx context.Context) {
 	}
 }
 
-// first pins both servers at start.
+// first pins both servers at the start.
 func (s *Servers) first(ctx context.Context) {
 	if !s.directory.fixed || !s.dns.fixed {
 		s.discover(ctx, false)
@@ -309,7 +307,7 @@ func (s *Servers) first(ctx context.Context) {
 	s.dns.establish(ctx)
 }
 
-// lost pins a server of a group that has none, after a new discovery.
+// lost starts a new discovery and pins a server for a group that has none.
 func (s *Servers) lost(ctx context.Context, g *group) {
 	if !g.fixed {
 		s.discover(ctx, true)
@@ -317,15 +315,15 @@ func (s *Servers) lost(ctx context.Context, g *group) {
 	g.establish(ctx)
 }
 
-// check probes a suspect and pins another server if it does not answer.
+// check probes a suspect and, if it does not answer, pins another server.
 func (g *group) check(ctx context.Context, host string) {
 	if pin, _ := g.current(); pin == host && !g.probe(ctx, host) {
 		g.leave(ctx, host, host+" does not accept connections")
 	}
 }
 
-// leaveUndiscovered unpins a server that the last discovery did not find. One that other
-// gateways use, too, stays.
+// leaveUndiscovered unpins a server that the last discovery did not find. A server that
+// gateways share stays pinned.
 func (g *group) leaveUndiscovered(ctx context.Context) {
 	if g.cfg.Shared != nil {
 		return

@@ -42,7 +42,7 @@ func TestFailedDiscoveryIsReportedAndRetried(t *testing.T) {
 	})
 }
 
-// A session that dies says nothing about the directory: the discovery is repeated at once.
+// A session that dies does not mean that the directory failed, so the discovery is repeated immediately.
 func TestDiscoveryIsRetriedAtOnceWhenItsSessionDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
@@ -118,7 +118,7 @@ func TestDiscoveryWithoutASessionIsRetriedByTheNextRequest(t *testing.T) {
 	}
 }
 
-// No request is needed: the runner said when to expect a session.
+// No request is needed, because the runner has said when to expect a session.
 func TestDiscoveryWithoutASessionIsRetriedWhenOneIsExpected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
@@ -155,7 +155,7 @@ func TestRequestsDuringTheFirstDiscoveryWaitForIt(t *testing.T) {
 	})
 }
 
-// Warnings of the discovery are logged once and shown until it has none.
+// Warnings of a discovery are logged once and shown until a discovery has none.
 func TestWarningsOfADiscoveryAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
@@ -191,7 +191,7 @@ func TestWarningsOfADiscoveryAreShown(t *testing.T) {
 	})
 }
 
-// A discovery that could not list the controllers forgets none of them.
+// A discovery that could not list all controllers does not remove known ones.
 func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1, dc2, "rodc.corp.example")
@@ -213,8 +213,8 @@ func TestAPartialDiscoveryForgetsNoServer(t *testing.T) {
 	})
 }
 
-// The first session may take long to start: a discovery waits for it, a request
-// that meets the discovery waits as long as it may wait for a session.
+// The first session may take long to start. A discovery waits for it, and a request during
+// the discovery waits as long as it may wait for a session.
 func TestDiscoveryWaitsForTheFirstSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
@@ -263,7 +263,7 @@ func TestDiscoveryWaitsForTheFirstSession(t *testing.T) {
 	})
 }
 
-// A discovery that found no session is repeated the moment there is one.
+// A discovery that failed for lack of a session is repeated as soon as a session has started.
 func TestDiscoveryIsRepeatedWhenASessionHasStarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)

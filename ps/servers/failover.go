@@ -15,20 +15,20 @@ const (
 	noEndpointType     = "System.ServiceModel.EndpointNotFoundException"
 )
 
-// cause is the meaning of a script's error for its server.
+// cause is what a script's error means for its server.
 type cause int
 
 const (
 	none     cause = iota // the server has responded
-	gone                  // it could not be contacted: the only reason to fail over at once (facts G9)
+	gone                  // it could not be contacted: the only reason to fail over immediately (facts G9)
 	broken                // a connection broke, which the request itself may have caused (facts D16)
 	rejected              // it rejected the gateway's account (facts D17)
 	slow                  // it did not respond in time
 	busy                  // it had no capacity, or gave up a search (facts D14)
-	noLDAP                // it has responded, but its LDAP does not respond to ADSI
+	noLDAP                // it has responded, but not its LDAP to ADSI
 )
 
-// faults are the web service's faults that say something about the server.
+// faults are the web service's faults that concern the server itself.
 var faults = map[string]cause{
 	"EndpointUnavailable": busy, "EnumerationContextLimitExceeded": busy, "MaxEnumCtxsTotalReached": busy,
 	"EOutOfMemory": busy, "InvalidEnumerationContext": busy,
@@ -36,9 +36,9 @@ var faults = map[string]cause{
 	"AnonymousNotAllowed": rejected,
 }
 
-// causeOf decides by type, number and fault, never by message. LDAP that does not
-// respond to ADSI (8250) is no reason to leave: the web service of that controller
-// responds, and on another one the port is likely to be closed, too.
+// causeOf decides by type, number and fault, never by message. If LDAP does not respond to
+// ADSI (8250), that is no reason to leave the controller: its web service responds, and on
+// another controller the port is probably closed as well.
 func causeOf(e *ps.Error) cause {
 	number := strings.TrimPrefix(e.Native, "WIN32 ")
 	if number == "" {
@@ -65,19 +65,18 @@ func causeOf(e *ps.Error) cause {
 	return none
 }
 
-// ofDirectory reports whether an error is about the domain controller, when the
-// script uses a DNS server, too.
+// ofDirectory reports whether an error concerns the domain controller, for a script that
+// also uses a DNS server.
 func ofDirectory(e *ps.Error) bool {
 	return strings.HasPrefix(e.Type, directoryTypes) || e.Type == authenticationType || e.Code == "1355" || e.Code == "8250"
 }
 
-// readVerbs are the first words of the labels of steps that only read: those that
-// resolve and guard. A script that fails in one has not asked for a change yet.
+// readVerbs are the first words in the labels of steps that only read: they resolve and
+// guard objects. A script that fails in such a step has not requested a change yet.
 var readVerbs = map[string]bool{"find": true, "check": true, "read": true, "list": true, "count": true, "discover": true}
 
-// beforeChange reports whether a failed write certainly changed nothing: no step
-// was reported, and it failed in a step that only reads, or because no server was
-// found at all (1355).
+// beforeChange reports whether a failed write certainly changed nothing: it reported no step,
+// and it failed in a step that only reads or because no server was found at all (1355).
 func beforeChange(e *ps.Error) bool {
 	if len(e.Steps) > 0 || (e.Outcome != ps.OutcomeNone && e.Outcome != "") {
 		return false
@@ -86,8 +85,8 @@ func beforeChange(e *ps.Error) bool {
 	return e.Code == "1355" || readVerbs[verb]
 }
 
-// doubt sets the outcome of a write to unknown when its server was lost during a
-// change: the script saw no success, but the server may have made the change.
+// doubt sets the outcome of a write to unknown if its server was lost during a change. The
+// script then saw no success, but the server may have made the change.
 func doubt(req ps.Request, e *ps.Error) {
 	if req.Write && !beforeChange(e) && (e.Outcome == ps.OutcomeNone || e.Outcome == "") {
 		e.Outcome = ps.OutcomeUnknown

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// group is the servers of one kind, one of which is pinned.
+// group contains the servers of one kind, one of which is pinned.
 type group struct {
 	cfg   *Config
 	lane  ps.Lane
@@ -23,18 +23,18 @@ type group struct {
 	moving chan struct{} // semaphore: full while a server is being pinned
 
 	mu         sync.Mutex
-	common     common // the part that gateways share
+	common     common // the state that concerns the shared choice
 	candidates []string
 	discovered bool     // a discovery succeeded, even if it found no candidates
 	others     []string // never pinned: read-only domain controllers
 	pin        string
 	since      time.Time
-	last       time.Time // last response of the pinned server
-	tried      time.Time // last time that no candidate answered
+	last       time.Time // time of the pinned server's last response
+	tried      time.Time // time when no candidate answered
 	failovers  int
 	reason     string
-	rejections map[string]time.Time // last time that a server rejected the gateway's account
-	suspects   chan string          // servers for keep to probe
+	rejections map[string]time.Time // time when a server last rejected the gateway's account
+	suspects   chan string          // servers that keep is to probe
 }
 
 func newGroup(cfg *Config, lane ps.Lane, kind string, ports, candidates []string) *group {
@@ -67,15 +67,14 @@ func (g *group) status() Status {
 	return s
 }
 
-// current returns the pinned server, empty if there is none, and how long ago it
-// last responded.
+// current returns the pinned server, or "" if there is none, and the time since its last response.
 func (g *group) current() (string, time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.pin, time.Since(g.last)
 }
 
-// unknown reports whether the candidates are still to be discovered.
+// unknown reports whether the candidates have not been discovered yet.
 func (g *group) unknown() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -92,7 +91,7 @@ func (g *group) heard(host string) {
 	}
 }
 
-// rejectionAge is how long a rejection counts.
+// rejectionAge is the time for which a rejection counts.
 const rejectionAge = time.Minute
 
 // reject records that a server rejected the gateway's account.
@@ -102,14 +101,13 @@ func (g *group) reject(host string) {
 	g.rejections[host] = time.Now()
 }
 
-// rejects reports whether a server rejected the account lately. The caller holds mu.
+// rejects reports whether a server has recently rejected the account. The caller holds mu.
 func (g *group) rejects(host string) bool {
 	at, known := g.rejections[host]
 	return known && time.Since(at) < rejectionAge
 }
 
-// allReject reports whether every candidate rejected the account lately. The
-// caller holds mu.
+// allReject reports whether every candidate has recently rejected the account. The caller holds mu.
 func (g *group) allReject() bool {
 	return len(g.candidates) > 0 && !slices.ContainsFunc(g.candidates, func(h string) bool { return !g.rejects(h) })
 }
@@ -120,13 +118,13 @@ func (g *group) rejectedByAll() bool {
 	return g.allReject()
 }
 
-// unrejected returns the first candidate that answers and did not reject the
-// account lately, empty if there is none.
+// unrejected returns the first candidate that answers and has not recently rejected the
+// account, or "" if there is none.
 func (g *group) unrejected(ctx context.Context) string {
 	return g.firstUp(ctx, func(h string) bool { return !g.rejected(h) })
 }
 
-// replace pins other instead of host, if host is still pinned.
+// replace pins other in place of host, if host is still pinned.
 func (g *group) replace(ctx context.Context, host, other, why string) {
 	if !g.lock(ctx) {
 		return
@@ -145,8 +143,8 @@ func (g *group) suspect(host string) {
 	}
 }
 
-// setCandidates stores the result of a discovery. keep unpins a server that is no
-// longer among the candidates. A partial result removes none of the known ones.
+// setCandidates stores the result of a discovery. keep unpins a server that is no longer a
+// candidate. A partial result does not remove known servers.
 func (g *group) setCandidates(hosts []string, partial bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,8 +155,8 @@ func (g *group) setCandidates(hosts []string, partial bool) {
 	g.tried = time.Time{}
 }
 
-// setOthers stores the discovered servers that are never pinned. A partial result
-// removes none of the known ones.
+// setOthers stores the discovered servers that are never pinned. A partial result does not
+// remove known servers.
 func (g *group) setOthers(hosts []string, partial bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,7 +166,7 @@ func (g *group) setOthers(hosts []string, partial bool) {
 	g.others = hosts
 }
 
-// union returns a followed by the hosts of b that it lacks.
+// union returns a followed by the hosts of b that are not in a.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, host := range b {
@@ -179,7 +177,7 @@ func union(a, b []string) []string {
 	return all
 }
 
-// lock acquires the right to pin a server; it returns false if ctx ends first.
+// lock acquires the right to pin a server. It returns false if ctx ends first.
 func (g *group) lock(ctx context.Context) bool {
 	select {
 	case g.moving <- struct{}{}:
@@ -191,10 +189,9 @@ func (g *group) lock(ctx context.Context) bool {
 
 func (g *group) unlock() { <-g.moving }
 
-// leave pins another server because host does not answer, unless another caller
-// already has. It reports whether a server other than host is pinned now. If no
-// other server answers, host is kept as long as it accepts connections. Where
-// gateways share the choice, they only leave together.
+// leave pins another server because host does not answer, unless another caller already has. It
+// reports whether a server other than host is pinned now. If no other server answers, host is kept
+// as long as it accepts connections. Gateways that share the choice leave a server only together.
 func (g *group) leave(ctx context.Context, host, why string) bool {
 	if g.cfg.Shared != nil {
 		return g.disappointed(ctx, host, why)
@@ -217,8 +214,8 @@ func (g *group) leave(ctx context.Context, host, why string) bool {
 	return next != ""
 }
 
-// establish pins the first candidate that answers. It does nothing before the
-// candidates are known or shortly after none of them answered.
+// establish pins the first candidate that answers. It does nothing until the candidates are
+// known, nor shortly after none of them answered.
 func (g *group) establish(ctx context.Context) string {
 	if !g.lock(ctx) {
 		return ""
@@ -240,17 +237,17 @@ func (g *group) establish(ctx context.Context) string {
 	}
 	if host != "" {
 		g.agree(ctx, host)
-	} else if pin, _ = g.current(); pin == "" { // none was taken over meanwhile
+	} else if pin, _ = g.current(); pin == "" { // no other caller has pinned one meanwhile
 		g.set("", "")
 	}
 	pin, _ = g.current()
 	return pin
 }
 
-// better pins the first candidate that is preferred to the pinned server and
-// answers, and unpins a server that is no longer a candidate. Only keep calls it.
+// better pins the first candidate that answers and is preferred to the pinned server. It
+// unpins a server that is no longer a candidate. Only keep calls it.
 func (g *group) better(ctx context.Context) {
-	if g.cfg.Shared != nil || !g.lock(ctx) { // the shared choice stays
+	if g.cfg.Shared != nil || !g.lock(ctx) { // a shared choice stays
 		return
 	}
 	defer g.unlock()
@@ -274,7 +271,7 @@ func (g *group) before(a, b string) bool {
 	return slices.Index(g.candidates, a) < slices.Index(g.candidates, b)
 }
 
-// firstUp returns the first acceptable candidate that answers.
+// firstUp returns the first candidate that answers and for which may returns true.
 func (g *group) firstUp(ctx context.Context, may func(string) bool) string {
 	g.mu.Lock()
 	candidates := slices.Clone(g.candidates)
@@ -297,7 +294,7 @@ func (g *group) set(host, why string) {
 	tell()
 }
 
-// replaced is set for callers that hold mu; they call tell once they have released it.
+// replaced is set for callers that hold mu. They call tell after they have released it.
 func (g *group) replaced(host, why string) (tell func()) {
 	now := time.Now()
 	before := g.pin
@@ -333,8 +330,8 @@ func listed(hosts []string) string {
 	return strings.Join(hosts, ", ")
 }
 
-// reach returns the servers that answer now and those that do not: first the
-// candidates in order, then the others.
+// reach returns the servers that answer now and those that do not, first the candidates in
+// order and then the others.
 func (g *group) reach(ctx context.Context) (up, down []string) {
 	candidates := g.known()
 	for i, ok := range g.probeAll(ctx, candidates) {
@@ -347,7 +344,7 @@ func (g *group) reach(ctx context.Context) (up, down []string) {
 	return up, down
 }
 
-// known returns all servers that are known.
+// known returns all known servers.
 func (g *group) known() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -365,7 +362,7 @@ func (g *group) probeAll(ctx context.Context, hosts []string) []bool {
 	return up
 }
 
-// probe reports whether every port of a server accepts a connection in time.
+// probe reports whether every port of a server accepts connections in time.
 func (g *group) probe(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, g.cfg.ProbeTimeout)
 	defer cancel()

@@ -74,8 +74,7 @@ func TestRejectedCredentials(t *testing.T) {
 	}
 }
 
-// A rejection counts for a minute, so that a gateway that no load balancer sends
-// requests to recovers.
+// A rejection expires after a minute, so that a gateway recovers even if no load balancer sends it requests.
 func TestRejectionsExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, dc1)
@@ -99,8 +98,8 @@ func TestRejectionsExpire(t *testing.T) {
 	})
 }
 
-// What a request did to its connection, or a port that ADSI needs, is no reason to
-// leave a domain controller that accepts connections.
+// A request that breaks its connection, or a closed port that only ADSI needs, is no reason
+// to leave a domain controller that accepts connections.
 func TestTransportFaultsDoNotWalk(t *testing.T) {
 	brokenConnection := &ps.Error{Kind: ps.KindScript, Step: "find user", Code: "0", Outcome: ps.OutcomeNone,
 		Type: "Microsoft.ActiveDirectory.Management.ADServerDownException", Inner: "System.ServiceModel.CommunicationException"}
@@ -114,7 +113,7 @@ func TestTransportFaultsDoNotWalk(t *testing.T) {
 		name    string
 		write   bool
 		err     *ps.Error
-		down    bool // the server accepts no more connections
+		down    bool // the server no longer accepts connections
 		runs    []string
 		kind    ps.Kind
 		outcome ps.Outcome

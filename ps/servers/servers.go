@@ -14,12 +14,12 @@ import (
 	"adgateway/ps"
 )
 
-// Script parameters that [Servers] sets if the script declares them.
+// The script parameters that [Servers] sets, if the script declares them.
 const (
 	argServer       = "Server"           // the domain controller
 	argComputerName = "ComputerName"     // the DNS server
 	argControllers  = "DomainController" // every reachable domain controller
-	argUnreached    = "Unreached"        // the unreachable ones
+	argUnreached    = "Unreached"        // unreachable domain controllers
 	argKnown        = "KnownController"  // every known domain controller, reachable or not
 )
 
@@ -38,11 +38,10 @@ type Servers struct {
 	discovery   chan struct{} // closed when the running discovery ends; nil if none runs
 	discoveries sync.WaitGroup
 	pause       time.Duration // until keep next tries to pin lost servers
-	warnings    []string      // of the last discovery
+	warnings    []string      // warnings of the last discovery
 }
 
-// New wraps a runner and starts to look for servers. The caller must call
-// [Servers.Close].
+// New wraps a runner and starts to search for servers. The caller must call [Servers.Close].
 func New(cfg Config) (*Servers, error) {
 	if cfg.Runner == nil || cfg.Script == nil {
 		return nil, errors.New("servers: Config needs Runner and Script")
@@ -88,7 +87,7 @@ func (c Config) withDefaults() Config {
 // once.
 func (s *Servers) Close(ctx context.Context) error {
 	s.mu.Lock()
-	s.stop() // under the lock, so that no discovery starts afterwards
+	s.stop() // under the lock, so that no discovery starts later
 	s.mu.Unlock()
 	ended := make(chan struct{})
 	go func() {
@@ -120,11 +119,10 @@ func (s *Servers) Status() (directory, dns Status) {
 	return directory, dns
 }
 
-// Run passes the pinned servers to the script, as far as it declares parameters
-// for them and the caller has not set them. If the server cannot be contacted, the
-// next one is pinned and the request is run once more there, provided that no
-// records have been delivered and the request is a read, or a write that has
-// certainly changed nothing.
+// Run passes the pinned servers to the script if it declares parameters for them and the
+// caller has not set these. If the server cannot be contacted, the next one is pinned and
+// the request is run once more there, provided that no records have been delivered and the
+// request is a read, or a write that has certainly changed nothing.
 func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	script, known := s.cfg.Script(req.Script)
 	if !known {
@@ -134,7 +132,7 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	if records := req.Records; records != nil {
 		req.Records = func(batch json.RawMessage) error { answered.Store(true); return records(batch) }
 	}
-	rejecting, instead := "", "" // domain controller, and the one to try in its place
+	rejecting, instead := "", "" // domain controller that rejected the account, and the one to try instead
 	for first := true; ; first = false {
 		use, err := s.choose(ctx, req, script)
 		if err != nil {
@@ -164,16 +162,16 @@ func (s *Servers) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	}
 }
 
-// use holds the servers of one run.
+// use contains the servers of one run.
 type use struct {
-	directory, dns *group // nil if not used
+	directory, dns *group // nil if unused
 	controller     string
 	nameServer     string
-	epoch          uint64 // of the pin of the server that the result comes from
+	epoch          uint64 // epoch of the pin of the server that produced the result
 	lists          ps.Args
 }
 
-// choose picks the servers for a run; its error is a [*ps.Error].
+// choose selects the servers for a run. Its error is a [*ps.Error].
 func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) (*use, error) {
 	u := &use{lists: ps.Args{}}
 	wants := func(arg string) bool {
@@ -206,7 +204,7 @@ func (s *Servers) choose(ctx context.Context, req ps.Request, script ps.Script) 
 		}
 	}
 	if wants(argKnown) {
-		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery, without which no server is known
+		_, _ = s.pinned(ctx, s.directory, false) // waits for the first discovery, because no server is known before
 		u.lists[argKnown] = ps.List(s.directory.known())
 	}
 	return u, nil
@@ -242,7 +240,7 @@ func (u *use) request(req ps.Request) ps.Request {
 	return req
 }
 
-// host returns the server that the result comes from: the DNS server if used.
+// host returns the server that produced the result: the DNS server if used.
 func (u *use) host() string {
 	if u.dns != nil {
 		return u.nameServer
@@ -260,7 +258,7 @@ func (u *use) answered() {
 	}
 }
 
-// blame returns the server that an error is about; the group is nil if there is none.
+// blame returns the server that an error concerns. The group is nil if there is none.
 func (u *use) blame(e *ps.Error) (*group, string) {
 	if u.dns != nil && (u.directory == nil || !ofDirectory(e)) {
 		return u.dns, u.nameServer
@@ -268,10 +266,9 @@ func (u *use) blame(e *ps.Error) (*group, string) {
 	return u.directory, u.controller
 }
 
-// failed handles the error of a run: it pins another server if this one could not
-// be contacted, corrects the outcome where the script could not know it, and
-// reports whether the request may be run again; on which domain controller, if
-// not on the pinned one.
+// failed handles the error of a run. It pins another server if this one could not be
+// contacted, and corrects an outcome that the script could not know. It reports whether the
+// request may be run again, and on which domain controller if not on the pinned one.
 func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Error, first bool) (again bool, instead string) {
 	g, host := u.blame(e)
 	if g == nil {
@@ -280,7 +277,7 @@ func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Erro
 	switch e.Kind {
 	case ps.KindScript:
 	case ps.KindTimeout:
-		// A timeout does not prove that the server is down; a probe will tell.
+		// A timeout does not prove that the server is down. A probe will decide.
 		g.suspect(host)
 		return false, ""
 	default:
@@ -316,8 +313,8 @@ func (s *Servers) failed(ctx context.Context, req ps.Request, u *use, e *ps.Erro
 	}
 }
 
-// gone handles an error that means that the server could not be contacted. It
-// reports whether another one is pinned now.
+// gone handles an error that means that the server could not be contacted. It reports
+// whether another server is now pinned.
 func (s *Servers) gone(ctx context.Context, req ps.Request, g *group, host string, e *ps.Error) bool {
 	doubt(req, e)
 	moved := g.leave(ctx, host, e.Error())
@@ -325,17 +322,16 @@ func (s *Servers) gone(ctx context.Context, req ps.Request, g *group, host strin
 	return moved
 }
 
-// unavailable makes the error of a run without effect one that callers may answer
-// with a retry.
+// unavailable turns the error of a run without effect into one for which callers can advise a retry.
 func (s *Servers) unavailable(e *ps.Error) {
 	if e.Outcome == ps.OutcomeNone || e.Outcome == "" {
 		e.Kind, e.RetryAfter = ps.KindUnavailable, s.cfg.Retry
 	}
 }
 
-// rejected handles an error that means that a server rejected the gateway's account. A single
-// server may have a fault of its own, so another one is tried if the request may be repeated. If
-// all reject it, the account is at fault.
+// rejected handles an error that means that a server rejected the gateway's account. The
+// fault may lie with that server alone, so another one is tried if the request can be
+// repeated. If all servers reject the account, the account is at fault.
 func (s *Servers) rejected(ctx context.Context, g *group, host string, e *ps.Error, repeatable bool) (again bool, instead string) {
 	g.reject(host)
 	if g.cfg.Shared != nil {

@@ -21,14 +21,14 @@ import (
 type world struct {
 	t  *testing.T
 	mu sync.Mutex
-	up map[string]bool // host:port; a host alone: all its ports
+	up map[string]bool // host:port, or a host for all its ports
 
-	discovery func() (string, error)                  // answer of Get-GatewayServer
-	warnings  []ps.Warning                            // of Get-GatewayServer
-	answer    func(host string, req ps.Request) error // of every other script; nil: well
+	discovery func() (string, error)                  // the answer of Get-GatewayServer
+	warnings  []ps.Warning                            // the warnings of Get-GatewayServer
+	answer    func(host string, req ps.Request) error // the answer of every other script; nil: success
 	ran       []string                                // script@server, in order
 	dialled   int
-	hang      time.Duration // how long a dial to a server that is down takes
+	hang      time.Duration // how long a dial to a server that is down hangs
 }
 
 func newWorld(t *testing.T, up ...string) *world {
@@ -169,7 +169,7 @@ func newUser() ps.Request {
 	return ps.Request{Script: "New-GatewayUser", Lane: ps.Directory, Write: true, Args: ps.Args{"UserName": ps.Text("x")}}
 }
 
-// request returns a change or a read.
+// request returns a request for a change or a read.
 func request(write bool) ps.Request {
 	if write {
 		return newUser()
@@ -177,7 +177,7 @@ func request(write bool) ps.Request {
 	return user()
 }
 
-// assertAsked asserts that the request went to these hosts, one after the other.
+// assertAsked asserts that a request was sent to these hosts in order.
 func assertAsked(t *testing.T, w *world, req ps.Request, hosts []string) {
 	t.Helper()
 	var asked []string

@@ -10,40 +10,40 @@ import (
 	"adgateway/ps"
 )
 
-// Shared is the choice of servers that several gateways have in common, so that a change
-// made by one of them is seen through the others, and no two of them give a name at two
-// controllers. It is safe for concurrent use.
+// Shared is a choice of servers that several gateways share. A change made through one
+// gateway is then visible through the others, and no two gateways give the same name to
+// objects at different controllers. It is safe for concurrent use.
 type Shared interface {
-	// Pinned returns the server of a lane, empty if none is pinned yet, and the number of
-	// the choice, which grows. It is asked for each run.
+	// Pinned returns the server of a lane, or "" if none is pinned yet, and the number of the
+	// choice, which increases. It is called for each run.
 	Pinned(ctx context.Context, lane ps.Lane) (server string, epoch uint64)
-	// Pin pins a server of a lane, unless one is pinned.
+	// Pin pins a server of a lane, unless one is already pinned.
 	Pin(ctx context.Context, lane ps.Lane, server string) error
-	// Reached notes whether this gateway can use the pinned server, and another one that
-	// it could use instead; empty if there is none.
+	// Reached records whether this gateway can use the pinned server, and another server that
+	// it could use instead, or "".
 	Reached(lane ps.Lane, server string, reached bool, other string)
 	// Doubted reports whether another gateway cannot use the pinned server.
 	Doubted(lane ps.Lane) bool
 }
 
 const (
-	lookEvery  = time.Second      // how often the shared choice is read
-	probeEvery = 5 * time.Second  // while nothing is heard of the pinned server
-	mostFailed = 3                // runs on a server that accepts connections, before it counts as unusable
-	setAside   = 15 * time.Second // for which it does
+	lookEvery  = time.Second      // interval at which the shared choice is read
+	probeEvery = 5 * time.Second  // interval of probes while the pinned server is silent
+	mostFailed = 3                // failed runs on a server that accepts connections before it counts as unusable
+	setAside   = 15 * time.Second // time for which it then counts as unusable
 )
 
-// common is the shared choice as a group knows it.
+// common is a group's view of the shared choice.
 type common struct {
-	epoch    uint64    // of the pin; 0: it is this gateway's own choice
-	unusable string    // why the pinned server cannot be used from here; empty: it can
-	failed   int       // runs on it, one after the other
-	fault    string    // why they did
-	until    time.Time // it counts as unusable because of that
+	epoch    uint64    // of the pin; 0: this gateway's own choice
+	unusable string    // why this gateway cannot use the pinned server; empty if it can
+	failed   int       // number of consecutive failed runs on it
+	fault    string    // why they failed
+	until    time.Time // end of the time for which it counts as unusable because of that
 }
 
-// follow adopts the server that the gateways have pinned. It reports whether there is one, or none
-// is needed.
+// follow adopts the server that the gateways have pinned. It reports whether there is one,
+// or whether none is needed because this gateway is alone.
 func (g *group) follow(ctx context.Context) bool {
 	if g.cfg.Shared == nil {
 		return true
@@ -68,8 +68,7 @@ func (g *group) follow(ctx context.Context) bool {
 	return true
 }
 
-// agree pins a server for all gateways. If that is not possible, this one uses it until it
-// is.
+// agree pins a server for all gateways. If that is impossible, this gateway alone uses it meanwhile.
 func (g *group) agree(ctx context.Context, host string) {
 	if err := g.cfg.Shared.Pin(ctx, g.lane, host); err == nil && g.follow(ctx) {
 		return
@@ -79,7 +78,7 @@ func (g *group) agree(ctx context.Context, host string) {
 	}
 }
 
-// look follows the gateways' choice, and reports to them whether this gateway can use the server.
+// look follows the shared choice and reports to the other gateways whether this gateway can use the server.
 func (g *group) look(ctx context.Context) {
 	agreed := g.follow(ctx)
 	host, silent := g.current()
@@ -96,22 +95,22 @@ func (g *group) look(ctx context.Context) {
 	g.cfg.Shared.Reached(g.lane, host, true, "")
 }
 
-// unusable returns why the pinned server cannot be used from here; empty if it can.
+// unusable returns why this gateway cannot use the pinned server, or "" if it can.
 func (g *group) unusable() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.common.unusable
 }
 
-// epoch returns the number of the gateways' choice that this one follows; 0 if it is its own.
-// Should it be moved after a run has chosen its server, the change of that run is refused.
+// epoch returns the number of the shared choice that this gateway follows, or 0 if the choice is
+// its own. If the choice moves after a run has selected its server, the run's change is refused.
 func (g *group) epoch() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.common.epoch
 }
 
-// examine probes the pinned server, and reports the result to the other gateways. It returns
+// examine probes the pinned server and reports the result to the other gateways. It returns
 // whether this gateway can use the server.
 func (g *group) examine(ctx context.Context, host string) bool {
 	answers := g.probe(ctx, host)
@@ -152,8 +151,8 @@ func (g *group) examine(ctx context.Context, host string) bool {
 	return why == ""
 }
 
-// disappointed notes that a run has failed at the pinned server. The gateways replace the server if
-// most of them cannot use it. It reports whether they have replaced it already.
+// disappointed records that a run has failed on the pinned server. The gateways replace the
+// server if most of them cannot use it. It reports whether they have already replaced it.
 func (g *group) disappointed(ctx context.Context, host, why string) (moved bool) {
 	g.follow(ctx)
 	g.mu.Lock()
@@ -176,7 +175,7 @@ func (g *group) rejected(host string) bool {
 	return g.rejects(host)
 }
 
-// unlisted returns a warning if the gateways use a server that the settings of this one do
+// unlisted returns a warning if the gateways use a server that this gateway's settings do
 // not name. The caller holds mu.
 func (g *group) unlisted() []string {
 	if g.cfg.Shared == nil || !g.fixed || g.pin == "" || slices.ContainsFunc(g.candidates, func(h string) bool { return strings.EqualFold(h, g.pin) }) {

@@ -65,7 +65,7 @@ func (c *choice) Doubted(ps.Lane) bool { c.mu.Lock(); defer c.mu.Unlock(); retur
 
 func (c *choice) says(on ps.Lane) reached { c.mu.Lock(); defer c.mu.Unlock(); return c.told[on] }
 
-// move lets the gateways use another server.
+// move makes the gateways use another server.
 func (c *choice) move(server string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,8 @@ func shared(c *choice) func(*servers.Config) {
 	return func(cfg *servers.Config) { cfg.Shared = c }
 }
 
-// TestSharedServer: the first gateway pins, the others follow, whatever they prefer.
+// TestSharedServer: the first gateway pins a server, and the others follow it regardless of
+// their preferences.
 func TestSharedServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChoice()
@@ -120,12 +121,12 @@ func TestSharedServer(t *testing.T) {
 	})
 }
 
-// TestSharedServerFails: a gateway that cannot use the server tells the others, refuses
-// calls, and stays with it until they move together or it is there again.
+// TestSharedServerFails: a gateway that cannot use the server reports that to the others and
+// refuses calls. It stays with the server until all move together or the server works again.
 func TestSharedServerFails(t *testing.T) {
 	for name, d := range map[string]struct {
 		fails func(w *world)
-		calls int // until it is known
+		calls int // number of calls until the failure is known
 	}{
 		"no connections":              {fails: func(w *world) { w.set(dc1, false) }, calls: 1},
 		"it rejects the account":      {fails: func(w *world) { w.answer = failing(dc1, credentials("find user")) }, calls: 1},
@@ -183,7 +184,7 @@ func TestSharedServerFails(t *testing.T) {
 	}
 }
 
-// failing returns what scripts answer where one host fails.
+// failing returns a function that answers scripts, with failure on one host.
 func failing(host string, failure *ps.Error) func(string, ps.Request) error {
 	return func(at string, _ ps.Request) error {
 		if at == host {
@@ -193,7 +194,7 @@ func failing(host string, failure *ps.Error) func(string, ps.Request) error {
 	}
 }
 
-// TestIdleSharedServerIsProbed: that it cannot be used is known without any call.
+// TestIdleSharedServerIsProbed: a gateway notices that the server cannot be used even without a call.
 func TestIdleSharedServerIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChoice()
@@ -222,8 +223,8 @@ func TestIdleSharedServerIsProbed(t *testing.T) {
 	})
 }
 
-// TestNoSharedChoiceYet: as long as the gateways cannot agree, each reads where it can, and
-// has its choice agreed on later.
+// TestNoSharedChoiceYet: while the gateways cannot agree, each reads from a server that it
+// can reach. Later they agree on a server that one of them has chosen.
 func TestNoSharedChoiceYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newChoice()

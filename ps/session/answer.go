@@ -14,21 +14,20 @@ import (
 type answer struct {
 	boot    bool // answers the boot line: one ready or error frame
 	write   bool
-	sent    bool // the data line may have reached the process, at least in part
+	sent    bool // at least part of the data line may have reached the process
 	records func(json.RawMessage) error
-	// announced receives the intent before the first change and answers the process;
-	// it reports whether the process may have got leave to go on. An error means that
-	// it was refused. Nil for a boot.
+	// announced receives the intent before the first change and answers the process. It reports whether the
+	// process may have been told to proceed. An error means that the change was refused. Nil for a boot.
 	announced func(*ps.Intent) (bool, error)
 
-	intent  *ps.Intent // nil unless the process was allowed to go on
+	intent  *ps.Intent // nil unless the process was told to proceed
 	steps   []ps.Step
 	secrets []ps.Value
 	ready   *Ready
 	result  *ps.Result
 	failure *ps.Error
 	refused error // error returned by records
-	denied  error // why the announced change was not allowed
+	denied  error // why the announced change was refused
 	garbled bool  // a frame was invalid
 }
 
@@ -114,8 +113,7 @@ func (a *answer) take(f frame) error {
 	return nil
 }
 
-// outcome returns the outcome an error frame states, or derives the safest one if
-// it states none.
+// outcome returns the outcome in an error frame, or the safest one if the frame contains none.
 func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	switch e.Outcome {
 	case ps.OutcomeNone, ps.OutcomePartial, ps.OutcomeDone, ps.OutcomeUnknown:
@@ -131,8 +129,7 @@ func (a *answer) outcome(e *ps.Error) ps.Outcome {
 	}
 }
 
-// decode decodes a payload that is one JSON object. Its error never contains any
-// of the payload.
+// decode decodes a payload that must be one JSON object. Its error never contains any of the payload.
 func decode(f frame, to any) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(f.payload, " \t\r\n"), []byte("{")) {
 		return fmt.Errorf("%s frame is not a JSON object", f.kind)

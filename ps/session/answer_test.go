@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The output of a real engine (PowerShell 7.6.5) for eleven requests, with a
-// prototype of the prelude; see testdata/README.md.
+// The output of a real engine (PowerShell 7.6.5) for eleven requests, made with a prototype
+// of the prelude, is read correctly; see testdata/README.md.
 func TestRecordedAnswersOfARealEngine(t *testing.T) {
 	var exchange []struct {
 		Request struct {
@@ -133,7 +133,8 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestSecretsComeBesideTheRecords: each in base64, with blanks between them, and nothing prints them.
+// TestSecretsComeBesideTheRecords: secrets arrive in a frame of their own, each in base64
+// and separated by spaces, and are never printed.
 func TestSecretsComeBesideTheRecords(t *testing.T) {
 	a := &answer{}
 	require.NoError(t, a.take(frame{kind: frameSecrets, payload: []byte("aHVudGVyMg== w7xiZXI=")}))

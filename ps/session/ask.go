@@ -11,9 +11,9 @@ import (
 // maxAnswer bounds the bytes that [Ask] keeps of each output stream.
 const maxAnswer = 1 << 20
 
-// Ask starts a PowerShell with the arguments of a session, sends it lines to run one after another,
-// and returns its standard output once it has exited. It does without prelude and module, so it can
-// diagnose why sessions do not start. The process is killed if ctx ends first.
+// Ask starts a PowerShell with the arguments of a session, sends it lines to run one after
+// another, and returns its standard output when it has exited. It does not load the prelude or a
+// module, so it can diagnose why sessions do not start. The process is killed if ctx ends first.
 func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	waiter, stdin, stdout, stderr, err := starter.StartProcess("", arguments...)
 	if err != nil {
@@ -29,7 +29,7 @@ func Ask(ctx context.Context, starter Starter, lines string) (string, error) {
 	var written, complaints strings.Builder
 	read := make(chan struct{}, 2)
 	collect := func(into *strings.Builder, from io.Reader) {
-		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // an error ends the stream like EOF
+		_, _ = io.Copy(into, io.LimitReader(from, maxAnswer)) // an error ends the stream in the same way as EOF
 		_, _ = io.Copy(io.Discard, from)
 		read <- struct{}{}
 	}

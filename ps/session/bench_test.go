@@ -16,7 +16,7 @@ var benchSizes = []struct {
 	size int
 }{{"64KiB", 64 << 10}, {"1MiB", 1 << 20}, {"4MiB", 4 << 20}}
 
-// BenchmarkFrameReader reads an answer of a given size, framed like the prelude's:
+// BenchmarkFrameReader reads an answer of a given size with frames like the prelude's:
 // batches of about 64 KiB and an end frame.
 func BenchmarkFrameReader(b *testing.B) {
 	for _, size := range benchSizes {
@@ -56,8 +56,8 @@ func drainFrames(b *testing.B, answer []byte) {
 	}
 }
 
-// BenchmarkStockReader reads the same with the reader of go-powershell's Shell,
-// which takes quadratic time: tens of seconds for 4 MiB.
+// BenchmarkStockReader reads the same answer with the reader of go-powershell's Shell, which
+// takes quadratic time: tens of seconds for 4 MiB.
 func BenchmarkStockReader(b *testing.B) {
 	for _, size := range benchSizes {
 		b.Run(size.name, func(b *testing.B) {

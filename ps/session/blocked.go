@@ -15,9 +15,8 @@ import (
 const blockedText = "endpoint protection or a policy blocked the gateway's PowerShell (%s): allow adgateway.exe and the PowerShell that it starts, " +
 	"as 'gateway/manual/network.md' says"
 
-// blockedIDs finds the id of a block in PowerShell's output: the boot line is not run at all, so no
-// frame can report it. Windows PowerShell writes the id of each error; the concise view of
-// PowerShell 7 does not.
+// blockedIDs matches the id of a block in PowerShell's output. The boot line is not run at all, so no frame
+// can report it. Windows PowerShell writes the id of each error; the concise view of PowerShell 7 does not.
 var blockedIDs = regexp.MustCompile(`\b(?:` + ps.BlockedByProtection + `|` + ps.BlockedByPolicy + `)\b`)
 
 // refused returns the error of a process that cannot be started.
@@ -31,7 +30,7 @@ func refused(err error) *ps.Error {
 	return e
 }
 
-// nameBlock names a block in the error of a start.
+// nameBlock identifies a block in the error of a start.
 func nameBlock(e *ps.Error, words string) {
 	if e.ID == "" {
 		e.ID = blockedIDs.FindString(words)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBootLinePassesTheCheck holds the one line that is not a script against
-// the check of scripts, and the handshake with it.
+// TestBootLinePassesTheCheck: the boot line, which is the only PowerShell text outside of a
+// script, passes the script check, and so does the handshake.
 func TestBootLinePassesTheCheck(t *testing.T) {
 	for lane, module := range scripts.Modules {
 		prelude := []ps.Source{scripts.Prelude(lane)}

@@ -1,21 +1,18 @@
 // Package session runs scripts in one long-lived PowerShell process.
 //
-// go-powershell starts the process through a [backend.Starter]: [Local] for a
-// real one; the sandbox brings its own. This package wraps that Starter (link.go),
-// because the library's Shell can neither pass arguments nor kill, and reads in
-// quadratic time: stdout is split (split.go), so that frames and noise are handled
-// here and the Shell sees only its two markers.
+// go-powershell starts the process through a [backend.Starter]: [Local] for a real one; the sandbox
+// has its own. This package wraps that Starter (link.go), because the library's Shell can neither
+// pass arguments nor kill, and reads in quadratic time: stdout is split (split.go), so that frames
+// and noise are handled here and the Shell sees only its two markers.
 //
-// A single Execute of the Shell lasts as long as the session. Its command is the
-// boot line (boot.go), which defines the prelude and the scripts and calls the
-// prelude's Start-GatewaySession. That imports the module, sends a ready frame and
-// enters the request loop. From then on each request is one data line, and each
-// answer is a sequence of frames (frame.go, answer.go).
+// A single Execute of the Shell lasts as long as the session. Its command is the boot line
+// (boot.go), which defines the prelude and the scripts and calls the prelude's Start-GatewaySession.
+// That imports the module, sends a ready frame and enters the request loop. Each request is then one
+// data line, and each answer is a sequence of frames (frame.go, answer.go).
 //
-// Anything unexpected (deadline, exit, malformed frame, wrong id, too much output)
-// kills the process and ends the session; a session is never reused after that.
-// [Session.Dead] signals the end. Close and Kill return when the process and all
-// goroutines are gone.
+// Anything unexpected (deadline, exit, malformed frame, wrong id, too much output) kills the process
+// and ends the session; a session is never reused after that. [Session.Dead] signals the end. Close
+// and Kill return when the process and all goroutines are gone.
 package session
 
 import (
@@ -43,30 +40,31 @@ type Boot struct {
 
 // Config configures a session. Starter and Boot are required.
 type Config struct {
-	// Starter starts the process. Its Waiter must also implement Kill() error,
-	// which ends the process and everything it started; Kill may be called at any
-	// time and more than once. Wait is called at once and must not close the
-	// streams. The writer must be an io.Closer. The Waiter may implement
-	// Memory() (int64, error), which returns the private bytes of its process.
+	// Starter starts the process. Its Waiter must also implement Kill() error, which ends the
+	// process and everything it started; Kill may be called at any time and more than once. Wait is
+	// called immediately and must not close the streams. The writer must be an io.Closer. The
+	// Waiter may implement Memory() (int64, error), which returns the private bytes of its process.
 	Starter Starter
 	Boot    Boot
 
-	StartTimeout time.Duration // until the session is ready and checked; zero: [DefaultStartTimeout]
-	Limit        time.Duration // of requests without one; zero: [DefaultLimit]
-	MaxOutput    int64         // bytes of a frame, of the noise and of the whole answer to a request; zero: [DefaultMaxOutput]
-	MaxList      int64         // bytes of the whole answer to a list, which is passed on frame by frame; zero: [DefaultMaxList]
+	// limit of a start, until the session is ready and checked; zero: [DefaultStartTimeout]
+	StartTimeout time.Duration
+	Limit        time.Duration // limit of requests without one; zero: [DefaultLimit]
+	// limit in bytes for a frame, the noise, and the whole answer to a request; zero: [DefaultMaxOutput]
+	MaxOutput int64
+	// limit in bytes for the whole answer to a list, which is passed on frame by frame; zero: [DefaultMaxList]
+	MaxList int64
 
-	// Rehearsal is a function without parameters that the session runs before it is
-	// ready, up to 40 times within 3 s: a new PowerShell is several times slower until
-	// it has compiled what it runs. Empty: none. A failure is only logged.
+	// Rehearsal is a function without parameters that the session runs before it is ready, up to
+	// 40 times within 3 s, because a new PowerShell is several times slower until it has compiled
+	// the code that it runs. If it is empty, there is no rehearsal. A failure is only logged.
 	Rehearsal string
 
 	// Meter collects statistics; sessions may share one. Nil: none are kept.
 	Meter *Meter
 
-	// Log receives what is not part of an answer: noise on stdout, text on stderr,
-	// the reason of an unexpected end. Secrets are masked. It must be safe for
-	// concurrent use. Nil discards the messages.
+	// Log receives output that is not part of an answer: noise on stdout, text on stderr, and the reason of
+	// an unexpected end. Secrets are masked. It must be safe for concurrent use. Nil discards the messages.
 	Log func(message string, fields map[string]any)
 }
 
@@ -90,14 +88,13 @@ type (
 	Waiter  = backend.Waiter
 )
 
-// killer is what a Starter's Waiter must implement.
+// killer is the interface that the Waiter of a Starter must implement.
 type killer interface {
 	Waiter
 	Kill() error
 }
 
-// memoryMeter is what a Waiter may implement: it returns the private bytes of its
-// process.
+// memoryMeter is an optional interface of a Waiter. Memory returns the private bytes of its process.
 type memoryMeter interface {
 	Memory() (int64, error)
 }

@@ -8,27 +8,26 @@ import (
 	"strings"
 )
 
-// folderPrefix is how the names of temporary folders begin. The process ID and
-// random digits follow.
+// folderPrefix starts the names of temporary folders. The process ID and random digits follow it.
 const folderPrefix = "adgateway-"
 
-// A Folder is the temporary folder of the processes of one gateway. A killed
-// PowerShell leaves files behind; they go with the folder.
+// A Folder is the temporary folder for the processes of one gateway. Files that a killed
+// PowerShell leaves behind are removed with the folder.
 type Folder struct {
 	Removed int // folders of gateways that no longer run, removed by NewFolder
 
 	path string
 }
 
-// NewFolder creates a folder in the system's temporary folder, readable by this account only, and
-// removes the folders of gateways that were killed. The caller closes it when the last session has
-// ended.
+// NewFolder creates a folder in the system's temporary folder, accessible to this account only, and removes
+// the folders of gateways that were killed. The caller must close it when the last session has ended.
 func NewFolder() (*Folder, error) {
 	base := os.TempDir()
 	f := &Folder{}
 	left, _ := filepath.Glob(filepath.Join(base, folderPrefix+"*")) // the pattern is well-formed
 	for _, path := range left {
-		if stale(filepath.Base(path)) && os.RemoveAll(path) == nil { // it may belong to another account
+		// removal may fail, because the folder may belong to another account
+		if stale(filepath.Base(path)) && os.RemoveAll(path) == nil {
 			f.Removed++
 		}
 	}
@@ -41,7 +40,7 @@ func NewFolder() (*Folder, error) {
 }
 
 // stale reports whether a name belongs to a folder whose gateway no longer runs. A folder with our
-// own process ID is older than a restart: in a container the ID is always the same.
+// own process ID dates from before a restart, because in a container the ID is always the same.
 func stale(name string) bool {
 	text, random, ok := strings.Cut(strings.TrimPrefix(name, folderPrefix), "-")
 	pid, err := strconv.Atoi(text)
@@ -51,7 +50,7 @@ func stale(name string) bool {
 	return pid == os.Getpid() || !alive(pid)
 }
 
-// Name returns the path, "" for nil.
+// Name returns the path of the folder, or "" for a nil Folder.
 func (f *Folder) Name() string {
 	if f == nil {
 		return ""

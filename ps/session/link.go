@@ -11,17 +11,16 @@ import (
 	"github.com/bhendo/go-powershell/backend"
 )
 
-// arguments are those a session needs; they replace the library's.
-// -NonInteractive keeps prompts from consuming data lines and PSReadLine from
-// loading (facts-5.1 K16); -NoExit is omitted on purpose (facts-5.1 K11).
+// arguments are the arguments that a session needs instead of the library's. -NonInteractive
+// keeps prompts from consuming data lines and PSReadLine from loading (facts-5.1 K16);
+// -NoExit is omitted on purpose (facts-5.1 K11).
 var arguments = []string{
 	"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text",
 	"-ExecutionPolicy", "Bypass", "-Command", "-",
 }
 
-// A link connects the library's Shell to the process. It is the Shell's Starter
-// and gives it a writer that converts line endings to LF, and two readers that
-// return nothing but the end markers.
+// A link connects the library's Shell to the process. It is the Shell's Starter and gives it a
+// writer that converts line endings to LF, and two readers that return only the end markers.
 type link struct {
 	inner backend.Starter
 
@@ -32,7 +31,7 @@ type link struct {
 
 	exited    chan struct{} // closed when process.Wait has returned
 	waitErr   error         // result of process.Wait; valid after exited
-	abandoned chan struct{} // closed when the process cannot be killed and is no longer waited for
+	abandoned chan struct{} // closed when the process cannot be killed and nothing waits for it any longer
 
 	marks    atomic.Pointer[marks] // set once the Shell has sent its command
 	shellOut *held
@@ -86,9 +85,8 @@ func (l *link) errMarker() string {
 	return ""
 }
 
-// release gives the Shell both markers, so that its Execute returns whether or
-// not the process wrote them. If no command was sent, there is nothing to release:
-// Execute then returns because its write failed.
+// release gives the Shell both markers, so that its Execute returns whether or not the process wrote
+// them. If no command was sent, Execute returns because its write failed, so there is nothing to release.
 func (l *link) release() {
 	m := l.marks.Load()
 	if m == nil {
@@ -143,7 +141,7 @@ func (w *shellWriter) Write(p []byte) (int, error) {
 
 func (w *shellWriter) Close() error { return w.link.stdin.Close() }
 
-// findMarks extracts the markers from the end of a command as the Shell sends it:
+// findMarks extracts the markers from the end of a command in the form that the Shell sends:
 //
 //	COMMAND; echo 'MARK'; [Console]::Error.WriteLine('MARK')
 func findMarks(command string) (*marks, bool) {

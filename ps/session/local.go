@@ -11,13 +11,13 @@ import (
 	"sync"
 )
 
-// secretPrefix is the prefix of the gateway's own environment variables, which
-// children must not inherit.
+// secretPrefix is the prefix of the gateway's own environment variables. Child processes
+// must not inherit them.
 const secretPrefix = "ADGATEWAY_"
 
-// Local is a [Starter] of PowerShell processes on this machine. Each process gets
-// its own process group (on Windows a job object), so that Kill also ends
-// everything it started. On Windows that happens when the gateway crashes, too.
+// Local is a [Starter] of PowerShell processes on this machine. Each process gets its own
+// process group (on Windows a job object), so that Kill also ends the processes that it
+// started. On Windows they also end if the gateway crashes.
 type Local struct {
 	Path      string   // executable; empty: Windows PowerShell on Windows, pwsh elsewhere
 	Arguments []string // placed before PowerShell's own
@@ -65,11 +65,11 @@ type child struct {
 	group   group
 
 	mu   sync.Mutex
-	over bool // the process was waited for; the group must no longer be used
+	over bool // the process has been waited for, so the group must no longer be used
 }
 
-// Wait waits for the process, then kills what is left of its group. It leaves the
-// pipes open, so that buffered output can still be read. It must be called once.
+// Wait waits for the process, then kills the rest of its group. It leaves the pipes open, so
+// that buffered output can still be read. It must be called once.
 func (c *child) Wait() error {
 	state, err := c.process.Wait()
 	c.mu.Lock()
@@ -92,8 +92,7 @@ func (c *child) Memory() (int64, error) {
 	return privateBytes(c.process)
 }
 
-// Kill ends the process and everything it started. It does nothing if the process
-// has ended.
+// Kill ends the process and all processes that it started. It does nothing if the process has ended.
 func (c *child) Kill() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,14 +106,13 @@ func (c *child) Kill() error {
 // not look for a domain controller to mount its drive (facts A40).
 var quiet = []string{"ADPS_LoadDefaultDrive=0", "POWERSHELL_TELEMETRY_OPTOUT=1", "POWERSHELL_UPDATECHECK=Off", "NO_COLOR=1"}
 
-// cheap are the variables that make a new session of PowerShell 7 cheaper, unless
-// the gateway was given its own: without profiling its first 900 requests cost a
-// fifth less and the later ones the same; without diagnostics it opens no socket or
-// pipe for debuggers of this account.
+// cheap are variables that make a new session of PowerShell 7 cheaper, unless the gateway's
+// environment sets them. Without profiling, its first 900 requests cost a fifth less and later
+// ones the same. Without diagnostics, it opens no socket or pipe for debuggers of this account.
 var cheap = []string{"DOTNET_TieredPGO=0", "DOTNET_EnableDiagnostics=0"}
 
-// childEnvironment returns the environment of a child: ours without the gateway's
-// own variables, plus those above.
+// childEnvironment returns the environment of a child: our own without the gateway's
+// variables, plus the variables above.
 func childEnvironment(ours []string) []string {
 	var env []string
 	for _, entry := range ours {
@@ -124,5 +122,5 @@ func childEnvironment(ours []string) []string {
 			env = append(env, entry)
 		}
 	}
-	return slices.Concat(cheap, env, quiet, platformEnvironment(ours)) // the last one of a name counts
+	return slices.Concat(cheap, env, quiet, platformEnvironment(ours)) // the last value of a name counts
 }

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// inserted matches what the console host inserts into text, at any place: line
-// breaks and, in later versions, the margin of messages, and escape sequences for
-// colours and titles. The search for secrets skips it.
+// inserted matches characters that the console host inserts at any place in a text: line
+// breaks and, in later versions, the margin of messages, and escape sequences for colours
+// and titles. The search for secrets skips them.
 var inserted = regexp.MustCompile(`[\r\n |]+|\x1b(?:\[[0-?]*[ -/]*(?:[@-~]|$)|\][^\x07\x1b]*(?:\x07|\x1b\\|\x1b?$)|[ -/]*(?:[0-Z\\^-~]|$))`)
 
-// mask replaces every occurrence of every secret in text, which follows lead. It
-// finds secrets that are wrapped over lines, that have escape sequences within, that
-// are in another code page, that overlap, or that are cut off at the end of text.
+// mask replaces every occurrence of every secret in text, which follows lead. It also finds
+// secrets that are wrapped over lines, contain escape sequences, are encoded in another code
+// page, overlap, or are cut off at the end of text.
 func mask(lead, text string, secrets []string) string {
 	text = lead + text
 	joined, at := make([]byte, 0, len(text)), make([]int, 0, len(text))
@@ -41,7 +41,7 @@ func mask(lead, text string, secrets []string) string {
 	for _, secret := range secrets {
 		sought := inserted.ReplaceAllString(secret, "")
 		if sought == "" {
-			continue // consists of skipped bytes only
+			continue // the secret consists only of skipped bytes
 		}
 		done := 0 // end of the last hidden occurrence
 		hide := func(from, to int) {
@@ -54,7 +54,7 @@ func mask(lead, text string, secrets []string) string {
 		if begun > 0 {
 			hide(at[len(at)-begun], len(text))
 		}
-		done = 0 // what looks like an escape sequence may end within a secret
+		done = 0 // an apparent escape sequence may end within a secret
 		if begun = search([]byte(text), secret, func(end int) { hide(end-len(secret), end) }); begun > 0 {
 			hide(len(text)-begun, len(text))
 		}
@@ -73,7 +73,7 @@ func mask(lead, text string, secrets []string) string {
 	return shown(text, len(lead), hidden)
 }
 
-// shown returns text from a position, with *** for what is hidden.
+// shown returns text from a position on, with *** in place of hidden bytes.
 func shown(text string, from int, hidden []bool) string {
 	var shown strings.Builder
 	for i := from; i < len(text); i++ {
@@ -87,9 +87,8 @@ func shown(text string, from int, hidden []bool) string {
 	return shown.String()
 }
 
-// A codePage is a pattern of a secret in a code page of single bytes: Windows writes
-// text to a pipe in the OEM code page, and what that lacks as '?' or as a character
-// that looks alike.
+// A codePage is a pattern that matches a secret in any single-byte code page. Windows writes text to a
+// pipe in the OEM code page, and replaces characters that the page lacks by '?' or by a similar character.
 type codePage []character
 
 type character struct {
@@ -99,12 +98,12 @@ type character struct {
 }
 
 const (
-	longestPattern = 1024 // characters; longer secrets are found as they were sent only
-	telling        = 4    // ASCII characters that make a match certain whatever stands between them
+	longestPattern = 1024 // in characters; longer secrets are found only in the encoding they were sent in
+	telling        = 4    // number of ASCII characters that make a match certain, whatever is between them
 )
 
-// otherCodePages returns the patterns of a secret that is not ASCII. A character
-// beyond the basic plane becomes one byte or, as each of its two halves, two.
+// otherCodePages returns the patterns of a secret that is not ASCII. A character outside the
+// basic plane becomes one byte or, if each of its surrogates is replaced, two.
 func otherCodePages(secret string) []codePage {
 	ascii := 0
 	for i := range len(secret) {
@@ -136,7 +135,7 @@ func otherCodePages(secret string) []codePage {
 	return []codePage{whole, halves}
 }
 
-// matches returns how many characters of the pattern text begins with.
+// matches returns how many characters of the pattern match the beginning of text.
 func (p codePage) matches(text []byte) int {
 	for i, c := range p {
 		if i == len(text) || (!c.any && !c.likely(text[i])) {
@@ -146,8 +145,7 @@ func (p codePage) matches(text []byte) int {
 	return len(p)
 }
 
-// certain reports whether the match of p, the beginning of a pattern, is more than a
-// match of anything.
+// certain reports whether a match of p, the beginning of a pattern, is specific enough not to be accidental.
 func (p codePage) certain(text []byte) bool {
 	for i, c := range p {
 		switch {
@@ -160,14 +158,13 @@ func (p codePage) certain(text []byte) bool {
 	return true
 }
 
-// likely reports whether b is the character, or one that stands for it in most code
-// pages.
+// likely reports whether b is the character, or a byte that represents it in most code pages.
 func (c character) likely(b byte) bool {
 	return b == c.ascii && (b != 0 || !c.other) || c.other && (b >= utf8.RuneSelf || b == '?')
 }
 
-// search calls found with the end of each occurrence of secret in text. It returns
-// the length of the longest proper prefix of secret that text ends with. It is the
+// search calls found with the end of each occurrence of secret in text. It returns the
+// length of the longest proper prefix of secret at the end of text. It is the
 // Knuth-Morris-Pratt algorithm, so the time is linear for any secret.
 func search(text []byte, secret string, found func(end int)) (begun int) {
 	borders := make([]int, len(secret)) // KMP failure function
@@ -191,8 +188,8 @@ func search(text []byte, secret string, found func(end int)) (begun int) {
 	return begun % len(secret)
 }
 
-// lineSecrets returns the secrets of a data line: as sent, as text, as JSON by us and
-// by Windows PowerShell, and as XML.
+// lineSecrets returns the secrets of a data line in several encodings: as sent, as text, as
+// our own JSON and that of Windows PowerShell, and as XML.
 func lineSecrets(line string) []string {
 	parts := strings.Split(line, " ")
 	var secrets []string
@@ -216,8 +213,8 @@ func lineSecrets(line string) []string {
 	return slices.Compact(secrets)
 }
 
-// maskError masks secrets in the texts of an error that Windows has written. Those
-// of scripts are made of names only.
+// maskError masks secrets in the texts of an error that come from Windows. Errors raised by
+// scripts contain only names.
 func maskError(e *ps.Error, secrets []string) {
 	if e.Gateway != "" || len(secrets) == 0 {
 		return

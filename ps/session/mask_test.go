@@ -10,9 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Windows PowerShell writes to a pipe in the OEM code page of the computer, other
-// programs in its ANSI code page; a character that the page lacks becomes '?' or one
-// that looks alike.
+// Windows PowerShell writes to a pipe in the computer's OEM code page, and other programs in
+// its ANSI code page. A character that the page lacks becomes '?' or a similar one.
 func TestSecretsAreMaskedInOtherCodePages(t *testing.T) {
 	for _, c := range []struct{ name, secret, text string }{
 		{"CP437", "pässwörd", "p\x84ssw\x94rd"},
@@ -39,7 +38,7 @@ func TestSecretsAreMaskedInOtherCodePages(t *testing.T) {
 			kept.guard(lineSecrets(line))
 			text, _ := kept.captured("before " + c.text + " after")
 			assert.Equal(t, "before *** after", text)
-			for cut := 1; cut < len(c.text); cut++ { // one request ends in the middle of it
+			for cut := 1; cut < len(c.text); cut++ { // one request ends in the middle of the secret
 				kept.guard(lineSecrets(line))
 				first, _ := kept.captured("before " + c.text[:cut])
 				second, _ := kept.captured(c.text[cut:] + " after")
@@ -87,7 +86,7 @@ func TestSecretsAreMaskedAsXMLAndAsWindowsPowerShellsJSON(t *testing.T) {
 	}
 }
 
-// What is no secret stays: text of the length of one, or with some of its characters.
+// Text that is not a secret stays, even if it has the length of one or contains some of its characters.
 func TestOtherTextIsNotMasked(t *testing.T) {
 	for secret, text := range map[string]string{
 		"пароль":   "ordinary text, what else?",

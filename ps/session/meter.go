@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// A Meter counts the output of the sessions that share it, and why they were
+// A Meter counts the output of the sessions that share it, and the reasons why they were
 // killed. The zero value is ready to use. It is safe for concurrent use.
 type Meter struct {
 	frames, bytes, noise atomic.Int64
@@ -21,7 +21,7 @@ type Cause string
 // The causes.
 const (
 	CauseTimeout   Cause = "timeout"   // a request exceeded its limit
-	CauseCancelled Cause = "cancelled" // the caller of a read went away
+	CauseCancelled Cause = "cancelled" // the caller of a read disconnected
 	CauseDied      Cause = "died"      // the process exited or closed its streams
 	CauseProtocol  Cause = "protocol"  // it violated the protocol
 	CauseOutput    Cause = "output"    // it wrote more than allowed
@@ -34,7 +34,7 @@ func Causes() []Cause {
 	return []Cause{CauseTimeout, CauseCancelled, CauseDied, CauseProtocol, CauseOutput, CauseStart, CauseClosing}
 }
 
-// Measured holds the counters of a [Meter].
+// Measured contains the counters of a [Meter].
 type Measured struct {
 	Frames int64
 	Bytes  int64           // in payloads of frames

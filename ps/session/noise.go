@@ -19,13 +19,13 @@ type capture struct {
 	total   int64
 	lead    []byte   // output just before kept
 	tail    []byte   // end of all output so far
-	secrets []string // of the current request, in every encoding they were sent in
-	before  []string // of the previous request: stderr may arrive late
-	longest int      // bytes that one secret may take up in the output
+	secrets []string // secrets of the current request, in every encoding they were sent in
+	before  []string // secrets of the previous request, because stderr may arrive late
+	longest int      // maximum number of bytes that a secret may occupy in the output
 }
 
-// guard sets the secrets to mask from now on. Those of the previous call are
-// still masked; older ones are forgotten.
+// guard sets the secrets to mask in later output. The secrets of the previous call are still
+// masked; older ones are forgotten.
 func (c *capture) guard(secrets []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,8 +35,8 @@ func (c *capture) guard(secrets []string) {
 	}
 }
 
-// growth is how many times larger a secret may become by line breaks and, unless it
-// is very long, by escape sequences within it.
+// growth returns by which factor a secret may grow because of line breaks and, unless it is
+// very long, escape sequences inserted into it.
 func growth(size int) int {
 	if size > 4<<10 {
 		return 2
@@ -48,7 +48,7 @@ func (c *capture) add(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.total += int64(len(b))
-	// Keep enough beyond the limit that truncation never splits a secret.
+	// Keep more than the limit, so that truncation never splits a secret.
 	if room := keepNoise + c.longest - len(c.kept); room > 0 {
 		c.kept = append(c.kept, b[:min(len(b), room)]...)
 	}
@@ -56,8 +56,8 @@ func (c *capture) add(b []byte) {
 	c.tail = slices.Delete(c.tail, 0, max(0, len(c.tail)-c.longest))
 }
 
-// take returns the kept text, masked, and the number of bytes written, and resets the capture. A
-// secret may start in the text of one take and end in the text of the next.
+// take returns the kept text, masked, and the number of bytes written, and resets the
+// capture. It also masks a secret that is split between this text and the next.
 func (c *capture) take() (string, int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -59,7 +59,7 @@ func TestCaptureStillMasksThePreviousRequestsSecrets(t *testing.T) {
 	assert.Zero(t, total)
 }
 
-// Standard error arrives independently of requests: one may end, and the next one
+// Standard error arrives independently of requests. A request may end, and the next one
 // start, in the middle of a secret.
 func TestCaptureMasksASecretInPieces(t *testing.T) {
 	const secret = "s3cret pässword"
@@ -87,7 +87,7 @@ func (c *capture) captured(text string) (string, int64) {
 	return c.take()
 }
 
-// Masking shortens the text, so more is kept, which may end inside a secret.
+// Because masking shortens the text, more is kept, which may end inside a secret.
 func TestSecretsAreMaskedAtTheEndOfTheCapture(t *testing.T) {
 	var kept capture
 	kept.guard([]string{"password1"})
@@ -110,8 +110,8 @@ func FuzzCapture(f *testing.F) {
 	f.Add("aa", "aaa", 1)
 	f.Fuzz(func(t *testing.T, secret, text string, piece int) {
 		if secret == "" || strings.ContainsAny(secret, "* \t\r\n|\x1b\uFFFD") || !utf8.ValidString(secret) {
-			// Masking, trimming or replacing invalid UTF-8 could produce it again. An escape begins a
-			// sequence, and no accepted secret has control characters.
+			// These inputs are not checked: masking, trimming or replacing invalid UTF-8 could reproduce
+			// the secret, an escape begins a sequence, and no accepted secret contains control characters.
 			return
 		}
 		var kept capture

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A list is passed on frame by frame, so it may be much larger than a frame or than
-// an answer that is kept in memory.
+// A list is passed on frame by frame, so it may be much larger than a frame, and than an
+// answer that is kept in memory.
 func TestAListMayBeLargerThanOtherAnswers(t *testing.T) {
 	const batches = 64
 	cases := []struct {
@@ -49,7 +49,7 @@ func TestAListMayBeLargerThanOtherAnswers(t *testing.T) {
 	}
 }
 
-// The limit for noise does not grow with that for lists.
+// The limit for noise does not grow with the limit for lists.
 func TestNoiseDuringAListIsBounded(t *testing.T) {
 	cfg := config(&sessiontest.Process{Scripts: sessiontest.Faults})
 	cfg.MaxOutput = 1 << 20

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childVariable selects what the test binary runs as a child process: "serve" is a
-// PowerShell of sessiontest; "hold" keeps a connection to the address in
-// holdVariable open, so that its end can be observed.
+// childVariable selects what the test binary runs as a child process: "serve" runs a
+// PowerShell of sessiontest; "hold" keeps a connection to the address in holdVariable open,
+// so that its end can be observed.
 const (
 	childVariable = "SESSION_TEST_CHILD"
 	holdVariable  = "SESSION_TEST_HOLD"
@@ -40,7 +40,7 @@ func childMain() int {
 		return 0
 	}
 	scripts := map[string]func(*sessiontest.Call){
-		// A grandchild that holds every stream open.
+		// This starts a grandchild that holds every stream open.
 		"Start-GatewayGrandchild": func(c *sessiontest.Call) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), childVariable+"=hold")
@@ -76,8 +76,8 @@ func childMain() int {
 	return process.Serve(context.Background(), os.Stdin, os.Stdout, os.Stderr)
 }
 
-// realProcess starts the test binary as a PowerShell, with the code that starts a
-// real one.
+// realProcess returns a Starter that runs the test binary as PowerShell, using the code that
+// starts a real one.
 func realProcess(t *testing.T) session.Starter {
 	t.Helper()
 	t.Setenv(childVariable, "serve")
@@ -125,7 +125,7 @@ func TestLargeRequestsAndAnswersThroughRealPipes(t *testing.T) {
 	got := records(t, s, ps.Request{Script: "Get-GatewayEcho", Args: ps.Args{"Big": ps.Text(big), "Pw": ps.Secret(big)}})
 	assert.Len(t, got, 2*len(big)+len(`[{"Big":"","Pw":""}]`))
 
-	// So large that the answer cannot be written until the request has been read.
+	// The request is so large that the answer cannot be written until the request has been read.
 	got = records(t, s, ps.Request{Script: "Get-GatewayMany", Args: ps.Args{"Batches": ps.Int(50), "Size": ps.Int(100_000)}})
 	assert.Greater(t, len(got), 5_000_000)
 }
@@ -152,8 +152,7 @@ func TestALeftoverProcessDoesNotKeepTheSessionOpen(t *testing.T) {
 	waitClosed(t, conn)
 }
 
-// holdGrandchild lets grandchildren connect to the test. The function it returns
-// waits for the connection.
+// holdGrandchild accepts connections of grandchildren. The function that it returns waits for one.
 func holdGrandchild(t *testing.T) func() net.Conn {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

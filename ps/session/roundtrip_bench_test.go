@@ -11,9 +11,9 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// BenchmarkRun measures the overhead of a session: for a request with one record, for a
-// change that waits for leave after its announcement, for one that does neither, and for
-// an answer of 4 MiB, within this process and through real pipes.
+// BenchmarkRun measures the overhead of a session for a request with one record, a change
+// that announces itself and waits for the answer, a change that does not, and an answer of 4
+// MiB, both within this process and through real pipes.
 func BenchmarkRun(b *testing.B) {
 	path, err := os.Executable()
 	if err != nil {
@@ -55,7 +55,7 @@ func benchRequest(b *testing.B, s *session.Session, req ps.Request) {
 	}
 }
 
-// setOffice announces a change, waits for leave and makes it.
+// setOffice announces a change, waits for permission and makes it.
 func setOffice(c *sessiontest.Call) {
 	if c.Announce(`{"effect":"changed","objects":[{"account":"x","changes":[{"name":"office","before":"1","after":"2"}]}]}`) {
 		c.Frame("end", `{"effect":"changed","warnings":[]}`)

@@ -13,7 +13,7 @@ import (
 
 const (
 	bootID   = "boot"
-	maxWords = 600 // bytes of PowerShell's output in a start error; the log has all of it
+	maxWords = 600 // bytes of PowerShell's output in a start error; the log contains all of it
 )
 
 // A run is a request in progress.
@@ -27,11 +27,10 @@ func newRun(id string) *run {
 	return &run{id: id, frames: make(chan frame), left: make(chan struct{})}
 }
 
-// Run sends one request and waits for its answer; [ps.Runner] defines ctx and the
-// errors. A session runs one request at a time: a second one fails with an
-// internal error. If a run is cut off (timeout, cancelled, died), Run returns when
-// the process is gone, so that it has no later effects. See [Session.Dead] for
-// whether the session can still be used.
+// Run sends one request and waits for its answer; [ps.Runner] defines ctx and the errors. A
+// session runs one request at a time; a concurrent one fails with an internal error. If a run
+// is interrupted (timeout, cancelled, died), Run returns after the process has ended, so that
+// there are no later effects. See [Session.Dead] for whether the session can still be used.
 func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	r, err := s.claim(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func (s *Session) Run(ctx context.Context, req ps.Request) (*ps.Result, error) {
 	return s.finish(a)
 }
 
-// endAfter cuts a run off when its limit has passed.
+// endAfter interrupts a run when its limit has passed.
 func (s *Session) endAfter(limit time.Duration, r *run, script string) *time.Timer {
 	return time.AfterFunc(limit, func() {
 		s.failRun(r, CauseTimeout, &ps.Error{Kind: ps.KindTimeout, Message: fmt.Sprintf("%s did not end within %s", script, limit)})
@@ -95,7 +94,7 @@ func (s *Session) claim(ctx context.Context) (*run, error) {
 	default:
 		return nil, &ps.Error{Kind: ps.KindDied, Outcome: ps.OutcomeNone, Message: "the session has ended", Cause: asCause(s.cause)}
 	}
-	r := newRun(rand.Text()) // not to be guessed, so that nothing a module prints can pass for an answer
+	r := newRun(rand.Text()) // random, so that no output of a module can pass for an answer
 	s.current, s.state = r, busy
 	return r, nil
 }
@@ -108,9 +107,8 @@ func asCause(e *ps.Error) error {
 	return e
 }
 
-// collect receives frames until the answer is complete or no more can arrive.
-// Frames written before the process was killed still count: a write that was cut
-// off is settled by the steps in them.
+// collect receives frames until the answer is complete or no more can arrive. Frames written before
+// the process was killed still count, because the steps in them settle a write that was interrupted.
 func (s *Session) collect(r *run, a *answer) {
 	defer close(r.left)
 	for !a.done() {
@@ -140,8 +138,8 @@ const (
 )
 
 // announce passes an announcement to the request's hook and sends the script the answer that it
-// waits for. allowed reports whether it may have got leave to change something: not if the session
-// was broken before. If the request has a limit for the time after that, announce sets it.
+// waits for. allowed reports whether the script may have been told to proceed, which is false if
+// the session broke before. If the request limits the time after that, announce sets the limit.
 func (s *Session) announce(req ps.Request, intent *ps.Intent, setLimit func(time.Duration)) (allowed bool, err error) {
 	select {
 	case <-s.broken:
@@ -198,12 +196,12 @@ func (s *Session) cutOff(a *answer) error {
 	e, whole := *s.cause, s.whole && !s.foreign && !a.garbled
 	s.mu.Unlock()
 	e.Steps, e.Intent, e.Outcome = a.steps, a.intent, ps.OutcomeNone
-	// Scripts announce a write before they start it. The process is gone and its
-	// output was read to the end: without an announcement nothing was changed.
+	// Scripts announce a write before they start it. The process has ended and its output was
+	// read completely, so without an announcement nothing was changed.
 	if a.write && a.sent && (a.intent != nil || len(a.steps) > 0 || !whole) {
 		e.Outcome = ps.OutcomeUnknown
 	}
-	if a.denied != nil && e.Outcome == ps.OutcomeNone { // which is why nothing was changed
+	if a.denied != nil && e.Outcome == ps.OutcomeNone { // the refusal is why nothing was changed
 		e.Kind, e.Cause = ps.KindStopped, errors.Join(a.denied, e.Cause)
 	}
 	return &e
@@ -223,9 +221,9 @@ func cancelled(ctx context.Context) *ps.Error {
 	return &ps.Error{Kind: ps.KindCancelled, Outcome: ps.OutcomeNone, Message: "the caller left", Cause: context.Cause(ctx)}
 }
 
-// handshake waits for the ready frame, checks it, and checks the data line.
-// Nothing is written before the ready frame has arrived: some builds of 5.1 would
-// read it ahead of the request loop (facts-5.1 K1).
+// handshake waits for the ready frame and checks it, and then checks the data line. Nothing
+// is written before the ready frame has arrived, because some builds of 5.1 would read it
+// before the request loop starts (facts-5.1 K1).
 func (s *Session) handshake(ctx context.Context, boot *run) error {
 	deadline := time.Now().Add(s.cfg.StartTimeout)
 	timer := time.AfterFunc(s.cfg.StartTimeout, func() {
@@ -259,7 +257,7 @@ func (s *Session) handshake(ctx context.Context, boot *run) error {
 	return s.prove(ctx, time.Until(deadline))
 }
 
-// prove checks that text arrives unaltered by any encoding on the way.
+// prove checks that text arrives unaltered by the encodings on the way.
 func (s *Session) prove(ctx context.Context, limit time.Duration) error {
 	whole, err := s.echo(ctx, max(limit, time.Millisecond))
 	e := ps.AsError(err)
@@ -281,8 +279,8 @@ const (
 	rehearsalTime = 3 * time.Second
 )
 
-// rehearse runs the rehearsal until PowerShell has compiled what it runs, but never
-// for longer than a part of the time that the start may take.
+// rehearse runs the rehearsal until PowerShell has compiled it, for at most a part of the
+// time that the start may take.
 func (s *Session) rehearse(ctx context.Context, deadline time.Time) {
 	if s.cfg.Rehearsal == "" {
 		return
@@ -297,9 +295,8 @@ func (s *Session) rehearse(ctx context.Context, deadline time.Time) {
 	}
 }
 
-// Probe checks that the session responds: it sends a request that echoes its
-// argument. If ctx ends first, or the answer is wrong, the session ends and Probe
-// returns an error.
+// Probe checks that the session responds to a request that echoes its argument. If ctx ends
+// first, or the answer is wrong, the session ends and Probe returns an error.
 func (s *Session) Probe(ctx context.Context) error {
 	whole, err := s.echo(ctx, s.cfg.Limit)
 	if err == nil && !whole {
@@ -346,7 +343,7 @@ func (s *Session) startError(step string) error {
 	return &e
 }
 
-// Messages for the administrator when a session does not start.
+// Messages for the administrator about a session that does not start.
 const (
 	noReady = "PowerShell gave no sign of life within %s. Either its start takes longer (session.startTimeout), " +
 		"or Windows PowerShell waits for ever on its standard input (some 5.1 builds do on overlapped pipes, " +

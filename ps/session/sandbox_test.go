@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// PowerShell scripts of the tests.
+// The PowerShell scripts of the tests.
 var sandboxScripts = []ps.Source{
 	{Name: "Get-TestEcho", Text: `[CmdletBinding()]
 param([AllowNull()] [string] $Text, [AllowNull()] [string[]] $List, [bool] $Flag, [int] $Number, [AllowNull()] [securestring] $Secret)
@@ -127,8 +127,8 @@ func TestTheRealPreludeOnTheSandboxEngine(t *testing.T) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// PowerShell 7 loads a module made for Windows PowerShell as a proxy, which bears
-// the mark of implicit remoting.
+// PowerShell 7 loads a module made for Windows PowerShell as a proxy, which is recognisable
+// by the mark of implicit remoting.
 func TestAProxyModuleIsRejected(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	eng := engine.NewEngine(engine.Options{Aliases: sandbox.Aliases, Modules: []*engine.Module{{Name: "ActiveDirectory", Version: "1.0"}}})
@@ -146,7 +146,7 @@ function Get-Module {
 	assert.Contains(t, err.Error(), "in a Windows PowerShell behind it")
 }
 
-// An account that can see an object may not be allowed to read all of it, and
+// An account that can see an object may not be allowed to read all of its properties, and
 // stored values may be malformed.
 func TestRecordsOfUnreadableProperties(t *testing.T) {
 	defer goleak.VerifyNone(t)
@@ -172,7 +172,8 @@ func TestAnEndlessLoopIsStoppedOnTheSandboxEngine(t *testing.T) {
 		outcome ps.Outcome
 	}{{"Wait-TestForever", 0, ps.OutcomeNone}, {"Wait-TestAfterStep", 1, ps.OutcomeUnknown}} {
 		var e *ps.Error
-		for limit := time.Second; e == nil || len(e.Steps) < c.steps && limit < patience; limit *= 2 { // until it comes so far
+		// until the script gets that far
+		for limit := time.Second; e == nil || len(e.Steps) < c.steps && limit < patience; limit *= 2 {
 			s := newSandbox(t)
 			_, err := s.Run(t.Context(), ps.Request{Script: c.script, Write: true, Limit: limit})
 			e = ps.AsError(err)
@@ -233,7 +234,7 @@ func TestAnAnnouncedChangeWaitsForLeave(t *testing.T) {
 	assert.Equal(t, ps.OutcomeNone, failed.Outcome, "a session that was ended before it got leave has changed nothing")
 }
 
-// Why a change was not allowed is known although its session ends before it has heard it.
+// The reason why a change was refused is known even if the session ends before it receives the refusal.
 func TestARefusedChangeStaysRefusedWithoutItsSession(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	s := newSandbox(t)

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	endWait   = 5 * time.Second // for a process to exit after '#'
-	killWait  = 5 * time.Second // for a killed process to be gone
-	drainWait = 2 * time.Second // for the pipes of a process that is gone to end
+	endWait   = 5 * time.Second // time limit for a process to exit after '#'
+	killWait  = 5 * time.Second // time limit for a killed process to end
+	drainWait = 2 * time.Second // time limit for the pipes of an ended process to reach their end
 )
 
 // A Session is one PowerShell process that handles one request at a time. It is
@@ -33,7 +33,7 @@ type Session struct {
 	lines    chan string   // data lines for write
 	broken   chan struct{} // closed when the session accepts no more requests
 	executed chan struct{} // closed when the Shell's Execute has returned
-	outDone  chan struct{} // closed when stdout was read to its end: no more frames
+	outDone  chan struct{} // closed when stdout was read to its end, so no more frames arrive
 	errDone  chan struct{} // the same for stderr
 	gone     chan struct{} // closed when the process and all goroutines have ended
 
@@ -45,7 +45,7 @@ type Session struct {
 	mu      sync.Mutex
 	state   state
 	current *run      // receives the frames; nil: none
-	cause   *ps.Error // why it broke; nil if it was closed
+	cause   *ps.Error // why the session broke; nil if it was closed
 	ready   Ready
 	started bool // Start has returned the session
 	ended   bool // the end marker arrived on stdout
@@ -60,13 +60,12 @@ type state uint8
 const (
 	idle state = iota
 	busy
-	closing // '#' was sent, or is about to be
+	closing // '#' has been sent or is about to be sent
 	broken
 )
 
-// Start starts a session and waits until it is ready and data lines are known to
-// arrive unaltered. ctx bounds the start only, not the session. The error is an
-// [*ps.Error] with a message for the administrator.
+// Start starts a session and waits until it is ready and has proved that data lines arrive unaltered.
+// ctx bounds only the start. The error is an [*ps.Error] with a message for the administrator.
 func Start(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	line, err := cfg.Boot.line()
@@ -112,7 +111,7 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	return s, nil
 }
 
-// begin marks the session as started; it returns false if it has ended already.
+// begin marks the session as started. It returns false if the session has already ended.
 func (s *Session) begin() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,13 +157,12 @@ func (s *Session) Memory() (int64, error) {
 	return 0, errors.ErrUnsupported
 }
 
-// Dead is closed as soon as the session accepts no more requests.
+// Dead returns a channel that is closed as soon as the session accepts no more requests.
 func (s *Session) Dead() <-chan struct{} { return s.broken }
 
-// Close asks the request loop to end and waits for the process to exit. It kills
-// the process if it does not exit in time, if ctx ends, or if a request is
-// running. It returns when nothing of the session is left; the error is non-nil if
-// the process had to be killed.
+// Close asks the request loop to end and waits for the process to exit. It kills the process
+// if it does not exit in time, if ctx ends, or if a request is running. It returns when the
+// process and all goroutines have ended. The error is non-nil if the process had to be killed.
 func (s *Session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	before := s.state
@@ -189,7 +187,7 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.brokenError()
 }
 
-// Kill ends the session at once and returns when nothing of it is left.
+// Kill ends the session immediately and returns when the process and all goroutines have ended.
 func (s *Session) Kill() { s.killFor(CauseClosing) }
 
 func (s *Session) killFor(why Cause) {
@@ -197,7 +195,7 @@ func (s *Session) killFor(why Cause) {
 	<-s.gone
 }
 
-// brokenError returns why the session broke, nil when it was closed in order.
+// brokenError returns why the session broke, or nil if it was closed normally.
 func (s *Session) brokenError() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +205,7 @@ func (s *Session) brokenError() error {
 	return s.cause
 }
 
-// fail ends the session with a cause, unless it has one already.
+// fail ends the session with a cause, unless it already has one.
 func (s *Session) fail(why Cause, cause *ps.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,8 +240,8 @@ func (s *Session) failRun(r *run, why Cause, cause *ps.Error) {
 	}
 }
 
-// execute runs the single command of the session. Its output is of no use, because
-// the Shell sees only its markers, and its error would quote the whole command.
+// execute runs the single command of the session. Its output is useless, because the Shell
+// sees only its markers, and its error would quote the whole command.
 func (s *Session) execute(line string) {
 	defer close(s.executed)
 	if _, _, err := s.shell.Execute(line); err != nil {
@@ -251,8 +249,8 @@ func (s *Session) execute(line string) {
 	}
 }
 
-// write sends data lines, and '#' at the end. It is a goroutine of its own because
-// a process that does not read blocks it until the process is killed.
+// write sends data lines, and '#' at the end. It runs in a separate goroutine, because a
+// process that does not read blocks it until the process is killed.
 func (s *Session) write() {
 	send := func(text string) bool {
 		if _, err := io.WriteString(s.link.stdin, text); err != nil {
@@ -300,8 +298,8 @@ func (s *Session) readOut() {
 	}
 }
 
-// endOfLoop is called when the end marker has arrived on stdout, that is, when the
-// boot line has run to its end. That is expected only after '#'.
+// endOfLoop is called when the end marker has arrived on stdout, which means that the boot
+// line has finished. That is expected only after '#'.
 func (s *Session) endOfLoop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -331,9 +329,8 @@ func (s *Session) endOfOutput() {
 	s.failLocked(CauseDied, &ps.Error{Kind: ps.KindDied, Message: "PowerShell ended"})
 }
 
-// deliver passes a frame to the current run. A frame with another id breaks the
-// session; of what follows, only intents and steps still count, because the run
-// must be settled.
+// deliver passes a frame to the current run. A frame with another id breaks the session. Of
+// later frames only intents and steps still count, because the run must be settled.
 func (s *Session) deliver(f frame) {
 	s.cfg.Meter.frames.Add(1)
 	s.cfg.Meter.bytes.Add(int64(len(f.payload)))
@@ -351,7 +348,7 @@ func (s *Session) deliver(f frame) {
 		return
 	case f.kind.last():
 		s.current = nil
-		if r.id == bootID && f.kind == frameError { // more telling than the exit that follows
+		if r.id == bootID && f.kind == frameError { // more informative than the exit that follows
 			s.failLocked(CauseStart, &ps.Error{Kind: ps.KindUnavailable, Message: notReady})
 		}
 	}
@@ -381,24 +378,23 @@ func (s *Session) addNoise(b []byte) {
 	}
 }
 
-// allow sets how many bytes of frames the process may write from now on. The limit
-// for noise is always MaxOutput.
+// allow sets how many more bytes of frames the process may write. The limit for noise is always MaxOutput.
 func (s *Session) allow(frames int64) {
 	s.budget.Store(frames)
 	s.clutter.Store(s.cfg.MaxOutput)
 }
 
-// spend consumes n bytes of the limit for frames; false if it is exceeded.
+// spend consumes n bytes of the limit for frames. It returns false if the limit is exceeded.
 func (s *Session) spend(n int64) bool { return n <= s.cfg.MaxOutput && s.budget.Add(-n) >= 0 }
 
-// litter consumes n bytes of the limit for noise; false if it is exceeded.
+// litter consumes n bytes of the limit for noise. It returns false if the limit is exceeded.
 func (s *Session) litter(n int64) bool { return s.clutter.Add(-n) >= 0 }
 
 func (s *Session) tooMuch() {
 	s.fail(CauseOutput, &ps.Error{Kind: ps.KindDied, Message: "PowerShell broke the protocol", Cause: errTooMuch})
 }
 
-// readErr keeps stderr for the log; nothing else depends on it.
+// readErr keeps stderr for the log. Nothing else depends on it.
 func (s *Session) readErr() {
 	defer close(s.errDone)
 	in := bufio.NewReaderSize(s.link.stderr, 16<<10)
@@ -422,8 +418,8 @@ func (s *Session) supervise() {
 	defer close(s.gone)
 	select {
 	case <-s.executed:
-		// The loop has ended. If that was expected, the Shell sends exit, closes
-		// stdin and waits; a kill ends its wait if necessary.
+		// The loop has ended. If that was expected, the Shell sends exit, closes stdin and waits.
+		// If necessary, a kill ends its wait.
 		left := make(chan struct{})
 		if s.brokenError() == nil {
 			go func() { defer close(left); s.shell.Exit() }()
@@ -437,7 +433,7 @@ func (s *Session) supervise() {
 		}
 		s.kill()
 	case <-s.link.exited:
-		// The last frames may still be in the pipe, but processes it left behind
+		// The last frames may still be in the pipe, but processes that the session left behind
 		// must not keep its outputs open for long.
 		select {
 		case <-s.outDone:
@@ -456,8 +452,8 @@ func (s *Session) supervise() {
 	s.lastWords = s.flush("")
 }
 
-// markClosed closes broken. It logs why the session ended, unless it was closed
-// cleanly or never started: then Start returns the reason.
+// markClosed closes broken. It logs why the session ended, unless it was closed normally or
+// never started, in which case Start returns the reason.
 func (s *Session) markClosed() {
 	s.mu.Lock()
 	s.state = broken
@@ -473,7 +469,7 @@ func (s *Session) markClosed() {
 	}
 }
 
-// kill ends the process and waits for at most killWait until it is gone.
+// kill ends the process and waits until it has ended, for at most killWait.
 func (s *Session) kill() {
 	err := s.link.process.Kill()
 	_ = s.link.stdin.Close()

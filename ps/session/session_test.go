@@ -118,7 +118,7 @@ func TestASessionAnswersAndClosesCleanly(t *testing.T) {
 	s.Kill()
 }
 
-// Each row runs both in this process and in a real one.
+// faultCase is run both in this process and in a real one.
 type faultCase struct {
 	script  string
 	write   bool
@@ -177,8 +177,7 @@ var faultCases = []faultCase{
 }
 
 func TestEveryFaultGivesATypedErrorAndLeavesNothing(t *testing.T) {
-	// A bubble's clock stops while anything runs, and the bubble waits for every
-	// goroutine at its end.
+	// The clock of a bubble stops while anything runs, and the bubble waits for every goroutine at its end.
 	for _, c := range faultCases {
 		t.Run(c.name(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -7,20 +7,19 @@ import (
 	"slices"
 )
 
-// A splitter splits the standard output of a session: next returns the frames, and
-// errMarker for the Shell's marker; everything else is noise. Only payloads are
-// allocated, and they grow as bytes arrive, so that a header alone cannot allocate
-// memory.
+// A splitter splits the standard output of a session. next returns the frames, and errMarker
+// for the Shell's marker; all other output is noise. Only payloads are allocated, and they
+// grow as bytes arrive, so that a header alone cannot allocate memory.
 type splitter struct {
 	in     io.Reader
 	noise  func([]byte)       // receives each piece of noise; must not keep the bytes
 	marker func() string      // returns the Shell's end marker, or "" while it is unknown
-	budget func(n int64) bool // consumes n bytes; false if the limit is exceeded
+	budget func(n int64) bool // consumes n bytes; returns false if the limit is exceeded
 
 	buf        []byte
 	start, end int    // bounds of the unread bytes in buf
 	line       []byte // tail of the current line of noise
-	err        error  // error of in, once it has ended
+	err        error  // error of in after its end
 }
 
 var errMarker = errors.New("the command ended")
@@ -65,9 +64,8 @@ func (s *splitter) next() (frame, error) {
 	}
 }
 
-// scan passes on noise, up to a line that ends with the marker. It returns the
-// number of bytes consumed and whether it found the marker. Of a marker that
-// arrives in pieces, the first pieces have been passed on as noise.
+// scan passes on noise up to a line that ends with the marker. It returns the number of bytes consumed and
+// whether it found the marker. If a marker arrives in pieces, all but the last piece are passed on as noise.
 func (s *splitter) scan(chunk []byte) (int, bool) {
 	marker := s.marker()
 	taken := 0
@@ -91,7 +89,7 @@ func (s *splitter) scan(chunk []byte) (int, bool) {
 	return taken, false
 }
 
-// keepTail appends to the current line, of which only the last bytes are kept.
+// keepTail appends to the current line, but keeps only its last bytes.
 func (s *splitter) keepTail(b []byte) {
 	if len(b) >= lineTail {
 		s.line = append(s.line[:0], b[len(b)-lineTail:]...)
@@ -144,7 +142,7 @@ func (s *splitter) header() ([]byte, error) {
 			s.start += lf + 1
 			return chunk[:lf], nil
 		}
-		// Incomplete: move it to the front and read more.
+		// The header is incomplete: move it to the front and read more.
 		copy(s.buf, chunk)
 		s.start, s.end = 0, len(chunk)
 		if err := s.more(); err != nil {

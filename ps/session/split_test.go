@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// splitAll reads to the end and returns the frames, the noise, the number of
-// markers and the final error.
+// splitAll reads to the end and returns the frames, the noise, the number of markers and the final error.
 func splitAll(in io.Reader, marker string, budget int64) (frames []frame, noise string, marks int, err error) {
 	var sb strings.Builder
 	s := newSplitter(in, func() string { return marker },
@@ -129,7 +128,7 @@ func FuzzSplitter(f *testing.F) {
 		const marker = "$m$"
 		frames, noise, marks, err := splitAll(bytes.NewReader(in), marker, 1<<20)
 		require.Error(t, err)
-		// The result does not depend on how the bytes arrive.
+		// The result does not depend on the pieces in which the bytes arrive.
 		again, noise2, marks2, err2 := splitAll(&ragged{in: in, r: rand.New(rand.NewPCG(seed, 1))}, marker, 1<<20)
 		require.Equal(t, frames, again)
 		require.Equal(t, marks, marks2)

@@ -163,7 +163,7 @@ func TestTheBootLineIsOneLineOfASCII(t *testing.T) {
 	assert.Regexp(t, `; Start-GatewaySession -Module 'ActiveDirectory'; echo '[^']+'; \[Console\]::Error\.WriteLine\('[^']+'\)\n$`, line)
 }
 
-// strangeStarter starts processes without what a session requires.
+// strangeStarter starts processes that lack something a session requires.
 type strangeStarter struct{ *sessiontest.Process }
 
 type onlyWait struct{ session.Waiter }

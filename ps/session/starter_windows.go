@@ -17,8 +17,8 @@ func defaultPath() string {
 	return filepath.Join(systemRoot(os.Environ()), `System32\WindowsPowerShell\v1.0\powershell.exe`)
 }
 
-// A group is a job object that ends with its last handle. Only the gateway has
-// one, so no process outlives a gateway that crashed (facts A51).
+// A group is a job object that ends with its last handle. Only the gateway has a handle, so
+// no process outlives a gateway that crashed (facts A51).
 type group struct{ job windows.Handle }
 
 // startInGroup starts the process and assigns it to its job. No child can escape
@@ -36,8 +36,8 @@ func startInGroup(cmd *exec.Cmd) (group, error) {
 		_ = windows.CloseHandle(job)
 		return group{}, fmt.Errorf("job object limits: %w", err)
 	}
-	// A console without a window, never DETACHED_PROCESS: warnings need a
-	// console (facts-5.1 K12).
+	// The console must exist without a window. DETACHED_PROCESS must never be used, because
+	// warnings need a console (facts-5.1 K12).
 	cmd.SysProcAttr = &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NO_WINDOW}
 	if err := cmd.Start(); err != nil {
 		_ = windows.CloseHandle(job)
@@ -60,13 +60,12 @@ func startInGroup(cmd *exec.Cmd) (group, error) {
 
 func (g group) kill(*os.Process) error { return windows.TerminateJobObject(g.job, 1) }
 
-// end closes the job, which kills what is left in it.
+// end closes the job, which kills the processes that remain in it.
 func (g group) end(*os.Process) { _ = windows.CloseHandle(g.job) }
 
-// notInherited are the variables that children do not inherit, in upper case. If
-// the gateway is started from PowerShell 7, Windows PowerShell would find the
-// modules of version 7 first and fail to load them; without the variable each
-// version builds its own path.
+// notInherited are the variables that children do not inherit, in upper case. If the gateway
+// is started from PowerShell 7, Windows PowerShell would find the modules of version 7 first
+// and fail to load them. Without the variable, each version builds its own path.
 var notInherited = []string{"PSMODULEPATH"}
 
 // platformEnvironment sets SystemRoot, without which protected event logging

@@ -17,9 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stubborn is a Starter whose process cannot be killed: Kill fails, and only free
-// ends it. With open, its outputs stay open after its end, as if another process
-// had inherited them.
+// stubborn is a Starter whose process cannot be killed: Kill fails, and only free ends the process.
+// If open is set, its outputs stay open after its end, as if another process had inherited them.
 type stubborn struct {
 	sessiontest.Process
 	open bool

@@ -81,8 +81,7 @@ func TestTheEnvironmentOfAProcess(t *testing.T) {
 	assert.JSONEq(t, "["+want+"]", got)
 }
 
-// Nothing that a module prints can pass for an answer: the id of an answer is not to
-// be guessed.
+// No output of a module can pass for an answer, because the id of an answer cannot be guessed.
 func TestTheIDsOfRequestsAreRandom(t *testing.T) {
 	s := start(t, config(realProcess(t)))
 	seen := map[string]bool{}
@@ -94,8 +93,8 @@ func TestTheIDsOfRequestsAreRandom(t *testing.T) {
 	}
 }
 
-// A session runs its rehearsal before it is ready, for a bounded time; a failure of
-// it does not keep the session from starting.
+// A session runs its rehearsal before it is ready, for a limited time. A failed rehearsal
+// does not keep the session from starting.
 func TestASessionRehearses(t *testing.T) {
 	for _, c := range []struct {
 		name string

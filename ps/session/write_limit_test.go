@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAScriptThatMayWriteHasALimitOfItsOwn: from when it was allowed to, whatever is left of
-// the limit of the whole run then.
+// TestAScriptThatMayWriteHasALimitOfItsOwn: when a script is allowed to write, its own write
+// limit starts, whatever remains of the limit of the whole run.
 func TestAScriptThatMayWriteHasALimitOfItsOwn(t *testing.T) {
 	const whole, prepares = 10 * time.Second, 9 * time.Second
 	for _, c := range []struct {
 		name   string
-		own    time.Duration // 0: none
+		own    time.Duration // the write limit; 0: none
 		writes time.Duration
 		ends   bool
 	}{

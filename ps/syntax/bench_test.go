@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// body is one function of the kind scripts are made of, some 25 lines.
+// body is a typical function of a script, with some 25 lines.
 const body = `
 # Reads one object.
 function Get-GatewayThingNUMBER {
@@ -69,7 +69,7 @@ func BenchmarkPrint(b *testing.B) {
 	}
 }
 
-// TestScriptsOfTheProject parses every script that is loaded into sessions.
+// TestScriptsOfTheProject: every script that sessions load can be parsed.
 func TestScriptsOfTheProject(t *testing.T) {
 	count := 0
 	root := filepath.Join("..", "..", "scripts")

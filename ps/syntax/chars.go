@@ -6,12 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// eof is what the lexer reads behind the last character.
+// eof is the character that the lexer reads after the last one.
 const eof rune = -1
 
-// decode reads one character at the start of s. Lone surrogates in their
-// three-byte form are one character each, like in a .NET string; a byte that
-// begins no valid character is read as U+FFFD.
+// decode reads one character at the start of s. A lone surrogate in its three-byte form is one
+// character, as in a .NET string. A byte that starts no valid character is read as U+FFFD.
 func decode(s string) (rune, int) {
 	if s[0] < utf8.RuneSelf {
 		return rune(s[0]), 1
@@ -23,8 +22,8 @@ func decode(s string) (rune, int) {
 	return r, n
 }
 
-// wellFormed is the text as a .NET string would have it, with U+FFFD for each
-// byte that begins nothing valid: pieces of it can be put together.
+// wellFormed returns the text as a .NET string would contain it, with U+FFFD for each byte
+// that starts no valid character. Pieces of the result can be concatenated.
 func wellFormed(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -59,7 +58,8 @@ func isSingleQuote(c rune) bool { return c == '\'' || c >= 0x2018 && c <= 0x201B
 
 func isDoubleQuote(c rune) bool { return c == '"' || c >= 0x201C && c <= 0x201E }
 
-// isLetter is Char.IsLetter: characters beyond the first plane are two units there and no letters.
+// isLetter implements Char.IsLetter. Characters outside the basic plane are two units there,
+// so they are not letters.
 func isLetter(c rune) bool {
 	if c < utf8.RuneSelf {
 		return c|0x20 >= 'a' && c|0x20 <= 'z'
@@ -105,6 +105,6 @@ func endsNumber(c rune) bool {
 	return isDash(c)
 }
 
-// escapes are the letters that mean something else after a backtick. The
-// letters e and u do so in version 7 only; they are refused.
+// escapes are the letters with a special meaning after a backtick. The letters e and u have
+// one only in version 7 and are refused.
 var escapes = map[rune]rune{'0': 0, 'a': 7, 'b': 8, 'f': 12, 'n': 10, 'r': 13, 't': 9, 'v': 11}

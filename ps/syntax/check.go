@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// check reports what is wrong in a tree that was read without errors: PowerShell
-// finds these before it runs anything, too.
+// check reports faults in a tree that was parsed without errors. PowerShell also finds these
+// before it runs anything.
 func (p *parser) check(script *Script) {
 	c := &checker{p: p, splats: map[*Variable]bool{}}
 	c.walk(script)
@@ -13,7 +13,7 @@ func (p *parser) check(script *Script) {
 
 type checker struct {
 	p       *parser
-	splats  map[*Variable]bool // splats that stand where one may
+	splats  map[*Variable]bool // splats at permitted places
 	finally int                // enclosing finally blocks; zero inside of a function or loop
 	loops   int                // loops within the innermost finally block
 }
@@ -91,10 +91,10 @@ func (c *checker) node(n Node) {
 	}
 }
 
-// target checks what stands on the left of an assignment.
+// target checks the left side of an assignment.
 func (c *checker) target(e Expr) {
 	switch e := e.(type) {
-	case *Variable, *Member, *Index: // a splat is reported as one
+	case *Variable, *Member, *Index: // a splat is reported as such
 	case *Cast:
 		c.p.outside(e.From.Offset, "a type before the variable that is assigned", "convert the value")
 	case *ArrayLiteral:
@@ -117,7 +117,7 @@ func (c *checker) stepTarget(n *Unary) {
 	}
 }
 
-// replacement checks what -replace puts in: engines disagree about script blocks.
+// replacement checks the replacement of -replace, because engines disagree about script blocks.
 func (c *checker) replacement(e *Binary) {
 	operands, ok := e.Right.(*ArrayLiteral)
 	if !ok || e.Op != Replace || len(operands.Items) != 2 {

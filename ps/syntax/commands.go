@@ -1,7 +1,7 @@
 package syntax
 
-// pipeline reads a pipeline or an assignment; nil when there is none. What it
-// returns is never a nil pointer in an interface.
+// pipeline reads a pipeline or an assignment. It returns nil if there is none, and never a
+// nil pointer in an interface.
 func (p *parser) pipeline() Statement {
 	line := &Pipeline{}
 	var pipe token
@@ -88,8 +88,8 @@ func (p *parser) assignment(target Expr, op token) *Assignment {
 	return &Assignment{Span: between(target, value), Target: target, Op: op.op.assigns, OpSpan: p.spanOf(op), Value: value}
 }
 
-// singleArgument reads the test of a switch clause, the way an argument is
-// read; nil when there is none.
+// singleArgument reads the test of a switch clause, in the same way as an argument. It
+// returns nil if there is none.
 func (p *parser) singleArgument() Expr {
 	if k := p.peek().kind; k == tComma || k == tEOF {
 		return nil
@@ -99,8 +99,7 @@ func (p *parser) singleArgument() Expr {
 	return p.argument(p.next(), false)
 }
 
-// argument reads an argument that begins with t. list allows several, with
-// commas between them.
+// argument reads an argument that starts with t. list allows several, separated by commas.
 func (p *parser) argument(t token, list bool) Expr {
 	var items []Expr
 	var comma token
@@ -147,7 +146,7 @@ func (p *parser) word(t token) Expr {
 	return &String{Span: p.spanOf(t), Value: p.text(t)}
 }
 
-// command reads a command; nil when there is none.
+// command reads a command. It returns nil if there is none.
 func (p *parser) command() *Command {
 	mode := p.setMode(modeCommand)
 	defer p.setMode(mode)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// languageCase is one case of the recording of the language: what a real engine did
+// languageCase is one case of the language recording, with the behaviour of a real engine
 // (recorded on PowerShell 7.6.5).
 type languageCase struct {
 	Group, Name, Source string
@@ -27,8 +27,8 @@ func languageCases(t testing.TB) []languageCase {
 	return file.Cases
 }
 
-// TestLanguageCases holds the parser against the recording: a case has the
-// errors of the real engine, or is refused as outside the subset.
+// TestLanguageCases: in every recorded case the parser reports the errors of the real
+// engine, or refuses the text as outside the subset.
 func TestLanguageCases(t *testing.T) {
 	refused := 0
 	for _, c := range languageCases(t) {

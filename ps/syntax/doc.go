@@ -1,13 +1,11 @@
 // Package syntax reads the PowerShell subset that scripts are written in.
 //
-// [Parse] turns a text into a [Script], a tree of typed nodes with positions,
-// or into errors that carry PowerShell's own ids and wording. [Walk] visits a
-// tree, [Print] writes it out again. The subset is in grammar.txt; what is
-// PowerShell but outside of it is refused with [Error.Outside] set, with what
-// was found and what to write instead. Nothing is ever skipped over.
+// [Parse] turns a text into a [Script], a tree of typed nodes with positions, or into errors that carry
+// PowerShell's own ids and wording. [Walk] visits a tree, [Print] writes it out again. The subset is
+// defined in grammar.txt. Text that is PowerShell but outside the subset is refused with [Error.Outside]
+// set; the message names what was found and what to write instead. Nothing is ever skipped.
 //
-// The text is read as PowerShell reads it: lexer.go holds the two modes
-// (arguments of a command, expressions), numbers.go and strings.go the
-// literals, parser.go and its siblings the grammar. Positions count columns
-// in UTF-16 units.
+// The text is read as PowerShell reads it: lexer.go holds the two modes (arguments of a command,
+// expressions), numbers.go and strings.go the literals, parser.go and its siblings the grammar.
+// Positions count columns in UTF-16 units.
 package syntax

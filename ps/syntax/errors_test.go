@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each text has one first error: id, line, column, and whether more text could cure it.
+// errorCases are texts with the id, line and column of their first error, and whether more
+// text could make them valid.
 var errorCases = []struct {
 	text, id     string
 	line, column int
@@ -147,8 +148,8 @@ func TestAllErrorsAreReported(t *testing.T) {
 	assert.Len(t, errs, maxErrors)
 }
 
-// TestIncompleteLines follows a host that reads line by line: as long as the
-// first error is incomplete it reads on.
+// TestIncompleteLines: as long as lines of a function are missing, the first error is marked
+// as incomplete, so a host that reads line by line continues to read.
 func TestIncompleteLines(t *testing.T) {
 	text := "function Get-Thing {\n    [CmdletBinding()]\n    param(\n        [Parameter(Mandatory)]\n        [string] $Name\n    )\n" +
 		"    if ($Name -eq\n        'x') {\n        @{\n            a = 'b\nc'\n        }\n    } else {\n        \"$(\n1)\"\n    }\n    try {\n        1\n    }\n    catch {\n    }\n" +
@@ -205,8 +206,8 @@ func TestDeepTextsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTimeIsBounded parses long texts on which a lexer with two modes could
-// rescan most of the text many times.
+// TestTimeIsBounded: long texts, most of which a lexer with two modes could rescan many
+// times, are parsed in time.
 func TestTimeIsBounded(t *testing.T) {
 	for _, piece := range []string{
 		"$x$x", "\"$x!", "\"$xé", "[int]=", "2>&1]", ":a 2>&1", "<#>$null", "f $x.a.", "f $x[1]", "[int]", "`$(", "f a,b ", "a|", "{[a({", "@{a=", "\"\"$(", "-x", "#\n",

@@ -1,6 +1,6 @@
 package syntax
 
-// expression reads operands and binary operators; nil when there is none.
+// expression reads operands and binary operators. It returns nil if there is no expression.
 func (p *parser) expression() Expr {
 	p.enter()
 	defer p.leave()
@@ -23,7 +23,7 @@ func (p *parser) expression() Expr {
 	for {
 		t := p.peek()
 		switch t.kind {
-		case tParameter: // a word with a dash that is no operator
+		case tParameter: // a word with a dash that is not an operator
 			p.failStop(t.start, "UnexpectedToken", p.text(t))
 		case tOutside:
 			p.outsideToken(t, "the operator "+p.text(t), "")
@@ -64,7 +64,7 @@ func (p *parser) arrayLiteral() Expr {
 	return &ArrayLiteral{Span: between(first, items[len(items)-1]), Items: items}
 }
 
-// peekSigned looks at the next token where a sign before digits is part of the number.
+// peekSigned looks at the next token, and treats a sign before digits as part of the number.
 func (p *parser) peekSigned() token {
 	signed := p.l.signed
 	p.l.signed = true
@@ -122,7 +122,7 @@ func (p *parser) operand(op token) Expr {
 	return e
 }
 
-// refuseOperator refuses an operator where a value should begin.
+// refuseOperator refuses an operator where a value should start.
 func (p *parser) refuseOperator() {
 	switch t := p.peek(); t.kind {
 	case tOutside, tOperator, tPlusPlus, tMinusMinus:
@@ -130,7 +130,7 @@ func (p *parser) refuseOperator() {
 	}
 }
 
-// bracketed reads what begins with a bracket: a type, or casts before a value.
+// bracketed reads an expression that starts with a bracket: a type, or casts before a value.
 func (p *parser) bracketed(open token) Expr {
 	attributes, types := p.attributes(true)
 	if len(attributes) > 0 {
@@ -161,8 +161,8 @@ func (p *parser) bracketed(open token) Expr {
 	return e
 }
 
-// memberToken reads a member operator right behind what has been read, if the
-// parser has not looked further already.
+// memberToken reads a member operator directly after the text read so far, if the parser has
+// not looked further yet.
 func (p *parser) memberToken(bracket bool) (token, bool) {
 	if p.has {
 		return token{}, false
@@ -205,7 +205,7 @@ func (p *parser) variable(t token) *Variable {
 	return &Variable{Span: p.spanOf(t), Scope: scope, Name: name, Splat: t.kind == tSplat}
 }
 
-// members reads a row of member accesses, calls and indexes.
+// members reads a sequence of member accesses, calls and indexes.
 func (p *parser) members(e Expr, t token) Expr {
 	for ok := true; ok; t, ok = p.memberToken(true) {
 		p.skipLines()
@@ -250,7 +250,7 @@ func (p *parser) member(e Expr, op token) Expr {
 	return &Member{Span: between(e, name), Target: e, Name: name, Static: static}
 }
 
-// simpleName reads an identifier, in any mode, even one that is a keyword.
+// simpleName reads an identifier in any mode, even one that is a keyword.
 func (p *parser) simpleName() *String {
 	if p.has && p.tok.kind != tNewLine {
 		p.rewind(p.tok.start)
@@ -316,7 +316,7 @@ func (p *parser) methodArgs(open token) ([]Expr, token) {
 	return args, end
 }
 
-// inner reads something inside brackets: in command mode, the comma an operator again.
+// inner reads content of brackets. In command mode, the comma is an operator there.
 func (p *parser) inner(read func()) {
 	comma := p.noComma
 	p.noComma = false
@@ -451,7 +451,7 @@ func (p *parser) expandable(t token) Expr {
 	return e
 }
 
-// nested reads the text of a sub-expression inside a string.
+// nested parses the text of a sub-expression inside a string.
 func (p *parser) nested(part part) Expr {
 	p.enter()
 	defer p.leave()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzPrint parses any text; what it accepts must come back from its print as the same tree.
+// FuzzPrint parses any text. If the parser accepts it, its printed form must result in the same tree.
 func FuzzPrint(f *testing.F) {
 	for _, c := range languageCases(f) {
 		f.Add(c.Source)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// production is an expression of the notation of grammar.txt.
+// production is an expression in the notation of grammar.txt.
 type production struct {
 	kind  string // alt, seq, opt, rep, word, literal, tight
 	text  string
@@ -103,7 +103,7 @@ func (p *production) each(do func(*production)) {
 	}
 }
 
-// samples are texts for the words of the grammar.
+// samples are texts for the terminals of the grammar.
 var samples = map[string][]string{
 	"NL":        {"\n", "\r\n", "\r"},
 	"NAME":      {"Name", "x1", "_y", "begin", "Länge"},
@@ -138,7 +138,7 @@ func (s *sentence) put(text string) {
 	s.size++
 }
 
-// enough reports whether to take the shortest way to the end.
+// enough reports whether to take the shortest path to the end.
 func (s *sentence) enough() bool { return s.depth > 30 || s.size > 120 }
 
 func (s *sentence) derive(p *production) {
@@ -179,7 +179,7 @@ func startsWithComma(p *production) bool {
 	return p.text == ","
 }
 
-// choose takes one alternative, near the end the last one, which leads out.
+// choose takes one alternative. Near the end it takes the last one, which ends the recursion.
 func (s *sentence) choose(parts []*production) *production {
 	if s.enough() {
 		return parts[len(parts)-1]
@@ -218,14 +218,14 @@ func (s *sentence) word(name string) {
 	s.noComma = noComma
 }
 
-// semantic are the errors a sentence of the grammar can have all the same.
+// semantic are the errors that a sentence of the grammar may nevertheless have.
 var semantic = map[string]bool{
 	"DuplicateKeyInHashLiteral": true, "DuplicateFormalParameter": true, "DuplicateNamedArgument": true,
 	"ControlLeavingFinally": true,
 }
 
-// TestGrammar makes texts from grammar.txt and parses them: what the grammar
-// allows the parser takes, and its print reads the same.
+// TestGrammar: the parser accepts random texts derived from grammar.txt, and their printed
+// form results in the same tree.
 func TestGrammar(t *testing.T) {
 	rules := readGrammar(t)
 	used := map[string]bool{}
@@ -249,7 +249,7 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// TestGrammarIsComplete compares the words of the grammar with those of the parser.
+// TestGrammarIsComplete: the grammar and the parser have the same keywords and operators.
 func TestGrammarIsComplete(t *testing.T) {
 	rules := readGrammar(t)
 	literals := map[string]bool{}
@@ -278,8 +278,8 @@ func TestGrammarIsComplete(t *testing.T) {
 	}
 	outside := map[string]bool{
 		"class": true, "enum": true, "workflow": true, "using": true, "trap": true, "data": true, "configuration": true,
-		"parallel": true, "sequence": true, "filter": true, "dynamicparam": true, // refused: outside.txt
-		"from": true, "define": true, "var": true, // refused, too
+		"parallel": true, "sequence": true, "filter": true, "dynamicparam": true, // refused, see outside.txt
+		"from": true, "define": true, "var": true, // also refused
 		"hidden": true, "static": true, "inlinescript": true, // words of classes and workflows
 	}
 	for word := range keywords {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// mode is how the lexer reads: a bare word is one thing among the arguments of
-// a command, another in an expression, a third in the brackets of a type.
+// mode determines how the lexer reads: a bare word has different meanings among the
+// arguments of a command, in an expression, and in the brackets of a type.
 type mode uint8
 
 const (
@@ -14,7 +14,7 @@ const (
 	modeType
 )
 
-// lexer splits a text into tokens, one at a time, on request of the parser.
+// lexer splits a text into tokens, one at a time, when the parser requests them.
 type lexer struct {
 	p      *parser
 	text   string
@@ -22,10 +22,10 @@ type lexer struct {
 	start  int // offset of the token being read
 	mode   mode
 	signed bool // a sign before digits belongs to the number
-	simple bool // read an identifier, even where a keyword or a longer word stands
+	simple bool // read an identifier, even where a keyword or a longer word would be read
 }
 
-// peek returns the next character without taking it.
+// peek returns the next character without consuming it.
 func (l *lexer) peek() rune {
 	if l.at >= len(l.text) {
 		return eof
@@ -34,7 +34,7 @@ func (l *lexer) peek() rune {
 	return c
 }
 
-// next takes the next character.
+// next consumes the next character.
 func (l *lexer) next() rune {
 	if l.at >= len(l.text) {
 		return eof
@@ -44,7 +44,7 @@ func (l *lexer) next() rune {
 	return c
 }
 
-// take takes the next character if it is c.
+// take consumes the next character if it is c.
 func (l *lexer) take(c byte) bool {
 	if l.at < len(l.text) && l.text[l.at] == c {
 		l.at++
@@ -53,7 +53,7 @@ func (l *lexer) take(c byte) bool {
 	return false
 }
 
-// takeLF takes the line feed after a carriage return.
+// takeLF consumes the line feed after a carriage return.
 func (l *lexer) takeLF(c rune) {
 	if c == '\r' {
 		l.take('\n')
@@ -105,12 +105,12 @@ func (l *lexer) skipBlank() {
 	}
 }
 
-// punctuation are the tokens of one character that are the same in every mode.
+// punctuation are the single-character tokens that are the same in every mode.
 var punctuation = map[rune]kind{
 	'(': tLParen, ')': tRParen, ']': tRBracket, '{': tLCurly, '}': tRCurly, ';': tSemi, ',': tComma,
 }
 
-// scanFrom reads the token that begins with c, which has been taken.
+// scanFrom reads the token that starts with c, which has already been consumed.
 func (l *lexer) scanFrom(c rune) token {
 	if k, ok := punctuation[c]; ok {
 		return l.token(k)
@@ -198,8 +198,8 @@ func (l *lexer) blockComment() {
 	l.p.outsideStop(l.start, "a block comment", "begin each line with #")
 }
 
-// operatorOrWord is for the signs that are operators, except that in command
-// mode they begin a word when something follows at once.
+// operatorOrWord handles signs that are operators, except that in command mode they start a
+// word if another character follows directly.
 func (l *lexer) operatorOrWord(t token) token {
 	if l.mode == modeCommand && !endsToken(l.peek()) {
 		return l.generic()
@@ -257,7 +257,7 @@ func (l *lexer) dash(c rune) token {
 	return l.operatorOrWord(l.symbol("-"))
 }
 
-// parameter reads a parameter in command mode, an operator spelt as a word otherwise.
+// parameter reads a parameter in command mode, otherwise an operator that is spelt as a word.
 func (l *lexer) parameter() token {
 	from, colon := l.at, false
 	end := from
@@ -339,7 +339,7 @@ func (l *lexer) dot() token {
 	return l.token(tDot)
 }
 
-// identifier reads a word that begins with a letter or an underscore.
+// identifier reads a word that starts with a letter or an underscore.
 func (l *lexer) identifier() token {
 	for isIdentPart(l.peek()) {
 		l.next()
@@ -377,11 +377,11 @@ func (l *lexer) typeName() token {
 	return t
 }
 
-// memberAccess reads the . or :: or [ that must stand right behind its target.
+// memberAccess reads the . or :: or [ that must directly follow its target.
 func (l *lexer) memberAccess(bracket bool) (token, bool) {
 	l.start = l.at
 	rest := l.text[l.at:]
-	blank := func(n int) bool { // in command mode a lone dot is an argument
+	blank := func(n int) bool { // in command mode, a dot after white space is an argument
 		if l.mode != modeCommand {
 			return false
 		}
@@ -405,8 +405,8 @@ func (l *lexer) memberAccess(bracket bool) (token, bool) {
 	return token{}, false
 }
 
-// leftBracket reads a [ after white space and comments, where an attribute or a
-// type may stand. Without one it leaves everything where it was.
+// leftBracket reads a [ after white space and comments, at the beginning of an attribute or
+// a type. Without a [ it consumes nothing.
 func (l *lexer) leftBracket() (token, bool) {
 	back := l.at
 	for {

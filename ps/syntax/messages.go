@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// messages is the engine's wording of its parse errors; {0} is what they are about.
+// messages contains the engine's messages for its parse errors. {0} is the text that an error concerns.
 var messages = map[string]string{
 	"AmpersandNotAllowed":                                      "The ampersand (&) character is not allowed. The & operator is reserved for future use; wrap an ampersand in double quotation marks (\"&\") to pass it as part of a string.",
 	"BadNumericConstant":                                       "The numeric constant {0} is not valid.",

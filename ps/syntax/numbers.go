@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// number reads a whole number, decimal or hexadecimal; its first character,
-// maybe a minus, has been taken. Among arguments what only begins like one,
-// such as 30d, is a word.
+// number reads a whole number, decimal or hexadecimal. Its first character, which may be a minus, has
+// already been consumed. Among arguments, text that only starts like a number, such as 30d, is a word.
 func (l *lexer) number(first rune) token {
 	negative := isDash(first)
 	from, digits, base := l.start, isDigit, 10
@@ -40,8 +39,8 @@ func (l *lexer) number(first rune) token {
 	return t
 }
 
-// wholeNumber returns an int32, else an int64, else nil. Eight hexadecimal
-// digits are an Int32 with its sign bit.
+// wholeNumber returns an int32 if the number fits, otherwise an int64, otherwise nil. Eight
+// hexadecimal digits are an Int32 including its sign bit.
 func wholeNumber(digits string, base int, negative bool) any {
 	v, err := strconv.ParseInt(digits, base, 64)
 	if err != nil {

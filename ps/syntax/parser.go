@@ -4,19 +4,18 @@ import (
 	"strings"
 )
 
-// MaxDepth is how deep a text may nest: blocks in blocks, parentheses in
-// parentheses, operands in long chains of operators. It bounds the stack that
-// walking the tree needs.
+// MaxDepth is the maximum nesting depth of a text: blocks in blocks, parentheses in parentheses,
+// operands in long chains of operators. It limits the stack needed to walk the tree.
 const MaxDepth = 1000
 
-// Parse reads a whole script. name is the name of the text in errors.
+// Parse parses a whole script. name is the name of the text in errors.
 //
-// Without errors the script is not nil. With errors it is nil, and the errors
-// are in the order they were found: what PowerShell would report first is
-// first, and it alone decides whether more text could help ([Error.Incomplete]).
+// If there are errors, the script is nil. The errors are in the order in which they were
+// found. The first one is the one that PowerShell would report first, and it alone decides
+// whether more text could help ([Error.Incomplete]).
 //
-// Bytes of the text that are no UTF-8 are read as U+FFFD: Source.Text, which all
-// positions refer to, has that in their place.
+// Bytes of the text that are not valid UTF-8 are read as U+FFFD. All positions refer to
+// Source.Text, which contains U+FFFD in their place.
 func Parse(name, text string) (*Script, []*Error) {
 	text = wellFormed(text)
 	src := &Source{Name: name, Text: text}
@@ -39,26 +38,26 @@ func Parse(name, text string) (*Script, []*Error) {
 
 const deepMessage = "The script failed due to call depth overflow: it nests too deeply."
 
-// parser builds the tree by recursive descent, one method for a rule of grammar.txt.
+// parser builds the tree by recursive descent, with one method per rule of grammar.txt.
 type parser struct {
 	src    *Source
 	pos    *positions
 	l      *lexer
-	tok    token // the token looked at, when has is set
+	tok    token // the token already looked at; valid if has is set
 	has    bool
 	errors []*Error
 	depth  int
-	quiet  bool // looking ahead: an error ends that and is not reported
+	quiet  bool // looking ahead: an error ends that without being reported
 
-	// noComma is set where the comma separates and is no operator: arguments of
-	// methods and attributes, defaults of parameters, keys.
+	// noComma is set where the comma is a separator and not an operator: in arguments of
+	// methods and attributes, defaults of parameters, and keys.
 	noComma bool
 }
 
 // stop ends parsing after an error from which the parser cannot recover.
 type stop struct{}
 
-// run runs a part of the work; the first error that stops it ends it.
+// run runs a part of the parsing, which ends with the first error from which it cannot recover.
 func (p *parser) run(work func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -70,10 +69,10 @@ func (p *parser) run(work func()) {
 	work()
 }
 
-// maxErrors is how many errors are reported of a text.
+// maxErrors is the maximum number of reported errors for a text.
 const maxErrors = 50
 
-// report keeps an error; the same one twice, from a text read twice, counts once.
+// report records an error. The same error, found twice in a text that was read twice, counts once.
 func (p *parser) report(e *Error) {
 	if p.quiet {
 		panic(stop{})
@@ -114,8 +113,8 @@ func (p *parser) incomplete(at, end int, id string, args ...string) {
 	panic(stop{})
 }
 
-// outside reports something of PowerShell that is not in the subset, at an
-// offset of the source. instead, unless empty, says what to write.
+// outside reports a construct of PowerShell that is not in the subset, at an offset of the
+// source. instead, unless empty, names what to write.
 func (p *parser) outside(at int, what, instead string) {
 	if instead != "" {
 		what += "; " + instead
@@ -128,7 +127,7 @@ func (p *parser) outsideStop(at int, what, instead string) {
 	panic(stop{})
 }
 
-// outsideToken refuses what begins with t.
+// outsideToken refuses the construct that starts with t.
 func (p *parser) outsideToken(t token, what, instead string) {
 	p.outsideStop(t.start, what, instead)
 }
@@ -173,7 +172,7 @@ func (p *parser) from(t token, to Node) Span {
 // after returns the offset of the end of a node.
 func (p *parser) after(n Node) int { return n.Extent().To.Offset }
 
-// enter counts a level of nesting; leave takes it back.
+// enter counts a level of nesting; leave undoes it.
 func (p *parser) enter() {
 	if p.depth++; p.depth > MaxDepth {
 		p.report(&Error{ID: IDTooDeep, Message: deepMessage, Pos: p.pos.at(p.l.start)})
@@ -199,7 +198,7 @@ func (p *parser) next() token {
 // unget puts back the token just taken.
 func (p *parser) unget(t token) { p.tok, p.has = t, true }
 
-// mark is the offset that rewind goes back to.
+// mark returns the offset to which rewind can go back.
 func (p *parser) mark() int {
 	if p.has {
 		return p.tok.start
@@ -213,8 +212,8 @@ func (p *parser) rewind(at int) {
 	p.l.at = at
 }
 
-// setMode changes how the lexer reads and returns the old mode. A token that
-// was only looked at is read again.
+// setMode changes the mode of the lexer and returns the previous mode. A token that was only
+// looked at is read again.
 func (p *parser) setMode(m mode) mode {
 	old := p.l.mode
 	if old != m {
@@ -226,8 +225,8 @@ func (p *parser) setMode(m mode) mode {
 	return old
 }
 
-// skipNewlines skips new lines. It looks at characters, not at tokens: in
-// argument mode the next token may be long, and is read once more in another mode.
+// skipNewlines skips new lines. It looks at characters instead of tokens, because in
+// argument mode the next token may be long, and would be read again in another mode.
 func (p *parser) skipNewlines() {
 	if p.has {
 		if p.tok.kind != tNewLine {
@@ -238,7 +237,7 @@ func (p *parser) skipNewlines() {
 	p.l.skipBlank()
 }
 
-// skipLines is skipNewlines where a token that was looked at may be read in another mode.
+// skipLines is skipNewlines for places where a token that was looked at may be read again in another mode.
 func (p *parser) skipLines() {
 	if p.has {
 		p.rewind(p.tok.start)
@@ -259,8 +258,8 @@ func (p *parser) skipTerminators() {
 	}
 }
 
-// ahead is the next character that is not white space, without looking at the
-// token it begins; eof also where a new line or a comment comes first.
+// ahead returns the next character that is not white space, without looking at its token. It
+// returns eof if a new line or a comment comes first.
 func (p *parser) ahead() rune {
 	at := p.mark()
 	for at < len(p.l.text) {
@@ -273,17 +272,17 @@ func (p *parser) ahead() rune {
 	return eof
 }
 
-// keyword reports whether the next token is that keyword.
+// keyword reports whether the next token is the given keyword.
 func (p *parser) keyword(word string) bool {
 	t := p.peek()
 	return t.kind == tKeyword && t.value == word
 }
 
-// text is a token as written.
+// text returns a token as written.
 func (p *parser) text(t token) string { return p.l.text[t.start:t.end] }
 
-// scriptBlock reads param block and body. With braced set, open is the brace
-// that began it, and the closing brace is taken.
+// scriptBlock reads a param block and a body. If braced is set, open is the opening brace,
+// and the closing brace is consumed.
 func (p *parser) scriptBlock(open token, braced bool) *ScriptBlock {
 	p.enter()
 	defer p.leave()
@@ -299,7 +298,7 @@ func (p *parser) scriptBlock(open token, braced bool) *ScriptBlock {
 	}
 	t := p.next()
 	if !braced {
-		for t.kind != tEOF { // a stray closing bracket: report it and read on
+		for t.kind != tEOF { // report a stray closing bracket and continue
 			p.fail(t.start, "UnexpectedToken", p.text(t))
 			p.statements()
 			t = p.next()
@@ -318,7 +317,7 @@ func isBlockName(word string) bool {
 	return word == "begin" || word == "process" || word == "end" || word == "dynamicparam"
 }
 
-// processBlock reads a body that is written as process { }.
+// processBlock reads a body in the form process { }.
 func (p *parser) processBlock(block *ScriptBlock, t token) {
 	if t.value == "begin" {
 		t = beginBlock(p, block, t)
@@ -344,7 +343,7 @@ func (p *parser) processBlock(block *ScriptBlock, t token) {
 	}
 }
 
-// beginBlock reads a begin block and returns the token behind it, which must be process.
+// beginBlock reads a begin block and returns the token after it, which must be process.
 func beginBlock(p *parser, block *ScriptBlock, t token) token {
 	p.next()
 	if block.Begin = p.block(); block.Begin == nil {
@@ -358,7 +357,7 @@ func beginBlock(p *parser, block *ScriptBlock, t token) token {
 	return behind
 }
 
-// paramAhead reports whether a param block follows, after its attributes.
+// paramAhead reports whether a param block follows, possibly after attributes.
 func (p *parser) paramAhead() (found bool) {
 	p.skipLines()
 	first := p.l.at
@@ -381,8 +380,7 @@ func (p *parser) paramAhead() (found bool) {
 	return p.keyword("param") && p.parenAfterParam(first)
 }
 
-// parenAfterParam reports whether a parenthesis follows the keyword param, and
-// goes back to first.
+// parenAfterParam reports whether a parenthesis follows the keyword param. It goes back to first.
 func (p *parser) parenAfterParam(first int) bool {
 	p.next()
 	p.skipNewlines()

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// positions turns byte offsets of a text into lines and columns.
+// positions converts byte offsets of a text to lines and columns.
 type positions struct {
 	text  string
 	lines []int // offset of the first byte of each line
-	units []int // UTF-16 units before each 256th byte; nil for a text of ASCII
+	units []int // UTF-16 units before each 256th byte; nil for an ASCII text
 }
 
 func newPositions(text string) *positions {
@@ -56,7 +56,7 @@ func (p *positions) measure() {
 			p.units = append(p.units, total)
 		}
 		c, n := decode(p.text[i:])
-		for k := 1; k < n; k++ { // a mark inside a character belongs to its first byte
+		for k := 1; k < n; k++ { // an offset inside a character counts as the offset of its first byte
 			if (i+k)%256 == 0 {
 				p.units = append(p.units, total)
 			}
@@ -74,7 +74,7 @@ func width(c rune) int {
 	return 1
 }
 
-// unitsBefore counts the UTF-16 units before an offset that is the start of a character.
+// unitsBefore returns the number of UTF-16 units before an offset, which must be the start of a character.
 func (p *positions) unitsBefore(offset int) int {
 	if p.units == nil {
 		return offset
@@ -108,7 +108,7 @@ func startsCharacter(text string, at int) bool {
 	return true
 }
 
-// at gives the position of an offset.
+// at returns the position of an offset.
 func (p *positions) at(offset int) Pos {
 	line := sort.SearchInts(p.lines, offset+1)
 	start := p.lines[line-1]

@@ -119,7 +119,7 @@ func (p *printer) string(s *String) {
 	}
 }
 
-// doubled puts quote before each character that is one.
+// doubled writes quote before each character for which is returns true.
 func doubled(text string, is func(rune) bool, quote string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -133,7 +133,7 @@ func doubled(text string, is func(rune) bool, quote string) string {
 	return b.String()
 }
 
-// quotedText writes literal text for between double quotes.
+// quotedText writes literal text for a double-quoted string.
 func quotedText(text string) string {
 	text = strings.NewReplacer("`", "``", "$", "`$").Replace(text)
 	return doubled(text, isDoubleQuote, `"`)
@@ -172,8 +172,8 @@ func (p *printer) insertion(e Expr) string {
 	return inner.b.String()
 }
 
-// balanced adds comments that make up for parentheses in strings: in a string
-// the end of a sub-expression is found by counting them.
+// balanced adds comments that compensate for parentheses in strings, because in a string the
+// end of a sub-expression is found by counting parentheses.
 func balanced(text string) string {
 	depth, low := 0, 0
 	for _, c := range text {

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// Print writes a tree as text again, one statement a line. Read again it gives
-// the same tree, apart from positions. Comments are not part of a tree.
+// Print writes a tree as text again, one statement per line. Parsing the text results in the
+// same tree, apart from positions. Comments are not part of a tree.
 func Print(n Node) string {
 	p := &printer{}
 	p.node(n)
@@ -55,7 +55,7 @@ func (p *printer) node(n Node) {
 	}
 }
 
-// part writes the nodes that are parts of others.
+// part writes the nodes that are only parts of others.
 func (p *printer) part(n Node) {
 	switch n := n.(type) {
 	case *NamedArg:
@@ -177,7 +177,7 @@ func (p *printer) statements(b *Block) {
 	}
 }
 
-// braced writes a body in braces, its lines indented.
+// braced writes a body in braces with its lines indented.
 func (p *printer) braced(body func()) {
 	p.add("{")
 	p.indent++

@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// statements parses a list of statements, up to a token that cannot begin one.
+// statements parses a list of statements, up to a token that cannot start one.
 func (p *parser) statements() *Block {
 	block := &Block{}
 	p.skipTerminators()
@@ -26,7 +26,7 @@ func (p *parser) statements() *Block {
 	return block
 }
 
-// block reads { statements }, after new lines; nil when there is no brace.
+// block reads { statements }, possibly after new lines. It returns nil if there is no brace.
 func (p *parser) block() *Block {
 	p.skipNewlines()
 	if p.peek().kind != tLCurly {
@@ -42,12 +42,12 @@ func (p *parser) block() *Block {
 	return block
 }
 
-// statement reads one statement; nil when there is none.
+// statement reads one statement. It returns nil if there is none.
 func (p *parser) statement() Statement {
 	p.enter()
 	defer p.leave()
 	if c := p.ahead(); c != eof && !isIdentStart(c) && !strings.ContainsRune("`#<", c) {
-		return p.pipeline() // no keyword
+		return p.pipeline() // not a keyword
 	}
 	t := p.peek()
 	switch t.kind {
@@ -62,8 +62,8 @@ func (p *parser) statement() Statement {
 	return p.pipeline()
 }
 
-// statementRule returns the rule for a statement that begins with a keyword; nil
-// when the word is just the name of a command there.
+// statementRule returns the rule for a statement that starts with a keyword, or nil if the
+// word is only the name of a command at this place.
 func (p *parser) statementRule(t token) func(token) Statement {
 	switch t.value {
 	case "if":
@@ -122,7 +122,7 @@ func (p *parser) ifStatement(t token) Statement {
 		}
 		s.Clauses = append(s.Clauses, &IfClause{Span: between(cond, body), Cond: cond, Body: body})
 		s.Span = p.from(t, body)
-		// An else may stand on a later line; if there is none, the line end stays.
+		// An else may be on a later line. If there is none, the line ending is not consumed.
 		back := p.mark()
 		p.skipNewlines()
 		switch word = p.peek(); {
@@ -142,8 +142,8 @@ func (p *parser) ifStatement(t token) Statement {
 	}
 }
 
-// condition reads ( pipeline ) after the keyword word; the ids name the errors for a missing
-// bracket, nothing inside, and a missing closing bracket.
+// condition reads ( pipeline ) after the keyword word. The ids are those of the errors for a
+// missing opening bracket, an empty condition, and a missing closing bracket.
 func (p *parser) condition(word token, noOpen, nothing, noClose string) (Statement, token) {
 	p.skipNewlines()
 	open := p.next()

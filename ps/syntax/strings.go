@@ -4,7 +4,7 @@ import "strings"
 
 // singleQuoted reads a single-quoted string after its opening quote.
 func (l *lexer) singleQuoted() token {
-	var b strings.Builder // what stands before the last doubled quote
+	var b strings.Builder // text before the last doubled quote
 	open := l.at
 	from := l.at
 	for {
@@ -24,14 +24,14 @@ func (l *lexer) singleQuoted() token {
 			t.value, t.quote = b.String()+last, SingleQuoted
 			return t
 		}
-		// Of two quotes the second one counts.
+		// Of two quotes, the second one is part of the string.
 		b.WriteString(last)
 		l.next()
 	}
 }
 
-// skipPlain skips ASCII characters other than the single quote. A session starts with strings of
-// many thousand of them.
+// skipPlain skips ASCII characters other than the single quote. A session starts with
+// strings of many thousand such characters.
 func (l *lexer) skipPlain() {
 	for step := 64; ; step *= 2 { // a short string costs no look at what is far behind it
 		part := l.text[l.at:min(l.at+step, len(l.text))]
@@ -47,7 +47,7 @@ func (l *lexer) skipPlain() {
 	}
 }
 
-// doubleQuoted reads an expandable string; its quote has been taken.
+// doubleQuoted reads an expandable string. Its opening quote has already been consumed.
 func (l *lexer) doubleQuoted() token {
 	var parts []part
 	var text strings.Builder // literal text since the last part
@@ -97,7 +97,7 @@ func (l *lexer) escape(text *strings.Builder) {
 	text.WriteString(l.text[from:l.at])
 }
 
-// dollar reads a variable or a sub-expression inside a string; the dollar sign has been taken.
+// dollar reads a variable or a sub-expression inside a string. The dollar sign has already been consumed.
 func (l *lexer) dollar() (part, bool) {
 	from := l.at - 1
 	c := l.peek()
@@ -115,9 +115,8 @@ func (l *lexer) dollar() (part, bool) {
 	return part{}, false
 }
 
-// subText finds the end of a sub-expression inside a string. Parentheses are
-// counted, quotes are not looked at, as PowerShell does it; of two double
-// quotes the second is left out.
+// subText finds the end of a sub-expression inside a string. Like PowerShell, it counts
+// parentheses and ignores quotes. Of two double quotes, the second is omitted.
 func (l *lexer) subText(from int) part {
 	p := part{kind: partSub, start: from}
 	for depth := 1; depth > 0; {
@@ -136,7 +135,7 @@ func (l *lexer) subText(from int) part {
 	return p
 }
 
-// variable reads a variable; $ or @ has been taken.
+// variable reads a variable. Its $ or @ has already been consumed.
 func (l *lexer) variable(splat bool) token {
 	if l.peek() == '{' && !splat {
 		return l.bracedVariable()
@@ -162,7 +161,7 @@ func (l *lexer) variable(splat bool) token {
 	return t
 }
 
-// wordFromStart reads the token again, as a word.
+// wordFromStart reads the token again as a word.
 func (l *lexer) wordFromStart() token {
 	l.at = l.start
 	return l.generic()
@@ -216,7 +215,7 @@ func (l *lexer) bracedVariable() token {
 	return t
 }
 
-// generic reads a word from the token's first character on.
+// generic reads a word, starting with the token's first character.
 func (l *lexer) generic() token {
 	l.at = l.start
 	mixed := false

@@ -1,6 +1,6 @@
 package syntax
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (
@@ -47,7 +47,7 @@ type token struct {
 	kind       kind
 	quote      Quote
 	colon      bool // of a parameter: ends with a colon
-	mixed      bool // of a word: has quotes, backticks or variables in it
+	mixed      bool // of a word: contains quotes, backticks or variables
 	start, end int
 	value      string
 	num        any
@@ -55,7 +55,7 @@ type token struct {
 	op         *operator
 }
 
-// part is a piece of an expandable string: literal text, a variable or a sub-expression.
+// part is a part of an expandable string: literal text, a variable or a sub-expression.
 type part struct {
 	kind       partKind
 	start, end int
@@ -83,7 +83,7 @@ type operator struct {
 	assigns AssignOp
 }
 
-// The levels of precedence; within one, operators group to the left.
+// The levels of precedence. Operators of the same level group to the left.
 const (
 	precLogical = iota + 1
 	precBitwise
@@ -105,7 +105,7 @@ var symbols = map[string]*operator{
 	"-=": {text: "-=", assign: true, assigns: AssignSub},
 }
 
-// words are the operators spelt with a dash, by their lower-case name without it.
+// words are the operators that are spelt with a dash, by lower-case name without it.
 var words = makeWords()
 
 func makeWords() map[string]*operator {
@@ -147,10 +147,10 @@ var operatorTexts = func() map[BinaryOp]string {
 	return m
 }()
 
-// String returns the operator as a script writes it, without the c of -ceq.
+// String returns the operator in the form used in scripts, without the c of -ceq.
 func (op BinaryOp) String() string { return operatorTexts[op] }
 
-// otherWords are the operators of PowerShell that are outside the subset.
+// otherWords are the operators of PowerShell outside the subset.
 var otherWords = map[string]bool{
 	"f": true, "xor": true, "bxor": true, "shl": true, "as": true, "split": true, "isplit": true, "csplit": true,
 	"notlike": true, "inotlike": true, "cnotlike": true, "in": true, "iin": true, "cin": true, "notin": true, "inotin": true, "cnotin": true,
@@ -158,7 +158,7 @@ var otherWords = map[string]bool{
 	"ireplace": true, "icontains": true, "inotcontains": true,
 }
 
-// keywords are known at the start of a statement, and in a few other places, in command mode.
+// keywords are recognised at the start of a statement and, in command mode, in a few other places.
 var keywords = map[string]bool{
 	"begin": true, "break": true, "catch": true, "class": true, "configuration": true, "continue": true,
 	"data": true, "define": true, "do": true, "dynamicparam": true, "else": true, "elseif": true,

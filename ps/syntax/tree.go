@@ -1,31 +1,31 @@
 package syntax
 
-// Pos is a place in a source text. The zero Pos is no place.
+// Pos is a position in a source text. The zero Pos means no position.
 type Pos struct {
 	Offset int // bytes from the start of the text
-	Line   int // from 1
-	Column int // from 1, in UTF-16 units, as PowerShell counts
+	Line   int // starting at 1
+	Column int // starting at 1, in UTF-16 units, as in PowerShell
 }
 
-// Span is the piece of text a node was read from: From inclusive, To exclusive.
+// Span is the piece of text from which a node was parsed: From inclusive, To exclusive.
 type Span struct {
 	From, To Pos
 }
 
-// Extent returns the span itself, so that a node which embeds it is a [Node].
+// Extent returns the span itself, so that a node that embeds it is a [Node].
 func (s Span) Extent() Span { return s }
 
-// Source is a text and the name it goes by in messages. It is immutable.
+// Source is a text and its name in messages. It is immutable.
 type Source struct {
-	Name string // file name, empty for a line of input
+	Name string // file name; empty for a line of input
 	Text string
 }
 
 // Slice returns the text of a span.
 func (s *Source) Slice(at Span) string { return s.Text[at.From.Offset:at.To.Offset] }
 
-// Node is any part of the tree. A tree is never changed after [Parse] has
-// returned it and may be read by several goroutines.
+// Node is any part of the tree. A tree never changes after [Parse] has returned it and may
+// be read concurrently.
 type Node interface {
 	Extent() Span
 }
@@ -37,7 +37,7 @@ type Statement interface {
 	statement()
 }
 
-// Expr is what has a value: [*Number], [*String], [*ExpandString], [*Variable],
+// Expr is a node with a value: [*Number], [*String], [*ExpandString], [*Variable],
 // [*ArrayLiteral], [*ArrayExpr], [*SubExpr], [*Paren], [*Hash], [*ScriptBlockExpr],
 // [*TypeExpr], [*Cast], [*Unary], [*Binary], [*Member], [*Invoke], [*Index].
 type Expr interface {
@@ -57,20 +57,19 @@ type Script struct {
 	Block *ScriptBlock
 }
 
-// Extent returns the extent of the whole script.
+// Extent returns the span of the whole script.
 func (s *Script) Extent() Span { return s.Block.Span }
 
-// ScriptBlock is a script, the body of a function or what stands in braces as a
-// value. Its span excludes the braces, so Source.Slice of it is what the
-// ToString method of a script block gives.
+// ScriptBlock is a script, the body of a function, or a block in braces as a value. Its span excludes
+// the braces, so Source.Slice of the span returns the text that ToString of a script block returns.
 type ScriptBlock struct {
 	Span
 	Source  *Source
-	Param   *ParamBlock // nil when there is none
-	Begin   *Block      // nil when there is none; a process block follows it
-	End     *Block      // nil when there is none; a process block precedes it
+	Param   *ParamBlock // may be nil
+	Begin   *Block      // nil if there is none; otherwise a process block follows it
+	End     *Block      // nil if there is none; otherwise a process block precedes it
 	Body    *Block
-	Process bool // the body is written as process { }
+	Process bool // the body has the form process { }
 }
 
 // ParamBlock is param(...) with the attributes before it.
@@ -83,10 +82,10 @@ type ParamBlock struct {
 // Param is one declared parameter.
 type Param struct {
 	Span
-	Attributes []*Attribute // [Parameter(...)], [ValidateSet(...)], [Alias(...)] ... in written order
+	Attributes []*Attribute // [Parameter(...)], [ValidateSet(...)], [Alias(...)] and others, in written order
 	Types      []*TypeName  // type constraints in written order; the first is the parameter's type
 	Name       *Variable
-	Default    Expr // nil when there is none
+	Default    Expr // may be nil
 }
 
 // Attribute is [Name(args)].
@@ -97,19 +96,19 @@ type Attribute struct {
 	Named      []*NamedArg
 }
 
-// NamedArg is Name = Value inside an attribute; Value is nil when only the name is written, which means $true.
+// NamedArg is Name = Value inside an attribute. Value is nil if only the name is written, which means $true.
 type NamedArg struct {
 	Span
 	Name  string
 	Value Expr
 }
 
-// TypeName is what stands in the brackets of a type literal, as written, without
-// white space: int, string[], System.Collections.Generic.List[object], Nullable[bool].
+// TypeName is the content of the brackets of a type literal, as written but without white
+// space: int, string[], System.Collections.Generic.List[object], Nullable[bool].
 type TypeName struct {
 	Span
 	Name  string    // without type argument and array brackets
-	Arg   *TypeName // type argument, nil when there is none
+	Arg   *TypeName // type argument; may be nil
 	Array bool      // array brackets follow
 }
 
@@ -139,7 +138,7 @@ type Command struct {
 	Args     []Node // [*CommandParam] or an Expr, in written order; a splat is a [*Variable] with Splat set
 }
 
-// CallOperator is how a command is called.
+// CallOperator is the operator with which a command is called.
 type CallOperator uint8
 
 // The call operators.
@@ -153,7 +152,7 @@ const (
 type CommandParam struct {
 	Span
 	Name  string // without the dash and the colon
-	Value Expr   // after a colon, else nil
+	Value Expr   // value after a colon; otherwise nil
 }
 
 // Assignment is Target Op Value. Target is a [*Variable], [*Member] or [*Index].
@@ -187,10 +186,10 @@ type FunctionDef struct {
 type If struct {
 	Span
 	Clauses []*IfClause // at least one
-	Else    *Block      // nil when there is none
+	Else    *Block      // may be nil
 }
 
-// IfClause is a condition and what it guards.
+// IfClause is a condition and the block that it guards.
 type IfClause struct {
 	Span
 	Cond Statement
@@ -245,8 +244,8 @@ type SwitchClause struct {
 type Try struct {
 	Span
 	Body    *Block
-	Catch   *Catch // nil when there is none
-	Finally *Block // nil when there is none
+	Catch   *Catch // may be nil
+	Finally *Block // may be nil
 }
 
 // Catch is a catch clause.
@@ -259,7 +258,7 @@ type Catch struct {
 type Flow struct {
 	Span
 	Kind  FlowKind
-	Value Statement // of return, throw, exit; nil when there is none
+	Value Statement // of return, throw and exit; may be nil
 }
 
 // FlowKind is the keyword of a [Flow].
@@ -274,8 +273,8 @@ const (
 	Continue
 )
 
-// Number is a number literal. Value is an int32 or int64; a minus sign before it
-// is part of the literal where PowerShell takes it so.
+// Number is a number literal. Value is an int32 or int64. A minus sign is part of the
+// literal if PowerShell reads it that way.
 type Number struct {
 	Span
 	Value any
@@ -285,7 +284,7 @@ type Number struct {
 // String is a string without variables or sub-expressions.
 type String struct {
 	Span
-	Value string // escapes resolved
+	Value string // with escapes resolved
 	Quote Quote
 }
 
@@ -297,10 +296,10 @@ type ExpandString struct {
 	Quote Quote
 }
 
-// Quote is how a string is written.
+// Quote is the form in which a string is written.
 type Quote uint8
 
-// The ways to write a string.
+// The forms of strings.
 const (
 	BareWord Quote = iota
 	SingleQuoted
@@ -310,7 +309,7 @@ const (
 // Variable is $Name, ${Name}, $Scope:Name or @Name.
 type Variable struct {
 	Span
-	Scope string // global, local, script, private, or a drive: env, function, variable; as written, empty when there is none
+	Scope string // global, local, script, private, or a drive: env, function, variable; as written; may be empty
 	Name  string // as written
 	Splat bool
 }
@@ -333,7 +332,7 @@ type SubExpr struct {
 	Body *Block
 }
 
-// Paren is ( ): a pipeline or an assignment as a value.
+// Paren is ( ), which makes a pipeline or an assignment a value.
 type Paren struct {
 	Span
 	Inner Statement
@@ -393,7 +392,7 @@ const (
 type Binary struct {
 	Span
 	Op          BinaryOp
-	Exact       bool // case counts: -ceq and the like
+	Exact       bool // case-sensitive: -ceq and similar operators
 	OpSpan      Span
 	Left, Right Expr
 }

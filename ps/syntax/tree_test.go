@@ -16,7 +16,7 @@ func parse(t testing.TB, text string) *Script {
 	return script
 }
 
-// short writes a node as nested lists, for tables.
+// short writes a node as nested lists, for use in tables.
 func short(n Node) string {
 	var b strings.Builder
 	shortTo(&b, n)
@@ -40,7 +40,7 @@ func shortTo(b *strings.Builder, n Node) {
 	var parts []any
 	switch n := n.(type) {
 	case *Script, *ScriptBlock, *Block, *Pipeline, *ExprElement:
-		// Layers with one child say nothing.
+		// Layers with only one child are omitted.
 		var all []Node
 		children(n, func(c Node) { all = append(all, c) })
 		if len(all) == 1 {
@@ -113,7 +113,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// The shape of trees: precedence, modes, quotes.
+// The trees have the right shape: precedence, modes, quotes.
 func TestTrees(t *testing.T) {
 	for _, c := range [][2]string{
 		// operators

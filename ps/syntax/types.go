@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// String writes the type as its literal would, without the outer brackets.
+// String returns the type as in a type literal, without the outer brackets.
 func (t *TypeName) String() string {
 	var b strings.Builder
 	b.WriteString(t.Name)
@@ -15,8 +15,8 @@ func (t *TypeName) String() string {
 	return b.String()
 }
 
-// attributes reads a row of attributes and types in brackets. In an expression
-// a new line ends the row after a type.
+// attributes reads a sequence of attributes and types in brackets. In an expression, a new
+// line after a type ends the sequence.
 func (p *parser) attributes(inExpression bool) ([]*Attribute, []*TypeName) {
 	var attributes []*Attribute
 	var types []*TypeName
@@ -40,8 +40,7 @@ func (p *parser) attributes(inExpression bool) ([]*Attribute, []*TypeName) {
 	}
 }
 
-// attribute reads one pair of brackets: an attribute when arguments follow the
-// name, else a type.
+// attribute reads one pair of brackets: an attribute if arguments follow the name, otherwise a type.
 func (p *parser) attribute(open token) (*Attribute, *TypeName) {
 	p.enter()
 	defer p.leave()
@@ -76,7 +75,7 @@ func (p *parser) attribute(open token) (*Attribute, *TypeName) {
 	return a, nil
 }
 
-// attributeArgs reads the arguments and returns the offset behind the last one.
+// attributeArgs reads the arguments and returns the offset after the last one.
 func (p *parser) attributeArgs(a *Attribute, last int) int {
 	comma := p.noComma
 	p.noComma = true
@@ -127,8 +126,8 @@ func (p *parser) namedArg(name *String) *NamedArg {
 	return arg
 }
 
-// constant reads an argument of an attribute: a number, a string or a variable;
-// nil when there is none.
+// constant reads an argument of an attribute: a number, a string or a variable. It returns
+// nil if there is none.
 func (p *parser) constant() Expr {
 	switch t := p.peekSigned(); t.kind {
 	case tNumber, tString, tVariable:
@@ -141,7 +140,7 @@ func (p *parser) constant() Expr {
 	}
 }
 
-// typeName reads a type without its brackets; nil when there is no name.
+// typeName reads a type without its brackets. It returns nil if there is no name.
 func (p *parser) typeName() *TypeName {
 	mode := p.setMode(modeType)
 	defer p.setMode(mode)
@@ -153,9 +152,8 @@ func (p *parser) typeName() *TypeName {
 	return p.typeRest(t, false)
 }
 
-// typeRest reads what may follow a type's name: generic arguments, array
-// brackets. Inside is set within the brackets of a generic argument, where a
-// comma begins the next one.
+// typeRest reads the optional rest of a type: generic arguments and array brackets. inside
+// is set within the brackets of a generic argument, where a comma starts the next one.
 func (p *parser) typeRest(name token, inside bool) *TypeName {
 	p.enter()
 	defer p.leave()

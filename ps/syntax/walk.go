@@ -1,7 +1,7 @@
 package syntax
 
-// Walk calls visit for n and, as long as it returns true, for all nodes below,
-// in the order of the text. A nil node is not visited.
+// Walk calls visit for n and, if it returns true, for all nodes below, in the order of the
+// text. A nil node is not visited.
 func Walk(n Node, visit func(Node) bool) {
 	if n == nil || !visit(n) {
 		return
@@ -34,7 +34,7 @@ func each[N Node](list []N, do func(Node)) {
 	}
 }
 
-// maybe calls do for nodes that may be absent; in a typed field nil is a nil pointer.
+// maybe calls do for nodes that may be absent. In a typed field, an absent node is a nil pointer.
 func maybe(do func(Node), blocks ...*Block) {
 	for _, b := range blocks {
 		if b != nil {
@@ -43,7 +43,7 @@ func maybe(do func(Node), blocks ...*Block) {
 	}
 }
 
-// children calls do for the nodes right below n, in the order of the text.
+// children calls do for the direct children of n, in the order of the text.
 func children(n Node, do func(Node)) {
 	switch n := n.(type) {
 	case *Script:
@@ -97,7 +97,7 @@ func children(n Node, do func(Node)) {
 	}
 }
 
-// partChildren is for the parts of statements and of hash literals.
+// partChildren is children for the parts of statements and of hash literals.
 func partChildren(n Node, do func(Node)) {
 	switch n := n.(type) {
 	case *IfClause:

@@ -32,8 +32,8 @@ func removal(path string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodDelete, Path: path}
 }
 
-// requireBack requires the world to be as it was, except for what every restored object keeps from
-// its deletion, and for the attributes named.
+// requireBack requires the world to be as it was, except for attributes that every restored
+// object keeps from its deletion, and for the named attributes.
 func requireBack(t *testing.T, s *systemtest.System, start sandboxtest.Snapshot, changed ...string) {
 	t.Helper()
 	for _, difference := range start.Compare(s.Snapshot()) {
@@ -74,7 +74,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	assert.Len(t, one["memberOf"], 5)
 	assert.Empty(t, one["children"])
 
-	// Another user takes its names.
+	// Another user takes the names of the removed one.
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/" + systemtest.SampleUser}, http.StatusCreated)
 	assert.Equal(t, "account_taken", s.OK(deleted(guid), http.StatusOK)["why"])
 	a := s.Rejects(restore(guid, "NewName", "Another"), http.StatusConflict, "conflict")
@@ -87,7 +87,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	s.Rejects(restore(guid, "OUPath", "OU=None,"+domainDN), http.StatusUnprocessableEntity, "unprocessable")
 	assert.Len(t, s.Get("/api/RecycleBin").Envelope.Result, 2, "the same name can be deleted twice; what is no account is not listed")
 
-	// It comes back as it was, but disabled, with its password and memberships.
+	// The user comes back as before, but disabled, with its password and memberships.
 	back := s.OK(restore(guid), http.StatusOK)
 	assert.Equal(t, []any{guid, systemtest.SampleUserDN, false}, []any{back["guid"], back["distinguishedName"], back["enabled"]})
 	requireBack(t, s, start, "userAccountControl")
@@ -95,7 +95,7 @@ func TestTheLifeOfADeletedUser(t *testing.T) {
 	require.NoError(t, s.DC1().Logon(t.Context(), systemtest.SampleUser, "Corr3ct-Horse-7"), "it has its old password")
 	s.Rejects(restore(guid), http.StatusNotFound, "not_found")
 
-	// Elsewhere, under another name, enabled and protected.
+	// A restore to another place under another name, enabled and protected.
 	s.OK(removal("/api/ADUser/"+systemtest.SampleUser), http.StatusOK)
 	back = s.OK(restore(guid, "OUPath", systemtest.EmptyOU, "NewName", `Schmidt, "Anna"`, "Disabled", "false", "Protect", "true"), http.StatusOK)
 	assert.Equal(t, []any{`CN=Schmidt\, \"Anna\",` + systemtest.EmptyOU, true}, []any{back["distinguishedName"], back["enabled"]})
@@ -131,12 +131,12 @@ func TestDeletedTrees(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "4 objects")
 	requireBack(t, s, start)
 
-	// The top alone, then one of its children elsewhere.
+	// The top alone is restored, then one of its children to another place.
 	s.OK(remove, http.StatusOK)
 	assert.Len(t, s.Do(restore(topGUID)).Envelope.Result, 1)
 	s.OK(restore(innerGUID, "NewName", "Inner two"), http.StatusOK)
 
-	// An object that cannot be restored does not keep the others in the bin.
+	// An object that cannot be restored does not keep the others from being restored.
 	user := s.OK(deleted(s.Record(s.Get("/api/RecycleBin?Account=tree.user"))["guid"].(string)), http.StatusOK)
 	s.OK(restore(user["guid"].(string)), http.StatusOK)
 	s.OK(remove, http.StatusOK)
@@ -215,7 +215,8 @@ func TestTheUndoOfATreeBringsBackThatTree(t *testing.T) {
 	s.OK(deleted(gone), http.StatusOK)
 }
 
-// TestTheBinNamesTheChange that removed an object: the last one, for each object of a list.
+// TestTheBinNamesTheChange: each deleted object in the bin names the last change that
+// removed it, also if a list removed it.
 func TestTheBinNamesTheChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	remove := func(path string) string {
@@ -236,8 +237,7 @@ func TestTheBinNamesTheChange(t *testing.T) {
 	assert.Equal(t, again, s.Record(s.Get("/api/RecycleBin/" + guid))["changeId"])
 }
 
-// TestARestoreAnswersWithTheRecordOfTheClass: the answer has the same record as a read of the
-// object.
+// TestARestoreAnswersWithTheRecordOfTheClass: the answer contains the same record as a read of the object.
 func TestARestoreAnswersWithTheRecordOfTheClass(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]struct{ remove, read string }{

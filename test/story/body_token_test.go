@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestTheCredentialInTheBody: a form or a JSON object may carry it, under the rules of
-// the headers.
+// TestTheCredentialInTheBody: a form or a JSON object may contain the credential, under the
+// same rules as headers.
 func TestTheCredentialInTheBody(t *testing.T) {
 	const form, js = "application/x-www-form-urlencoded", "application/json"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

@@ -41,7 +41,7 @@ func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 			post("/api/ADUser/rebuilt.user/Group/Newsletter"),
 			post("/api/DnsARecord", "ZoneName", "corp.example", "DNS_HostName", "rebuilt", "IP_Address", "10.0.0.77"),
 			{Method: http.MethodDelete, Path: "/api/ADUser/rebuilt.user"},
-			update("aschmidt", map[string]any{"City": "Rome"}), // this changes nothing
+			update("aschmidt", map[string]any{"City": "Rome"}), // this has no effect
 		} {
 			a := s.Do(call)
 			require.Less(t, a.Status, 300, "%s", a.Body)
@@ -70,7 +70,7 @@ func TestALostHistoryIsReadBackFromTheAudit(t *testing.T) {
 			assert.Equal(t, []any{was.ID, was.Operation, was.Effect, was.Outcome, was.Caller}, []any{now.ID, now.Operation, now.Effect, now.Outcome, now.Caller})
 			assert.Equal(t, "none", now.Undo)
 			require.NotEmpty(t, now.Objects, was.Operation)
-			if was.Operation != "a.create" { // the audit has the object's name in the directory
+			if was.Operation != "a.create" { // the audit contains the object's name in the directory
 				assert.Equal(t, was.Objects[0].DistinguishedName, now.Objects[0].DistinguishedName)
 			}
 			assert.Equal(t, was.Objects[0].GUID, now.Objects[0].GUID)

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestChangesThatTheEndOfTheGatewayCutOff: an announced change is in the history before it is made,
-// and a restarted gateway finds its outcome.
+// TestChangesThatTheEndOfTheGatewayCutOff: an announced change is in the history before it
+// is made. If the gateway ends in between, the restarted gateway determines its outcome.
 func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
@@ -36,7 +36,7 @@ func TestChangesThatTheEndOfTheGatewayCutOff(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/undo.kill"}, http.StatusOK)
 	})
 	inHistory(t, file, func(h *changes.History) {
-		for _, id := range []string{made, notMade} { // the gateway leaves them like this if it is killed
+		for _, id := range []string{made, notMade} { // a gateway that is killed leaves them in this state
 			require.NoError(t, h.Update(ctx, id, func(c *changes.Record) {
 				c.Running, c.Outcome, c.UndoneBy = true, "", nil
 				if id == notMade {

@@ -14,7 +14,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// change is a change as the history shows it.
+// change is a change in the form of the history.
 type change struct {
 	ID, RequestID, Caller, Operation, Effect, Outcome, Undo string
 	Objects                                                 []struct {
@@ -51,9 +51,9 @@ func listChanges(params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodGet, Path: "/api/Changes", Params: params}
 }
 
-// notBack is what an undo leaves different. A protection that was lifted for a move is set again,
-// so the entries of the access list are in another order. The part of a protection that the parent
-// has stays when it is lifted (facts E38).
+// notBack are the differences that remain after an undo. A protection that was lifted for a
+// move is set again, so the entries of the access list have another order. When a protection
+// is lifted, the parent's part of it stays (facts E38).
 var notBack = map[string][]string{
 	"ou.move":          {"~ OU=Empty,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
 	"user.protect":     {"~ OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example nTSecurityDescriptor"},
@@ -61,8 +61,8 @@ var notBack = map[string][]string{
 	"computer.protect": {"~ " + systemtest.ServersOU + " nTSecurityDescriptor"},
 }
 
-// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the history. Its
-// undo restores the world, or the change says why it has none.
+// TestEveryChangeIsRecordedAndUndone: every operation that changes something is in the
+// history. Its undo restores the world, or the change says why it has none.
 func TestEveryChangeIsRecordedAndUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -149,7 +149,7 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	assert.Equal(t, []string{undoing.ID}, changesIn(s, s.Do(getChange(first, nil)))[0].UndoneBy)
 	s.Rejects(undoChange(first, map[string]any{"Fields": "city"}), 409, "plan_used")
 	s.Rejects(undoChange(first, map[string]any{"Fields": "title"}), 400, "invalid_request")
-	s.Rejects(undoChange(first, nil), 412, "drifted") // the rest of the change
+	s.Rejects(undoChange(first, nil), 412, "drifted") // for the rest of the change
 
 	rest := s.Do(undoChange(first, map[string]any{"AcceptDrift": "department"}))
 	require.Equal(t, http.StatusOK, rest.Status, "%s", rest.Body)
@@ -163,8 +163,8 @@ func TestWhatWasChangedSinceIsNotUndone(t *testing.T) {
 	assert.Len(t, start.Compare(s.Snapshot()), 4, "department and country")
 }
 
-// TestAnUndoHasTheRightsOfItsCaller: an undo needs the scopes, and keeps to the limits, of the same
-// change made by hand. It shows nothing that lies outside of them.
+// TestAnUndoHasTheRightsOfItsCaller: an undo requires the scopes, and is subject to the
+// limits, of the same change made directly. It shows nothing outside of them.
 func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := func(c systemtest.Call) string {
@@ -193,7 +193,8 @@ func TestAnUndoHasTheRightsOfItsCaller(t *testing.T) {
 	assert.Equal(t, http.StatusOK, s.Do(undoChange(record, nil).As(systemtest.LimitedToken)).Status)
 }
 
-// TestAnUndoHasTwoMethods: POST, which the document lists, and PUT, for changes and for jobs.
+// TestAnUndoHasTwoMethods: an undo of a change or a job can be made by POST, which the
+// document lists, and by PUT.
 func TestAnUndoHasTwoMethods(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
@@ -213,7 +214,7 @@ func TestAnUndoHasTwoMethods(t *testing.T) {
 	}
 }
 
-// TestADryRunOfAnUndo shows what the undo would change, and changes nothing.
+// TestADryRunOfAnUndo: a dry run shows what the undo would change, and changes nothing.
 func TestADryRunOfAnUndo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	made := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}})
@@ -230,7 +231,8 @@ func TestADryRunOfAnUndo(t *testing.T) {
 	assert.Len(t, changesIn(s, s.Do(listChanges(nil))), 2, "a dry run leaves no record")
 }
 
-// TestARemovalIsRecordedInFull, whatever fields the caller asked for.
+// TestARemovalIsRecordedInFull: the history contains the complete record of a removed
+// object, whatever fields the caller asked for.
 func TestARemovalIsRecordedInFull(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"ShowFields": "username"}})
@@ -322,7 +324,7 @@ func TestTheListOfChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { s.In(t).Rejects(c, 400, "token_mismatch") })
 	}
-	for _, id := range ids { // some of these can be read as the text of a cursor
+	for _, id := range ids { // some of these look like the text of a cursor
 		s.Rejects(listChanges(map[string]any{"After": id}), 400, "invalid_request")
 	}
 	s.Rejects(listChanges(map[string]any{"After": "ch_01a206eb-99d2-7a25-ad66-d6f18814f7f0"}), 400, "invalid_request")

@@ -24,7 +24,7 @@ func (p plan) check(t *testing.T, name string) (state, message string) {
 	return "", ""
 }
 
-// TestADryRunChecksPasswords: the dry run and the directory judge a password alike.
+// TestADryRunChecksPasswords: the dry run accepts and refuses the same passwords as the directory.
 func TestADryRunChecksPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	reset := func(password string) systemtest.Call {
@@ -56,7 +56,7 @@ func TestADryRunChecksPasswords(t *testing.T) {
 		assert.Equal(t, "Would change the user 'jschmidt': password, but a check failed: "+message, a.Envelope.Output)
 		assert.Equal(t, http.StatusUnprocessableEntity, answer.Status, "%s: %s", password, answer.Body)
 	}
-	p, _ := dryRun(s, put("/api/ADUser/jschmidt/ResetPassword")) // a generated password
+	p, _ := dryRun(s, put("/api/ADUser/jschmidt/ResetPassword")) // with a generated password
 	state, _ := p.check(t, "password_policy")
 	assert.Equal(t, "passed", state)
 	create := post("/api/ADUser/new.one", "Password", "new.one-Secret1")
@@ -66,8 +66,8 @@ func TestADryRunChecksPasswords(t *testing.T) {
 	assert.Contains(t, message, "contains the account name")
 }
 
-// TestADryRunChecksRights: if the directory reports that the gateway's account lacks a right, the
-// dry run says so.
+// TestADryRunChecksRights: if the directory reports that the gateway's account lacks a
+// right, the dry run reports that, too.
 func TestADryRunChecksRights(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	ctx := t.Context()
@@ -106,7 +106,8 @@ func TestADryRunChecksRights(t *testing.T) {
 	}
 }
 
-// TestADryRunOfARemovalLooksAtTheRecycleBin: it says whether the removed objects could be restored.
+// TestADryRunOfARemovalLooksAtTheRecycleBin: the dry run reports whether the removed objects
+// could be restored.
 func TestADryRunOfARemovalLooksAtTheRecycleBin(t *testing.T) {
 	remove := systemtest.Call{Method: http.MethodDelete, Path: "/api/ADUser/jschmidt"}
 	for off, want := range map[bool]string{

@@ -25,15 +25,15 @@ import (
 
 const day = 24 * time.Hour
 
-// clocks are the clocks of a gateway, which a test sets. Its wall clock is far from the clock of
-// the process, so a test notices code that uses the latter.
+// clocks are the clocks of a gateway, set by a test. The wall clock differs greatly from the
+// clock of the process, so that a test notices code that uses the latter.
 type clocks struct {
 	started time.Time
 
 	mu     sync.Mutex
-	far    time.Duration // how far the wall clock is ahead of the clock of the process
-	set    time.Duration // how far somebody has set the wall clock ahead
-	passed time.Duration // time that passes besides real time
+	far    time.Duration // how far the wall clock is ahead of the process's clock
+	set    time.Duration // how far the wall clock was set ahead
+	passed time.Duration // time that passes in addition to real time
 }
 
 func newClocks(far time.Duration) *clocks { return &clocks{started: time.Now(), far: far} }
@@ -66,8 +66,8 @@ func (c *clocks) pass(d time.Duration) {
 	c.passed += d
 }
 
-// keeping is a gateway with a store. Its credentials expire in 45 minutes and may remove two
-// objects an hour, one for each jump.
+// keeping is a gateway with a store. Its credentials expire after 45 minutes and may remove
+// two objects an hour, one before and one after a jump of the clock.
 type keeping struct {
 	*systemtest.System
 	tokens []string
@@ -103,7 +103,7 @@ func keepingFor(t *testing.T, c *clocks, tokens int) func(t *testing.T) *keeping
 	}
 }
 
-// kept is what the gateway keeps for one caller.
+// kept is the data that the gateway keeps for one caller.
 type kept struct {
 	token   string
 	call    systemtest.Call // a call with a key
@@ -113,7 +113,7 @@ type kept struct {
 	session string
 }
 
-// keeps makes the gateway keep one thing of each kind for a caller.
+// keeps makes the gateway keep one item of each kind for a caller.
 func (s *keeping) keeps(name, token string) *kept {
 	s.T.Helper()
 	k := &kept{token: token, call: keyed(update("aschmidt", map[string]any{"City": name}), "key-of-"+name).As(token)}
@@ -140,7 +140,7 @@ func (s *keeping) signedIn(k *kept) bool {
 	return found != nil
 }
 
-// has asserts that everything is still kept. It uses the plan up.
+// has asserts that all items are still kept. It uses up the plan.
 func (s *keeping) has(k *kept) {
 	s.T.Helper()
 	again := s.Do(k.call)
@@ -160,9 +160,8 @@ func (s *keeping) removes(name, token string) systemtest.Answer {
 	return s.Do(removal("/api/ADUser/" + name).As(token))
 }
 
-// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither
-// expires nor revives anything. Things expire once their time has passed. After a restart the wall
-// clock counts.
+// TestNothingExpiresByAJumpOfTheWallClock: setting the wall clock while the gateway runs neither expires
+// nor revives anything. Items expire after their time has passed. After a restart the wall clock counts.
 func TestNothingExpiresByAJumpOfTheWallClock(t *testing.T) {
 	t.Parallel()
 	jumps := []time.Duration{time.Second, -time.Second, 30 * time.Second, -30 * time.Second, time.Hour, -time.Hour, 400 * day, -400 * day}
@@ -221,8 +220,8 @@ func (s *keeping) wakes(job string) {
 	}
 }
 
-// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report a wall clock that was set by more
-// than a minute, and also that it is right again.
+// TestAGatewayTellsWhenItsClocksPart: /readyz and the log report when the wall clock is off
+// by more than a minute, and when it is right again.
 func TestAGatewayTellsWhenItsClocksPart(t *testing.T) {
 	t.Parallel()
 	const degraded, passed = "degraded: requests are served", "a check of /readyz is passed again"

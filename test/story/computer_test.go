@@ -30,7 +30,7 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, "Story-PC1$", made["samName"])
 	assert.Equal(t, systemtest.RetiredOU, made["path"])
 	assert.Equal(t, []any{"Told; $(x)", true, nil, nil}, []any{made["description"], made["enabled"], made["operatingSystem"], made["lastLogon"]})
-	// An enabled workstation account with a random password (facts E47, H18).
+	// The account is an enabled workstation account with a random password (facts E47, H18).
 	o := s.Stored(made["distinguishedName"].(string), "userAccountControl", "primaryGroupID", "pwdLastSet")
 	control, _ := o.Int("userAccountControl")
 	group, _ := o.Int("primaryGroupID")
@@ -49,14 +49,14 @@ func TestTheLifeOfAComputer(t *testing.T) {
 	assert.Equal(t, "ADComputerName", systemtest.FirstField(s.Rejects(systemtest.RegisterComputer("STORY-PC1"), http.StatusConflict, "conflict")), "taken in another container")
 	s.Rejects(systemtest.RegisterComputer("OLD-PC1", "OUPath", systemtest.ServersOU), http.StatusConflict, "conflict")
 
-	// The description: missing, unchanged, empty.
+	// The description is missing, unchanged, or empty.
 	s.ChangesNothing(systemtest.Call{Method: http.MethodPut, Path: systemtest.ComputerPath("Story-PC1") + "/Update"})
 	s.ChangesNothing(describe("Story-PC1", "Told; $(x)"))
 	assert.Equal(t, "told", s.OK(describe("Story-PC1$", "told"), http.StatusOK)["description"])
 	assert.Nil(t, s.OK(describe("Story-PC1", ""), http.StatusOK)["description"])
 	s.ChangesNothing(describe("Story-PC1", ""))
 
-	// Renamed.
+	// The computer is renamed.
 	a := s.Do(systemtest.RenameComputer("story-pc1$", "Story-PC2"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Contains(t, a.Envelope.Output, "The machine itself is not renamed")
@@ -191,7 +191,7 @@ func TestRemovingManyComputers(t *testing.T) {
 	}
 	s.Rejects(systemtest.RemoveComputers("OUPath", "OU=None,"+domainDN), http.StatusNotFound, "not_found")
 
-	// Only * is special; without it the name is exact; without Recursive nothing below.
+	// Only * is special: without it the name is exact. Without Recursive, nothing below is removed.
 	for _, pattern := range []string{"BR-PC0?", "BR-PC0[1-6]", "BR-PC", "PC0", "br-pc01)(cn=*", `BR-PC\2a`} {
 		a := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU, "WildCard", pattern))
 		require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
@@ -199,12 +199,12 @@ func TestRemovingManyComputers(t *testing.T) {
 		assert.Equal(t, "No computer was removed.", a.Envelope.Output)
 	}
 	assert.Empty(t, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "BR-PC*")))
-	// The directory ignores diacritics; a removal does not.
+	// The directory ignores diacritics, but a removal does not.
 	s.AddObject("CN=B\u00dcR[1]-PC1,"+systemtest.DevicesOU, "computer", "sAMAccountName", "BUR-PC1$")
 	assert.Empty(t, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "bur*")))
 	assert.Equal(t, []string{"B\u00dcR[1]-PC1"}, s.ComputerNames(systemtest.RemoveComputers("OUPath", systemtest.DevicesOU, "WildCard", "b\u00fcr[1]*")))
 
-	// Without OUPath only the root of the domain is searched, which holds hardly any computer.
+	// Without OUPath only the root of the domain is searched, which contains hardly any computers.
 	a := s.Do(systemtest.RemoveComputers("WildCard", "BR-PC*"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	assert.Empty(t, a.Envelope.Result)
@@ -232,7 +232,7 @@ func TestRemovingManyComputers(t *testing.T) {
 	a = s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/Computers/Remove", Raw: strings.NewReader(`{"WildCard": 4711, "OUPath": "` + systemtest.BranchesOU + `"}`), Headers: map[string]string{"Content-Type": "application/json"}})
 	assert.Equal(t, []string{"4711"}, systemtest.NamesOfComputers(a), "%s", a.Body)
 
-	// A whole OU, except protected computers.
+	// The whole OU is cleared, except for protected computers.
 	require.NoError(t, s.DC1().SetProtected(context.Background(), "CN=BR-PC03,"+systemtest.BranchesOU, true))
 	s.AddObject("CN=Key,CN=BR-PC04,"+systemtest.BranchesOU, "msFVE-RecoveryInformation", systemtest.RecoveryKey...)
 	a = s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU))
@@ -261,7 +261,7 @@ func TestRemovingManyComputersFailsInPart(t *testing.T) {
 			for _, name := range []string{"BR-PC02", "BR-PC05"} {
 				s.DenyEveryone("CN="+name+","+systemtest.BranchesOU, directory.RightDelete, false)
 			}
-			// The only computer fails: nothing is done.
+			// If the only computer fails, nothing is done.
 			a := s.Rejects(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU, "WildCard", "BR-PC02"), http.StatusForbidden, "directory_denied")
 			assert.Equal(t, "none", a.Envelope.Error.Outcome)
 			require.Len(t, a.Envelope.Error.Details, 1)
@@ -283,7 +283,7 @@ func TestRemovingManyComputersFailsInPart(t *testing.T) {
 			assert.Len(t, start.Compare(s.Snapshot()), 4)
 			assert.Equal(t, []string{"BR-PC02", "BR-PC05"}, s.ComputerNames(systemtest.ListComputers("OUPath", systemtest.BranchesOU)))
 
-			// The classic dialect knows no other status of records.
+			// The classic dialect has no other status for records.
 			s.OK(systemtest.RegisterComputer("BR-PC01", "OUPath", systemtest.BranchesOU), http.StatusCreated)
 			classic := s.Do(systemtest.RemoveComputers("OUPath", systemtest.BranchesOU).As(systemtest.ClassicToken))
 			assert.Equal(t, http.StatusOK, classic.Status)

@@ -16,14 +16,14 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// page is more than the directory sends in one page.
+// page is more than the number of objects in one page of the directory.
 const page = 300
 
 // serviceAccount is the account of the sandbox's sessions.
 const serviceAccount = "svc-adgateway$"
 
-// crowded starts a system over a world where every list has several pages: OUs, containers, users,
-// groups, computers, and objects below an OU and a computer.
+// crowded starts a system over a world in which every list has several pages: OUs,
+// containers, users, groups, computers, and objects below an OU and a computer.
 func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree string) {
 	s = systemtest.New(t, sandbox.Options{Seed: 1, Users: page}, overrides...)
 	tree = "OU=Crowd,OU=Corp,DC=corp,DC=example"
@@ -40,7 +40,8 @@ func crowded(t *testing.T, overrides ...string) (s *systemtest.System, tree stri
 	return s, tree
 }
 
-// occupy takes the service account's connections to every controller, and leaves free of them.
+// occupy takes the service account's connections to every controller, except for the given
+// number of free ones.
 func occupy(t *testing.T, s *systemtest.System, free int) {
 	for _, dc := range s.World.Directory.DCs() {
 		for range 5 - free {
@@ -60,9 +61,9 @@ func lists() []systemtest.Call {
 	return calls
 }
 
-// TestASessionNeedsOneConnection: no operation opens a second connection to the
-// directory while it has one, however long the lists are (facts D19). So sessions
-// never need more connections than there are sessions.
+// TestASessionNeedsOneConnection: no operation opens a second connection to the directory
+// while it has one, however long the lists are (facts D19). The number of connections
+// therefore never exceeds the number of sessions.
 func TestASessionNeedsOneConnection(t *testing.T) {
 	t.Parallel()
 	s, tree := crowded(t, "pool.directorySessions=1", "limits.bulkDelete=100000")
@@ -72,7 +73,7 @@ func TestASessionNeedsOneConnection(t *testing.T) {
 	}
 	for _, list := range lists() {
 		for _, token := range []string{"", systemtest.CorpToken, systemtest.DeskToken, systemtest.GroupToken} {
-			a := s.Do(list.As(token)) // limits are read on that connection, too
+			a := s.Do(list.As(token)) // limits are read on the same connection
 			require.Equal(t, http.StatusOK, a.Status, "%s %s %s", list.Path, token, a.Body)
 		}
 	}
@@ -117,7 +118,8 @@ func TestDefaultSessionsFitTheConnections(t *testing.T) {
 	assert.Zero(t, s.DC1().Connections(serviceAccount), "all connections are returned")
 }
 
-// TestNoConnectionLeft: the refusal is temporary, and nothing has changed.
+// TestNoConnectionLeft: without a free connection, the refusal is marked as temporary, and
+// nothing has changed.
 func TestNoConnectionLeft(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.ReadOU(systemtest.EmptyOU), http.StatusOK)

@@ -15,8 +15,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// places is an LDIF file with containers of all classes that hold objects, and with a user in the
-// container for orphaned objects.
+// places is an LDIF file with containers of every class that can contain objects, and with a
+// user in the container for orphaned objects.
 const places = `dn: CN=orphan,CN=LostAndFound,DC=corp,DC=example
 objectClass: user
 sAMAccountName: orphan
@@ -34,8 +34,8 @@ dn: CN=ForeignSecurityPrincipals,DC=corp,DC=example
 objectClass: container
 `
 
-// TestContainersOfEveryClass lists, finds and searches objects that hold others but are neither OUs
-// nor of class container (facts C30).
+// TestContainersOfEveryClass: objects that contain others but are neither OUs nor of class
+// container are listed, found and searched (facts C30).
 func TestContainersOfEveryClass(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "places.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(places), 0o600))
@@ -70,7 +70,7 @@ func TestContainersOfEveryClass(t *testing.T) {
 	names := s.Get("/api/ADUser/ListUsers?ShowFields=username&OUPath=" + url.QueryEscape(where)).Envelope.Result
 	assert.Equal(t, []map[string]any{{"username": "orphan"}}, names)
 
-	// An object that holds others may be searched; a leaf may not.
+	// An object that contains others may be searched; a leaf may not.
 	for _, c := range []struct {
 		dn     string
 		status int

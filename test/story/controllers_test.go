@@ -13,7 +13,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// oddControllers are computers that are domain controllers, or look like them. A domain collects
+// oddControllers are computers that are, or look like, domain controllers. A domain collects
 // such objects over the years.
 const oddControllers = `dn: CN=STALE1,OU=Domain Controllers,DC=corp,DC=example
 objectClass: computer
@@ -56,7 +56,7 @@ dNSHostName: rodc1.corp.example
 serverReferenceBL: CN=RODC1,CN=Servers,CN=Default-First-Site-Name,CN=Sites,CN=Configuration,DC=corp,DC=example
 `
 
-// Facts G13: odd domain controllers are reported, and the gateway goes on.
+// Facts G13: odd domain controllers are reported, and the gateway keeps working.
 func TestOddDomainControllersStopNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "odd.ldif")
 	require.NoError(t, os.WriteFile(file, []byte(oddControllers), 0o600))

@@ -27,7 +27,7 @@ dn: OU=Elsewhere,DC=corp,DC=example
 objectClass: organizationalUnit
 `
 
-// redirectedPlaces are the containers that redirected names.
+// redirectedPlaces are the containers that redirected refers to.
 const redirectedPlaces = `
 dn: OU=People,OU=Defaults,DC=corp,DC=example
 objectClass: organizationalUnit
@@ -53,8 +53,8 @@ func redirectedDomain(t *testing.T, ldif string) *systemtest.System {
 	return systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{file}})
 }
 
-// TestCreationsFollowTheDefaultContainers: the references to default containers hold objects, so they
-// follow a container that is renamed or moved.
+// TestCreationsFollowTheDefaultContainers: the default containers are references to objects,
+// so they follow a container that is renamed or moved.
 func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 	const people, machines = "OU=People,OU=Defaults," + domainDN, "OU=Machines,OU=Defaults," + domainDN
 	for name, c := range map[string]struct {
@@ -79,7 +79,8 @@ func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := redirectedDomain(t, redirected+redirectedPlaces)
-			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/krbtgt/Exists", nil) // the session has read the domain
+			// makes the session read the domain
+			s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/krbtgt/Exists", nil)
 			for _, call := range c.before {
 				s.OK(call, http.StatusOK)
 			}
@@ -99,8 +100,8 @@ func TestCreationsFollowTheDefaultContainers(t *testing.T) {
 	}
 }
 
-// TestDefaultContainersAreNotRemoved: without them an account could only be created in a named
-// container.
+// TestDefaultContainersAreNotRemoved: a default container cannot be removed, because without
+// it an account could be created only in a named container.
 func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	s := redirectedDomain(t, redirected+redirectedPlaces)
 	for _, ou := range []string{"OU=People,OU=Defaults,", "OU=Machines,OU=Defaults,", "OU=Defaults,"} {
@@ -118,8 +119,8 @@ func TestDefaultContainersAreNotRemoved(t *testing.T) {
 	}
 }
 
-// TestCreationsNameADefaultContainerThatIsGone: the error names the missing container, and not the
-// new object.
+// TestCreationsNameADefaultContainerThatIsGone: the error names the missing container
+// instead of the new object.
 func TestCreationsNameADefaultContainerThatIsGone(t *testing.T) {
 	s := redirectedDomain(t, redirected)
 	for kind, create := range creations {

@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// A credential that is limited to names changes the records of these names only, and reads all. It
-// cannot find out which other names exist by changing them.
+// A credential that is limited to names can change only records with these names, but read
+// all records. It cannot find out by changes which other names exist.
 func TestChangesInDNSStayWithinTheNamesOfACredential(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{})
 	const token = systemtest.HostToken

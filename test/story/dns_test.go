@@ -24,7 +24,7 @@ func cnames(a systemtest.Answer) []string {
 	return list
 }
 
-// TestTheLifeOfACNAME uses every endpoint of CNAME records.
+// TestTheLifeOfACNAME: every endpoint of CNAME records works, from creation to removal.
 func TestTheLifeOfACNAME(t *testing.T) {
 	const path = "/api/DnsCNameRecord"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -53,8 +53,8 @@ func TestTheLifeOfACNAME(t *testing.T) {
 	assert.Empty(t, s.Get(path+"/HostName/story").Envelope.Result)
 }
 
-// TestCNAMEsOverAllZones: lists over all zones find exactly the name or target,
-// in every zone that the server hosts and the token may see.
+// TestCNAMEsOverAllZones: lists over all zones find exactly the given name or target, in
+// every zone that the server hosts and the token may see.
 func TestCNAMEsOverAllZones(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -109,7 +109,7 @@ func TestClasslessDelegations(t *testing.T) {
 	}
 }
 
-// TestSystemZonesAreShownOnRequest: the advice of the error works.
+// TestSystemZonesAreShownOnRequest: a system zone is refused with advice that works.
 func TestSystemZonesAreShownOnRequest(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for zone, shown := range map[string]bool{"127.in-addr.arpa": true, "TrustAnchors": false} {
@@ -122,8 +122,7 @@ func TestSystemZonesAreShownOnRequest(t *testing.T) {
 	}
 }
 
-// TestTheLifeOfAReverseZone uses every endpoint of reverse zones, for IPv4 and
-// IPv6.
+// TestTheLifeOfAReverseZone: every endpoint of reverse zones works, for IPv4 and IPv6.
 func TestTheLifeOfAReverseZone(t *testing.T) {
 	for network, zone := range map[string]string{"172.20.0.0/16": "20.172.in-addr.arpa", "2001:db8:7::/48": "7.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa"} {
 		t.Run(network, func(t *testing.T) {

@@ -30,7 +30,7 @@ type plan struct {
 	Requires []string
 }
 
-// dryRun sends a call as a dry run, which must succeed and change nothing.
+// dryRun sends a call as a dry run, which must succeed without changing anything.
 func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 	s.T.Helper()
 	params := map[string]any{"DryRun": true}
@@ -49,8 +49,8 @@ func dryRun(s *systemtest.System, c systemtest.Call) (plan, systemtest.Answer) {
 	return answer.Plan, a
 }
 
-// TestADryRunShowsExactlyTheChange: every operation that changes something shows in a dry run what
-// it would do, and changes nothing. The call itself then does exactly that, once.
+// TestADryRunShowsExactlyTheChange: the dry run of every operation that changes something
+// shows the change without making it. The call itself then makes exactly that change, once.
 func TestADryRunShowsExactlyTheChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -80,7 +80,7 @@ func TestADryRunShowsExactlyTheChange(t *testing.T) {
 				}
 				assert.NotEqual(t, change.Before, change.After, "%s", change.Field)
 				if change.Kind == "member" && len(a.Envelope.Result) > 1 {
-					continue // one record for each group, and none of them shows the member
+					continue // there is one record per group, and none of them shows the member
 				}
 				if planned.Effect == "removed" || change.Kind == "member" {
 					continue
@@ -95,8 +95,8 @@ func TestADryRunShowsExactlyTheChange(t *testing.T) {
 	}
 }
 
-// TestWhatADryRunAnswers: it is refused like the change, a value that is already set is no change,
-// and neither secrets nor limits are spent.
+// TestWhatADryRunAnswers: a dry run is refused like the change, shows no change for a value
+// that is already set, and uses up neither secrets nor limits.
 func TestWhatADryRunAnswers(t *testing.T) {
 	const secret = "N0t-shown.4711"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})

@@ -31,10 +31,10 @@ var withoutRights = map[string]directory.Rights{
 // A verdict is the result of a dry run or a run: an error code, or "" for a success.
 type verdict struct {
 	code string
-	open bool // the dry run says that it does not know whether a right exists
+	open bool // the dry run reports that it does not know whether a right exists
 }
 
-// codes are the codes of runs that fail where a check has.
+// codes maps failed checks to the codes of runs that fail because of them.
 var codes = map[string]string{
 	"write_rights": "directory_denied", "delete_rights": "directory_denied", "other_rights": "directory_denied",
 	"password_policy": "policy",
@@ -58,10 +58,11 @@ func verdictOf(t *testing.T, a systemtest.Answer) (v verdict) {
 	return v
 }
 
-// TestWhatADryRunSaysComesTrue covers every operation that changes something, with all rights of
-// the gateway's account and without some of them. If the dry run calls it possible, it succeeds. If
-// the dry run refuses it, it fails with the same code. If a run is refused, the dry run was
-// refused, too, or said that it does not know the right. A plain run tries a share of the pairs.
+// TestWhatADryRunSaysComesTrue: the result of a dry run predicts that of the call, for every
+// operation that changes something, with all rights of the gateway's account and without
+// some of them. If the dry run succeeds, the call succeeds. If the dry run is refused, the
+// call fails with the same code. If a call is refused, the dry run was refused as well, or
+// reported that it does not know the right. A normal test run tries a share of the pairs.
 func TestWhatADryRunSaysComesTrue(t *testing.T) {
 	t.Parallel()
 	counts := map[string]int{}

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestASetDropsADynamicValue: removing a dynamic value does not make it static.
+// TestASetDropsADynamicValue: removing a dynamic value from a set does not make the others static.
 func TestASetDropsADynamicValue(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "dyn.example.dns")
 	text := "@ IN SOA ns.dyn.example. admin.dyn.example. 1 900 600 86400 3600\n@ NS dc1.corp.example.\n" +
@@ -28,8 +28,7 @@ func TestASetDropsADynamicValue(t *testing.T) {
 	left := s.OK(set("host", "10.0.0.1"), http.StatusOK)
 	require.Equal(t, []any{"10.0.0.1"}, left["data"])
 
-	// The same holds for a value whose time to live differs from the others' and from the removed
-	// one's.
+	// The same applies if a value's time to live differs from that of the others and of the removed one.
 	left = s.OK(set("times", "10.1.0.2", "10.1.0.3"), http.StatusOK)
 	require.Equal(t, []any{"10.1.0.2", "10.1.0.3"}, left["data"])
 	asked := set("times", "10.1.0.2", "10.1.0.3")

@@ -17,8 +17,8 @@ import (
 	"adgateway/winsvc/events"
 )
 
-// TestEventsOfCalls: the system's event log has an entry for each change that was made or refused.
-// It has none for reads and for changes with nothing to do, and no secret.
+// TestEventsOfCalls: the system's event log contains an entry for each change that was made
+// or refused, but none for reads and for changes with nothing to do, and no secret.
 func TestEventsOfCalls(t *testing.T) {
 	var mu sync.Mutex
 	texts := map[string][]string{}
@@ -35,7 +35,7 @@ func TestEventsOfCalls(t *testing.T) {
 			"audit.file="+t.TempDir()+"/audit.jsonl", "audit.eventLog=all")
 		city := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Oslo"}}
 		s.OK(city, http.StatusOK)
-		s.OK(city, http.StatusOK) // nothing to do
+		s.OK(city, http.StatusOK) // has nothing to do
 		s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)
 		reset := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"})
 		password = systemtest.Text(reset.Envelope.Result[0]["password"])

@@ -23,17 +23,17 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// event is an event of a stream, as a client reads it.
+// event is an event of a stream, as parsed by a client.
 type event struct {
 	ID, Name string
 	change
 }
 
-// follower reads a stream of changes as the specification of server-sent events demands.
+// follower reads a stream of changes as the specification of server-sent events requires.
 type follower struct {
 	t      testing.TB
 	events chan event
-	last   atomic.Pointer[string] // the last id of the stream; nil: none yet
+	last   atomic.Pointer[string] // last id of the stream; nil until the first
 	ended  chan struct{}
 	stop   context.CancelFunc
 }
@@ -149,8 +149,8 @@ func setCity(s *systemtest.System, city string) string {
 	return a.Header.Get("X-Change-Id")
 }
 
-// TestTheStreamTellsWhatIsChanged: each change is an event with the same record as in the list, in
-// order. A client that returns with the last id misses nothing.
+// TestTheStreamTellsWhatIsChanged: each change is an event with the same record as in the
+// list, in the same order. A client that reconnects with the last id misses nothing.
 func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	before := setCity(s, "Rome")
@@ -214,8 +214,8 @@ func TestTheStreamTellsWhatIsChanged(t *testing.T) {
 	})
 }
 
-// TestThePollGoesForward: the list with Wait answers as soon as there is something new, and its
-// cursor fits the stream.
+// TestThePollGoesForward: a list with Wait answers as soon as there is a new change, and its
+// cursor is valid for the stream.
 func TestThePollGoesForward(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	first := s.Do(listChanges(map[string]any{"Wait": 0}))
@@ -273,8 +273,8 @@ func idsOf(all []change) (ids []string) {
 	return ids
 }
 
-// TestTheFeedAfterARestart: positions stay valid after a restart. The answer distinguishes a
-// position of another store from a malformed one.
+// TestTheFeedAfterARestart: positions remain valid after a restart. The error distinguishes
+// a position of another store from a malformed one.
 func TestTheFeedAfterARestart(t *testing.T) {
 	folder := t.TempDir()
 	file := "store.file=" + filepath.Join(folder, "state.db")
@@ -323,8 +323,8 @@ func TestTheFeedShowsOnlyWhatTheCallerMaySee(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, answer.StatusCode)
 }
 
-// TestStreamsAreLimited: one caller cannot take all places, and there are never more streams than
-// the gateway allows.
+// TestStreamsAreLimited: one caller cannot use all streams, and there are never more streams
+// than the gateway allows.
 func TestStreamsAreLimited(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tokens := []string{systemtest.AllToken, systemtest.PlainToken, systemtest.LimitedToken, systemtest.CorpToken, systemtest.ClassicToken}
@@ -337,7 +337,8 @@ func TestStreamsAreLimited(t *testing.T) {
 		open[token]++
 		one = f
 	}
-	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} { // one share, the last place
+	// one caller's share, then the last stream
+	for _, token := range []string{systemtest.AllToken, systemtest.ClassicToken} {
 		_, answer := tryFollow(t, s, token, "", nil)
 		assert.Equal(t, http.StatusTooManyRequests, answer.StatusCode, "%v", open)
 		assert.NotEmpty(t, answer.Header.Get("Retry-After"))
@@ -348,11 +349,11 @@ func TestStreamsAreLimited(t *testing.T) {
 		_, answer := tryFollow(t, s, systemtest.ClassicToken, "", nil)
 		return answer.StatusCode == http.StatusOK
 	}, systemtest.Patience, 10*time.Millisecond, "a place that is free is given")
-	setCity(s, "Rome") // streams that nobody reads hinder nobody
+	setCity(s, "Rome") // unread streams do not block changes
 }
 
-// TestARevokedTokenFollowsNoMore: a client with a revoked token gets no later change, by stream or
-// poll. The gateway stops without leaving a stream behind.
+// TestARevokedTokenFollowsNoMore: a client with a revoked token gets no later change, by
+// stream or by poll. The gateway stops without leaving a stream behind.
 func TestARevokedTokenFollowsNoMore(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("revoked", func(t *testing.T) {
@@ -385,7 +386,7 @@ func TestARevokedTokenFollowsNoMore(t *testing.T) {
 		id = change("Bonn")
 		assert.Equal(t, id, other.next().change.ID, "others go on")
 		select {
-		case a := <-polled: // the poll may have come too late to wait
+		case a := <-polled: // the poll may have started too late to wait
 			assert.Equal(t, http.StatusUnauthorized, a.Status, "%s", a.Body)
 		case <-time.After(systemtest.Patience):
 			assert.Fail(t, "the poll goes on")

@@ -14,7 +14,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// Objects of the domain EUROPE of testdata/forest.ldif, whose lweber the domain has, too.
+// Objects of the domain EUROPE in testdata/forest.ldif. The account name lweber also exists
+// in the gateway's domain.
 const (
 	leaOfEurope     = "CN=Lea Weber,CN=Users,DC=emea,DC=corp,DC=example"
 	leaOfEuropeGUID = "03020100-0504-0706-0809-0a0b0c0d0e0f"
@@ -29,9 +30,9 @@ func forest(t *testing.T, overrides ...string) *systemtest.System {
 	return systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"testdata/forest.ldif"}}, overrides...)
 }
 
-// TestMembersOfOtherDomains: a group gets members of another domain of the forest, by every
-// name, with class, SID and domain in the answer and in the list; exactly these and undo
-// hold for them, too.
+// TestMembersOfOtherDomains: a group accepts members of another domain of the forest, by
+// every form of name. The answer and the list contain their class, SID and domain. Setting
+// exactly these members and undoing it also work.
 func TestMembersOfOtherDomains(t *testing.T) {
 	for _, scope := range []string{"Domain_Local", "Universal"} {
 		t.Run(scope, func(t *testing.T) {
@@ -87,8 +88,8 @@ func TestMembersOfOtherDomains(t *testing.T) {
 	}
 }
 
-// TestGroupsOfOtherDomainsAreFollowed: a recursive list has the members of universal groups, and
-// says that it lacks those of others.
+// TestGroupsOfOtherDomainsAreFollowed: a recursive list contains the members of universal
+// groups, and reports that those of other groups are missing.
 func TestGroupsOfOtherDomainsAreFollowed(t *testing.T) {
 	s := forest(t)
 	newGroup(s, "Forest", "Universal")
@@ -105,7 +106,8 @@ func TestGroupsOfOtherDomainsAreFollowed(t *testing.T) {
 	assert.Contains(t, string(list.Body), "The members of '"+globalOfEurope+"' are not known here")
 }
 
-// TestScopesKeepMembersOfOtherDomainsOut: with the rule in the refusal, and nothing is changed.
+// TestScopesKeepMembersOfOtherDomainsOut: if the scope of a group does not permit a member
+// of another domain, the refusal explains the rule, and nothing is changed.
 func TestScopesKeepMembersOfOtherDomainsOut(t *testing.T) {
 	s := forest(t)
 	newGroup(s, "G", "Global")
@@ -132,7 +134,7 @@ func TestScopesKeepMembersOfOtherDomainsOut(t *testing.T) {
 	single := systemtest.Call{Method: http.MethodPost, Path: systemtest.UserInGroupPath(`EUROPE\lweber`, "G")}
 	s.Rejects(single, http.StatusUnprocessableEntity, "unprocessable")
 
-	// Guards and limits.
+	// Guards and limits apply to members of other domains.
 	as := func(token string, c systemtest.Call) systemtest.Call { c.Token = token; return c }
 	admins := membersCall(http.MethodPost, "L", []string{`EUROPE\Domain Admins`})
 	s.Rejects(as(systemtest.PlainToken, admins), http.StatusForbidden, "forbidden")
@@ -143,8 +145,8 @@ func TestScopesKeepMembersOfOtherDomainsOut(t *testing.T) {
 	s.OK(as(systemtest.PlainToken, lea), http.StatusCreated)
 }
 
-// TestOneMembershipOfAnotherDomain: the rows for one user and one group name members of another
-// domain, too.
+// TestOneMembershipOfAnotherDomain: the operations for one user and one group also accept
+// members of another domain.
 func TestOneMembershipOfAnotherDomain(t *testing.T) {
 	s := forest(t)
 	newGroup(s, "Forest", "Universal")
@@ -174,7 +176,7 @@ func TestOneMembershipOfAnotherDomain(t *testing.T) {
 	assert.Equal(t, "Forest", groups.Envelope.Result[0]["samName"])
 }
 
-// TestWithoutAGlobalCatalog: what the server cannot know of other domains is said.
+// TestWithoutAGlobalCatalog: the answer reports what the server cannot know about other domains.
 func TestWithoutAGlobalCatalog(t *testing.T) {
 	s := forest(t)
 	newGroup(s, "Forest", "Universal")
@@ -230,7 +232,7 @@ func TestNamesOfOtherDomainsAreTaken(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/eemea"}, http.StatusCreated)
 }
 
-// TestJobsNameMembersOfOtherDomains in a list.
+// TestJobsNameMembersOfOtherDomains: the items of a job can name members of another domain.
 func TestJobsNameMembersOfOtherDomains(t *testing.T) {
 	s := forest(t, fast)
 	newGroup(s, "Forest", "Universal")

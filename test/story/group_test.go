@@ -17,8 +17,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestTheLifeOfAGroup uses every endpoint of groups and reads each change back
-// by a second route.
+// TestTheLifeOfAGroup: every endpoint of groups works, and each change can be read back in a second way.
 func TestTheLifeOfAGroup(t *testing.T) {
 	for _, category := range []string{"Security", "Distribution"} {
 		t.Run(category, func(t *testing.T) {
@@ -39,7 +38,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 			assert.Equal(t, map[string]int64{"Security": -2147483640, "Distribution": 8}[category], groupType, "facts E34")
 			assert.Equal(t, []string{"+ " + dn}, start.Compare(s.Snapshot()))
 
-			// Read back by GUID in braces, DN and CN, and in the lists.
+			// The group is read back by GUID in braces, DN and CN, and in the lists.
 			for _, name := range []string{"r&d (Δ)", "{" + strings.ToUpper(guid) + "}", dn} {
 				assert.Equal(t, made, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(name, "")}, http.StatusOK), name)
 				exists := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(name, "/Exists")}, http.StatusOK)
@@ -58,13 +57,13 @@ func TestTheLifeOfAGroup(t *testing.T) {
 				assert.Equal(t, has, slices.ContainsFunc(listed.Envelope.Result, isMade), path)
 			}
 
-			// Names in use: the account name in the domain, the CN in the container.
+			// Names in use are refused: the account name in the domain, the CN in the container.
 			for _, again := range []string{"Security", "Distribution"} {
 				got := s.Rejects(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("R&D (δ)", "/"+again)}, http.StatusConflict, "conflict")
 				assert.Equal(t, "GroupName", got.Envelope.Error.Details[0].Field)
 			}
 
-			// Renames: another name, another case, the same name, a name in use.
+			// Renames to another name, to another case, to the same name, and to a name in use.
 			renamed := s.Put(systemtest.GroupPath(dn, "/Rename/Lab%20%23%C3%9F"), nil)
 			want["name"], want["samName"], want["distinguishedName"], want["modified"] = "Lab #ß", "Lab #ß", `CN=Lab \#ß,`+systemtest.GroupsOU, renamed["modified"]
 			assert.Equal(t, want, renamed)
@@ -80,7 +79,7 @@ func TestTheLifeOfAGroup(t *testing.T) {
 			assert.Equal(t, "NewGroupName", taken.Envelope.Error.Details[0].Field)
 			s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath(guid, "/Rename/"+systemtest.SampleUser)}, http.StatusConflict, "conflict")
 
-			// Removal, limited to the OU that contains it directly.
+			// A removal can be limited to the OU that directly contains the group.
 			s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(guid, "/Remove"), Params: map[string]any{"OUPath": "OU=Corp,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 			s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(guid, "/Remove"), Params: map[string]any{"OUPath": "OU=Nowhere,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 			last := s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(guid, "")}, http.StatusOK)
@@ -113,8 +112,7 @@ func TestDefaultsOfANewGroup(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADGroups", Params: map[string]any{"OUPath": "OU=Nowhere,DC=corp,DC=example"}}, http.StatusNotFound, "not_found")
 }
 
-// TestListsOfGroups: lists are complete and sorted by upper-case name, by code
-// unit.
+// TestListsOfGroups: lists are complete and sorted by the code units of the upper-case name.
 func TestListsOfGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	names := func(path string) []string {
@@ -172,8 +170,7 @@ func TestNamesOfGroups(t *testing.T) {
 	}
 }
 
-// TestAGroupIsRenamedCompletelyOrNotAtAll: if the second half of a rename fails,
-// the first is undone.
+// TestAGroupIsRenamedCompletelyOrNotAtAll: if the second half of a rename fails, the first half is undone.
 func TestAGroupIsRenamedCompletelyOrNotAtAll(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -189,7 +186,7 @@ func TestAGroupIsRenamedCompletelyOrNotAtAll(t *testing.T) {
 			assert.Equal(t, 2, writes, "the account name was set and set back")
 			assert.Equal(t, "Project Phoenix", s.Stored("CN=Project Phoenix,"+builtin, "sAMAccountName").String("sAMAccountName"))
 
-			// Without the right to write there is nothing to undo.
+			// Without the right to write, there is nothing to undo.
 			s.DenyBelow(systemtest.SecurityOU, directory.RightWriteProperty)
 			a = s.Rejects(systemtest.Call{Method: http.MethodPut, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In")}, http.StatusForbidden, "directory_denied")
 			assert.Equal(t, "AD:8344", a.Envelope.Error.DirectoryCode)
@@ -203,7 +200,7 @@ func TestGroupsThatCannotBeRemoved(t *testing.T) {
 			s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
 			for _, name := range []string{"Administrators", "Domain Admins", "Domain Users", "Guests", "Cert Publishers", "DnsAdmins"} {
 				a := s.Do(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(name, "/Remove")})
-				if name == "DnsAdmins" { // the DNS server creates it, not the system
+				if name == "DnsAdmins" { // the DNS server creates this group, not the system
 					assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 					continue
 				}
@@ -215,9 +212,10 @@ func TestGroupsThatCannotBeRemoved(t *testing.T) {
 			require.NoError(t, s.DC1().SetProtected(context.Background(), "CN=VPN Users,"+systemtest.SecurityOU, true))
 			a = s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(systemtest.SampleGroup, "/Remove")}, http.StatusConflict, "protected")
 			assert.Contains(t, a.Envelope.Output, "accidental deletion. Force=true lifts the protection.")
-			s.Put(systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In"), nil) // facts E40: renaming is not blocked
+			// facts E40: protection does not block a rename
+			s.Put(systemtest.GroupPath(systemtest.SampleGroup, "/Rename/Dial%20In"), nil)
 
-			// The primary group of a user.
+			// The group is the primary group of a user.
 			rid := s.Stored("CN=Sales Staff,"+systemtest.SecurityOU, "objectSid").SID.RID()
 			s.Modify(systemtest.SampleUserDN, directory.OpReplace, "primaryGroupID", int(rid))
 			a = s.Rejects(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath("Sales Staff", "/Remove")}, http.StatusConflict, "conflict")
@@ -226,8 +224,8 @@ func TestGroupsThatCannotBeRemoved(t *testing.T) {
 	}
 }
 
-// TestPrivilegedGroups: built-in groups, those with adminCount and those nested
-// in one of them need the scope privileged.
+// TestPrivilegedGroups: built-in groups, groups with adminCount, and groups nested in one of
+// these need the scope privileged.
 func TestPrivilegedGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Modify("CN=Remote Desktop Users,CN=Builtin,DC=corp,DC=example", directory.OpAdd, "member", "CN=Nested Level 1,"+systemtest.SecurityOU)
@@ -251,8 +249,8 @@ func TestPrivilegedGroups(t *testing.T) {
 	s.Put(systemtest.GroupPath("Domain Admins", "/Rename/Root"), nil)
 }
 
-// TestLimitsOfGroups: a token limited to OUs sees and changes the groups in
-// them, one limited to groups only those.
+// TestLimitsOfGroups: a token limited to OUs sees and changes the groups in them, and a
+// token limited to groups only those groups.
 func TestLimitsOfGroups(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	inside := s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath("Berlin Team", "/Security"), Params: map[string]any{"OUPath": systemtest.ITOU}, Token: systemtest.LimitedToken}, http.StatusCreated)
@@ -315,8 +313,8 @@ func TestLimitsToNamedGroups(t *testing.T) {
 	assert.Equal(t, http.StatusOK, do(http.MethodGet, systemtest.GroupPath("Desk", ""), nil).Status)
 }
 
-// TestRenamingAGroupWhoseNamesDiffer: if account name and common name differ, a rename makes them
-// equal and changes only the one that differs.
+// TestRenamingAGroupWhoseNamesDiffer: if the account name and the common name differ, a
+// rename makes them equal and changes only the one that has another value.
 func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -325,7 +323,7 @@ func TestRenamingAGroupWhoseNamesDiffer(t *testing.T) {
 	for _, line := range start.Compare(s.Snapshot()) {
 		assert.NotContains(t, line, "sAMAccountName")
 	}
-	// Its old common name is free again, and it has kept its members.
+	// The old common name is free again, and the group has kept its members.
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath("O'Reilly, Readers & Co", "")}, http.StatusNotFound, "not_found")
 	assert.Len(t, members(s, "O'Reilly Readers"), 1)
 }

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// furtherNames are names of changed objects that the world does not show: where a zone is stored,
-// and other forms of a name.
+// furtherNames are names of changed objects that do not appear in the world: where a zone is
+// stored, and other forms of a name.
 var furtherNames = map[string][]string{
 	"bin.restore":        {"CN=Printer Operators Berlin,OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example"},
 	"lookupZone.create":  {"DC=sample.example,cn=MicrosoftDNS,DC=DomainDnsZones,DC=corp,DC=example"},
@@ -30,9 +30,9 @@ var furtherNames = map[string][]string{
 	"recordSet.put":      {"WEB1.corp.example.", "web1"},
 }
 
-// changedBesides are attributes that change together with another object, besides the attributes of
-// the groups of a removed object. The access list of the parent has a protection, and a primary
-// group has members without naming them.
+// changedBesides are attributes of an object that change as a side effect of changing another
+// one, in addition to the attributes of a removed object's groups. The access list of the
+// parent contains a part of a protection, and a primary group has members without naming them.
 var changedBesides = map[string]string{
 	"user.protect": "nTSecurityDescriptor", "group.protect": "nTSecurityDescriptor", "computer.protect": "nTSecurityDescriptor",
 	"user.primaryGroup": "member", "computer.primaryGroup": "member",

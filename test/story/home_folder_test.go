@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestHomeFolders checks that the home folder, which has two names, and its drive are two
-// attributes that change independently.
+// TestHomeFolders: the home folder, whose parameter has two names, and its drive are two
+// attributes that can be changed independently.
 func TestHomeFolders(t *testing.T) {
 	const path, directory, drive = "HomeFolderPath", "HomeFolderDirectory", "HomeFolderDrive"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -66,8 +66,8 @@ func TestHomeFolders(t *testing.T) {
 	}
 }
 
-// TestNeverExpiresWins: a password that never expires is not forced to change, and the
-// answer says so.
+// TestNeverExpiresWins: an account whose password never expires is not forced to change it,
+// and the answer reports that.
 func TestNeverExpiresWins(t *testing.T) {
 	const never, change = "PasswordNeverExpired", "ChangePasswordNextLogon"
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
@@ -99,7 +99,7 @@ func TestNeverExpiresWins(t *testing.T) {
 	}
 }
 
-// TestAChangeOfNothing: a request that changes no value succeeds and says so.
+// TestAChangeOfNothing: a request that changes no value succeeds and reports that nothing was changed.
 func TestAChangeOfNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	guid := s.OK(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/aschmidt/Details"}, http.StatusOK)["guid"]

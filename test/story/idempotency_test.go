@@ -70,7 +70,7 @@ func TestWhatAKeyBelongsTo(t *testing.T) {
 	}
 	const key = "4f0c0f5e-city"
 	s.OK(keyed(city("Rome"), key), http.StatusOK)
-	s.OK(keyed(city("Rome"), `"`+key+`"`), http.StatusOK) // the quoted form is the same key
+	s.OK(keyed(city("Rome"), `"`+key+`"`), http.StatusOK) // the quoted form means the same key
 
 	s.Rejects(keyed(city("Oslo"), key), 422, "key_reused")
 	dry := city("Rome")
@@ -107,7 +107,7 @@ func TestWhatAKeyBelongsTo(t *testing.T) {
 	}
 }
 
-// TestGeneratedSecretsAreNotKept: only the first answer has the password.
+// TestGeneratedSecretsAreNotKept: only the first answer contains the password.
 func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	call := keyed(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/ResetPassword"}, "key-of-a-reset")
@@ -126,7 +126,7 @@ func TestGeneratedSecretsAreNotKept(t *testing.T) {
 	assert.True(t, json.Valid(second.Body))
 }
 
-// TestManyCallsWithOneKey: one of them runs. The others are told so, or get its answer.
+// TestManyCallsWithOneKey: only one of them runs. The others are told that it is running, or get its answer.
 func TestManyCallsWithOneKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	call := keyed(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/once", Params: map[string]any{}}, "key-of-many")
@@ -153,7 +153,7 @@ func TestManyCallsWithOneKey(t *testing.T) {
 	assert.Equal(t, 1, ran)
 }
 
-// TestKeysOutliveTheGateway: another gateway on the same file knows the calls of the first.
+// TestKeysOutliveTheGateway: another gateway with the same store file recognises the calls of the first one.
 func TestKeysOutliveTheGateway(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.db")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})

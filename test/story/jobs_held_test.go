@@ -21,7 +21,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// newWithAccounts starts a system whose credentials are accounts of a file.
+// newWithAccounts starts a system whose credentials are accounts in a file.
 func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.System, authn.File) {
 	t.Helper()
 	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
@@ -47,8 +47,8 @@ func newWithAccounts(t *testing.T, accounts ...*authn.Account) (*systemtest.Syst
 }
 
 // TestJobIsHeldByItsCallersLimits: items count against the hourly limits of the caller that
-// submitted the job. An item that meets a limit waits and does not fail. A credential that is
-// narrowed or revoked holds its job before any further item.
+// submitted the job. An item that exceeds a limit waits and does not fail. If a credential
+// is restricted or revoked, its job is held before the next item.
 func TestJobIsHeldByItsCallersLimits(t *testing.T) {
 	t.Parallel()
 	three := 3

@@ -36,15 +36,15 @@ func staleAccounts(s *systemtest.System, path string, params map[string]any) map
 	return found
 }
 
-// byRuleCase is a rule, the path that lists what it finds, and what the job does.
+// byRuleCase is a rule with the path that lists the objects it finds, and the path of the job.
 type byRuleCase struct {
 	path, list string
 	rule, act  map[string]any
-	each       int // items for each account
+	each       int // number of items for each account
 }
 
-// TestAJobTreatsWhatARuleFinds: the dry run lists each account with its reason and date and changes
-// nothing. The run does what was shown, and the undo restores everything.
+// TestAJobTreatsWhatARuleFinds: the dry run lists each account with its reason and date and
+// changes nothing. The run makes the changes that were shown, and the undo restores everything.
 func TestAJobTreatsWhatARuleFinds(t *testing.T) {
 	for name, of := range map[string]byRuleCase{
 		"computers are disabled and moved": {
@@ -95,7 +95,7 @@ func (of byRuleCase) try(t *testing.T) {
 	assert.Equal(t, float64(len(expected)*of.each), job["total"])
 	items, shown := itemsOf(s, id), map[any]int{}
 	for _, item := range items {
-		if item["state"] == "failed" { // such as a guarded account: the dry run names it, too
+		if item["state"] == "failed" { // such as a guarded account, which the dry run also lists
 			assert.NotEmpty(t, item["message"])
 			assert.NotEmpty(t, item["account"])
 			continue
@@ -149,7 +149,8 @@ func (of byRuleCase) takeBack(
 	}
 }
 
-// TestARuleThatFindsNothingIsDone: a nightly job has nothing to do most nights.
+// TestARuleThatFindsNothingIsDone: a job for a rule that finds nothing succeeds, because
+// most nights a nightly job has nothing to do.
 func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -161,7 +162,7 @@ func TestARuleThatFindsNothingIsDone(t *testing.T) {
 	assert.Empty(t, before.Compare(s.Snapshot()))
 }
 
-// TestRulesThatCannotBeMeant are refused before anything is submitted.
+// TestRulesThatCannotBeMeant: rules with implausible values are refused before anything is submitted.
 func TestRulesThatCannotBeMeant(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.maxItems=2")
 	for name, of := range map[string]struct {

@@ -85,7 +85,7 @@ func itemsOf(s *systemtest.System, id string, query ...string) []map[string]any 
 	return a.Envelope.Result
 }
 
-// column returns one member of records.
+// column returns one member of each record.
 func column(records []map[string]any, member string) []any {
 	all := []any{}
 	for _, record := range records {
@@ -163,8 +163,8 @@ func get(t *testing.T, s *systemtest.System, path string) *http.Request {
 	return r
 }
 
-// TestJobWithMistakes: a list with mistakes is not run. Each mistake is reported with its place and
-// never with its value.
+// TestJobWithMistakes: a list with mistakes is not run. Each mistake is reported with its
+// place but never with its value.
 func TestJobWithMistakes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	before := s.Snapshot()
@@ -247,8 +247,8 @@ func TestJobWithMistakes(t *testing.T) {
 	assert.Equal(t, before, s.Snapshot())
 }
 
-// TestJobAfterALaterLine: an item runs after the items that it names, even if it stands before them
-// and both touch one object.
+// TestJobAfterALaterLine: an item runs after the items that it names, even if it precedes
+// them in the list and both concern the same object.
 func TestJobAfterALaterLine(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := `{"id":"u","operation":"user.create","parameters":{"UserName":"rafter","OUPath":"OU=After,DC=corp,DC=example"},"after":["o"]}
@@ -261,7 +261,7 @@ func TestJobAfterALaterLine(t *testing.T) {
 	assert.Equal(t, "Rome", userField(s, "mwagner", "city"))
 }
 
-// TestJobLeavesOutMistakes: with SkipInvalid the other items are run.
+// TestJobLeavesOutMistakes: with SkipInvalid, the valid items are run.
 func TestJobLeavesOutMistakes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := "UserName,Country,City,Id,After\nmwagner,Atlantis,Rome,a,\naschmidt,,Rome,b,\nmwagner,,Rome,c,a\n"
@@ -273,8 +273,8 @@ func TestJobLeavesOutMistakes(t *testing.T) {
 	assert.NotEqual(t, "Rome", userField(s, "mwagner", "city"))
 }
 
-// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are created
-// in the order that they need, however many items run at once.
+// TestJobOfItemsThatNeedEachOther: an OU, an account in it, a group and the membership are
+// created in the necessary order, however many items run at once.
 func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	var list strings.Builder
@@ -310,8 +310,8 @@ func TestJobOfItemsThatNeedEachOther(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOrderAroundWhatIsLeftOut: items of one object keep their order when the list is tried again,
-// and the reverse order when it is undone. Items between them that are left out make no difference.
+// TestOrderAroundWhatIsLeftOut: items that concern the same object keep their order when the list is
+// retried, and run in reverse order when it is undone. Skipped items between them make no difference.
 func TestOrderAroundWhatIsLeftOut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=100")
 	const each = 20
@@ -377,7 +377,7 @@ func TestJobIsPlannedFirst(t *testing.T) {
 	assert.Equal(t, 3.0, reached(s, checked, "cancelled")["notRun"])
 }
 
-// TestJobStops after the given number of failures; the failed items are then tried again.
+// TestJobStops: a job stops after the given number of failures, and the failed items can be retried.
 func TestJobStops(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.share=1")
 	var list strings.Builder
@@ -434,7 +434,7 @@ func TestJobIsPaused(t *testing.T) {
 	assert.Equal(t, "job_state", a.Envelope.Error.Code)
 }
 
-// TestJobsOfOthers are shown only to callers that may read operations.
+// TestJobsOfOthers: jobs of other callers are visible only to callers that may read operations.
 func TestJobsOfOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	id := submitted(s, submit(csvMedia, "UserName\nmwagner\n", "Operation", "user.unlock").As(systemtest.CorpToken))
@@ -450,7 +450,7 @@ func TestJobsOfOthers(t *testing.T) {
 	assert.Equal(t, []any{id}, column(listed.Envelope.Result, "id"))
 }
 
-// TestJobIsSubmittedOnce: a submission that is repeated with its key creates one job.
+// TestJobIsSubmittedOnce: repeating a submission with its key does not create another job.
 func TestJobIsSubmittedOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	call := func(list string) systemtest.Answer {
@@ -465,8 +465,8 @@ func TestJobIsSubmittedOnce(t *testing.T) {
 	assert.Equal(t, "key_reused", call("UserName,City\nmwagner,Oslo\n").Envelope.Error.Code)
 }
 
-// TestJobWithSecrets: given secrets are sealed and never shown; generated ones can be opened once,
-// with the key.
+// TestJobWithSecrets: secrets in the list are sealed and never shown. Generated secrets can
+// be opened once, with the key.
 func TestJobWithSecrets(t *testing.T) {
 	folder := t.TempDir()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast, "jobs.secrets=sealed", "store.file="+filepath.Join(folder, "state.db"))
@@ -500,7 +500,7 @@ func TestJobWithSecrets(t *testing.T) {
 	}
 }
 
-// TestProgressOfAJob is streamed until it ends.
+// TestProgressOfAJob: the progress of a job is streamed until the job ends.
 func TestProgressOfAJob(t *testing.T) {
 	t.Parallel()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
@@ -508,7 +508,7 @@ func TestProgressOfAJob(t *testing.T) {
 	at := func(wait time.Duration) string { return time.Now().Add(wait).UTC().Format(time.RFC3339Nano) }
 	later := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(time.Hour)))
 	held := reached(s, later, "held")
-	for ; held["why"] == nil; held = reached(s, later, "held") { // nothing has tried to begin it yet
+	for ; held["why"] == nil; held = reached(s, later, "held") { // the job has not been tried yet
 	}
 	assert.Equal(t, "notBefore", held["why"])
 	id := submitted(s, submit(csvMedia, list, "Operation", "user.update", "NotBefore", at(2*time.Second)))

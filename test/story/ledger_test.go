@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestARestartGivesNothingBack: another gateway over the same folder still counts what a credential
-// has spent of its hourly limit.
+// TestARestartGivesNothingBack: another gateway with the same folder still counts what a
+// credential has used of its hourly limit.
 func TestARestartGivesNothingBack(t *testing.T) {
 	folder, now, most := t.TempDir(), time.Now(), 2
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)

@@ -23,8 +23,8 @@ func lockOut(s *systemtest.System, source string) {
 	}
 }
 
-// TestWhereAnAccountWasLockedOut: from the event log, from the counters of the controllers if the
-// log cannot be read, and in the logon state.
+// TestWhereAnAccountWasLockedOut: the source of a lockout is read from the event log, or from the
+// counters of the controllers if the log cannot be read. The logon state contains it as well.
 func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	state := "/api/ADUser/" + systemtest.SampleUser + "/LogonState"
@@ -67,7 +67,8 @@ func TestWhereAnAccountWasLockedOut(t *testing.T) {
 	s.Rejects(asking, http.StatusBadRequest, "invalid_request")
 }
 
-// TestALockoutAtSignInComesFromTheGateway, because its computer checks the password.
+// TestALockoutAtSignInComesFromTheGateway: a lockout at sign-in names the gateway's
+// computer, because that checks the password.
 func TestALockoutAtSignInComesFromTheGateway(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for range 20 {

@@ -27,7 +27,7 @@ const (
 	everybody = "CN=S-1-5-11,CN=ForeignSecurityPrincipals,DC=corp,DC=example"
 )
 
-// dnsOf returns the distinguished names in a field of the record of a change of members.
+// dnsOf returns the distinguished names in one field of the record of a membership change.
 func dnsOf(a systemtest.Answer, field string) []string {
 	names := []string{}
 	if len(a.Envelope.Result) == 0 {
@@ -39,15 +39,15 @@ func dnsOf(a systemtest.Answer, field string) []string {
 	return names
 }
 
-// newGroup creates a security group in the OU of groups and returns its DN.
+// newGroup creates a security group in the OU for groups and returns its DN.
 func newGroup(s *systemtest.System, name, scope string) string {
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupPath(name, "/Security"), Params: map[string]any{
 		"GroupScope": scope, "OUPath": systemtest.SecurityOU}}, http.StatusCreated)
 	return "CN=" + name + "," + systemtest.SecurityOU
 }
 
-// TestMembersOfEveryClassByEveryName: one change adds members of all classes, named in all ways,
-// and one undo removes them.
+// TestMembersOfEveryClassByEveryName: one change adds members of all classes by every form
+// of name, and one undo removes them.
 func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	group := newGroup(s, "Mixed", "Domain_Local")
@@ -72,7 +72,7 @@ func TestMembersOfEveryClassByEveryName(t *testing.T) {
 	assert.Len(t, members(s, "Mixed"), 7)
 	assert.Equal(t, []string{"~ " + group + " member"}, start.Compare(s.Snapshot()))
 
-	// The list shows class, SID and domain of each.
+	// The list shows the class, SID and domain of each member.
 	for _, record := range s.Get(membersPath("Mixed")).Envelope.Result {
 		isForeign, isContact := record["type"] == "foreign", record["type"] == "contact"
 		assert.Equal(t, isContact, record["sid"] == nil, "%v", record)
@@ -96,7 +96,7 @@ func TestExactlyTheseMembers(t *testing.T) {
 	assert.Equal(t, "The group 'Exact' has these members now: 2 added members, 0 removed members.", first.Envelope.Output)
 	before := s.Snapshot()
 
-	// The dry run lists what would be added and removed, on the group.
+	// The dry run lists the members that would be added and removed.
 	wanted := membersCall(http.MethodPut, "Exact", []string{"FS1$", "lweber"})
 	planned, _ := dryRun(s, wanted)
 	require.Len(t, planned.Objects, 1)
@@ -121,7 +121,7 @@ func TestExactlyTheseMembers(t *testing.T) {
 	require.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// An undo refuses members that were changed since.
+	// An undo refuses if the members have changed since.
 	made = s.Do(membersCall(http.MethodPost, "Exact", "FS1$"))
 	s.OK(membersCall(http.MethodDelete, "Exact", "FS1"), http.StatusOK)
 	s.Rejects(undoChange(made.Header.Get("X-Change-Id"), nil), http.StatusPreconditionFailed, "drifted")
@@ -133,7 +133,8 @@ func TestExactlyTheseMembers(t *testing.T) {
 	assert.Empty(t, members(s, "Exact"))
 }
 
-// TestNoMemberIsChangedWhenOneCannotBe, and the answer names all wrong members.
+// TestNoMemberIsChangedWhenOneCannotBe: if one member cannot be changed, none is, and the
+// answer names all wrong members.
 func TestNoMemberIsChangedWhenOneCannotBe(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -181,7 +182,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	nikos := "CN=Nikos Ioannidis,OU=Finance,OU=Athens," + systemtest.StaffOU
 	as := func(token string, c systemtest.Call) systemtest.Call { c.Token = token; return c }
 
-	// The guards of the group and of the member.
+	// The guards of the group and of the member apply.
 	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Server Admins", "aschmidt")), http.StatusForbidden, "forbidden")
 	a := s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt,adm.beate,DC1$")), http.StatusForbidden, "forbidden")
 	assert.Contains(t, string(a.Body), "CN=Beate Betrieb")
@@ -189,7 +190,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s.OK(membersCall(http.MethodPost, "Project Phoenix", "adm.beate"), http.StatusCreated)
 	s.Rejects(as(systemtest.PlainToken, membersCall(http.MethodDelete, "Project Phoenix", "adm.beate")), http.StatusForbidden, "forbidden")
 
-	// Limits apply to the member as named, to the group, and to the members that it has.
+	// Limits apply to the member as named, to the group, and to its existing members.
 	s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Project Phoenix", "aschmidt")), http.StatusNotFound, "not_found")
 	a = s.Rejects(as(systemtest.DeskToken, membersCall(http.MethodPost, "Help Desk", "aschmidt,nioannidis,Project Phoenix,nobody")), http.StatusUnprocessableEntity, "unprocessable")
 	assert.Equal(t, 3, strings.Count(string(a.Body), "was not found within the limits of this credential"), "%s", a.Body)
@@ -199,7 +200,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	s.OK(as(systemtest.DeskToken, membersCall(http.MethodPut, "Help Desk", []string{})), http.StatusOK)
 	assert.Equal(t, []string{nikos}, members(s, "Help Desk"), "what lies outside is not touched")
 
-	// One request removes a limited number of members; an undo may remove more.
+	// One request removes a limited number of members, but an undo may remove more.
 	added := s.Do(membersCall(http.MethodPut, "Help Desk", "aschmidt,lweber,FS1$"))
 	require.Equal(t, http.StatusOK, added.Status, "%s", added.Body)
 	a = s.Rejects(membersCall(http.MethodPut, "Help Desk", []string{}), http.StatusConflict, "too_many")
@@ -208,7 +209,7 @@ func TestLimitsAndGuardsOfMembers(t *testing.T) {
 	assert.Equal(t, http.StatusOK, undone.Status, "%s", undone.Body)
 }
 
-// TestJobsNameSeveralMembers in one cell of a list.
+// TestJobsNameSeveralMembers: one cell of a list can name several members.
 func TestJobsNameSeveralMembers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, fast)
 	list := "Operation,GroupName,Members\nmembership.addMembers,Help Desk,\"aschmidt,FS1$\"\nmembership.setMembers,Project Phoenix,lweber\n"

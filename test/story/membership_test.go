@@ -16,8 +16,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// groupsOf lists the groups of a user as "name: direct" or "name: nested", with
-// "primary" before that for the primary group.
+// groupsOf lists the groups of a user as "name: direct" or "name: nested", preceded by
+// "primary" for the primary group.
 func groupsOf(s *systemtest.System, user, query string) []string {
 	s.T.Helper()
 	a := s.Get("/api/ADUser/" + url.PathEscape(user) + "/Group/All" + query)
@@ -39,7 +39,7 @@ func members(s *systemtest.System, group string) []string {
 	return s.Stored("CN="+group+","+systemtest.SecurityOU, "member").Strings("member")
 }
 
-// TestTheLifeOfAMembership uses every endpoint of users in groups.
+// TestTheLifeOfAMembership: every endpoint of users in groups works.
 func TestTheLifeOfAMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -57,7 +57,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Contains(t, members(s, "Help Desk"), systemtest.SampleUserDN)
 	assert.Equal(t, []string{"~ CN=Help Desk," + systemtest.SecurityOU + " member"}, start.Compare(s.Snapshot()))
 
-	// Read back by every kind of name.
+	// The membership is read back by every form of name.
 	for _, user := range []string{systemtest.SampleUser, `CORP\aschmidt`, `corp.example\aschmidt`, systemtest.SampleUserGUID, systemtest.SampleUserDN, "Anna Schmidt"} {
 		for _, group := range []string{"help desk", added["guid"].(string), "CN=Help Desk," + systemtest.SecurityOU} {
 			assert.Equal(t, added, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.UserInGroupPath(user, group)}, http.StatusOK))
@@ -66,7 +66,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	}
 	assert.Contains(t, groupsOf(s, systemtest.SampleUser, ""), "Help Desk: direct")
 
-	// A repetition changes nothing.
+	// Repeating the call changes nothing.
 	before := s.Snapshot()
 	again := s.Do(systemtest.Call{Method: http.MethodPost, Path: path})
 	assert.Equal(t, http.StatusOK, again.Status, "%s", again.Body)
@@ -74,7 +74,7 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Equal(t, a.Envelope.Result, again.Envelope.Result)
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// Removed twice.
+	// The member is removed twice.
 	gone := s.Do(systemtest.Call{Method: http.MethodDelete, Path: path})
 	assert.Equal(t, http.StatusOK, gone.Status, "%s", gone.Body)
 	assert.Equal(t, "The user 'aschmidt' was removed from the group 'Help Desk'.", gone.Envelope.Output)
@@ -87,7 +87,8 @@ func TestTheLifeOfAMembership(t *testing.T) {
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestThePrimaryGroupIsAMembership, although no attribute lists it (facts E18).
+// TestThePrimaryGroupIsAMembership: a user is a member of its primary group, although no
+// attribute lists that (facts E18).
 func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -107,7 +108,7 @@ func TestThePrimaryGroupIsAMembership(t *testing.T) {
 			assert.Contains(t, refused.Envelope.Output, "Nobody leaves a primary group. Set another one first: PUT /api/ADUser/{UserName}/PrimaryGroup")
 			assert.Equal(t, "GroupName", refused.Envelope.Error.Details[0].Field)
 
-			// Another primary group.
+			// The user gets another primary group.
 			rid := s.Stored("CN=Sales Staff,"+systemtest.SecurityOU, "objectSid").SID.RID()
 			s.Modify(systemtest.SampleUserDN, directory.OpReplace, "primaryGroupID", int(rid))
 			assert.Subset(t, groupsOf(s, systemtest.SampleUser, ""), []string{"Domain Users: direct", "Sales Staff: primary direct"})
@@ -120,8 +121,7 @@ func TestThePrimaryGroupIsAMembership(t *testing.T) {
 	}
 }
 
-// TestNestedMembership: nested groups are included on request, and a cycle of
-// groups ends.
+// TestNestedMembership: nested groups are included on request, and a cycle of groups does not loop.
 func TestNestedMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	nikos := s.Stored("CN=Nikos Ioannidis,OU=Finance,OU=Athens,"+systemtest.StaffOU, "sAMAccountName").String("sAMAccountName")
@@ -152,7 +152,7 @@ func TestNestedMembership(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "nothing was changed")
 }
 
-// TestTheLifeOfANesting uses every endpoint of groups in groups.
+// TestTheLifeOfANesting: every endpoint of groups in groups works.
 func TestTheLifeOfANesting(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -208,7 +208,7 @@ func TestNestingRules(t *testing.T) {
 				assert.Equal(t, []string{c.code, c.rule, "none"}, []string{a.Envelope.Error.DirectoryCode, a.Envelope.Output, a.Envelope.Error.Outcome})
 			}
 
-			// A group cannot join itself, nor close a cycle of two or three.
+			// A group can neither join itself nor close a cycle of two or three.
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G1", "G2")}, http.StatusCreated)
 			s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("G2", "Help Desk")}, http.StatusCreated)
 			for _, c := range []struct{ child, parent, says string }{
@@ -225,8 +225,7 @@ func TestNestingRules(t *testing.T) {
 	}
 }
 
-// TestMissingMembersAndGroups: every missing name is a 404 that names its
-// parameter.
+// TestMissingMembersAndGroups: every missing name results in a 404 that names its parameter.
 func TestMissingMembersAndGroups(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -267,8 +266,7 @@ func TestMissingMembersAndGroups(t *testing.T) {
 	}
 }
 
-// TestPrivilegedMembership: changing the members of a group that guards the
-// domain needs the scope privileged.
+// TestPrivilegedMembership: changing the members of a privileged group needs the scope privileged.
 func TestPrivilegedMembership(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, group := range []string{"Domain Admins", "Server Admins", "Administrators", "Guests", "Remote Desktop Users"} {
@@ -283,7 +281,7 @@ func TestPrivilegedMembership(t *testing.T) {
 			assert.Contains(t, a.Envelope.Output, "'privileged'", group)
 		}
 	}
-	// One level below: members of a nested group are members of the outer one.
+	// The same applies one level below, because members of a nested group are members of the outer one.
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("Nested Level 2", "Help Desk")}, http.StatusCreated)
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: systemtest.GroupInGroupPath("Help Desk", "Remote Desktop Users")}, http.StatusCreated)
 	for _, group := range []string{"Help Desk", "Nested Level 3"} {
@@ -328,8 +326,8 @@ func TestLimitsOfMembership(t *testing.T) {
 	assert.Empty(t, s.Do(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Group/All", Token: systemtest.LimitedToken}).Envelope.Result)
 }
 
-// TestMembersThatCannotBeResolvedAreNoObstacle: listing the members of a group fails if one of them
-// cannot be resolved (facts E23), so no script does it.
+// TestMembersThatCannotBeResolvedAreNoObstacle: the members of a group can be read even if one of them
+// cannot be resolved. The cmdlet that lists members would fail (facts E23), so no script uses it.
 func TestMembersThatCannotBeResolvedAreNoObstacle(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const foreign = "CN=S-1-5-21-1-2-3-1000,CN=ForeignSecurityPrincipals,DC=corp,DC=example"

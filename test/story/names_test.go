@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestANameIsUniqueAmongSiblings: an OU, a user, a group and a computer in one container need
-// different names, although their distinguished names would differ anyway.
+// TestANameIsUniqueAmongSiblings: an OU, a user, a group and a computer in one container
+// need different names, although their distinguished names would differ.
 func TestANameIsUniqueAmongSiblings(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const root = "DC=corp,DC=example"
@@ -47,8 +47,7 @@ func TestANameIsUniqueAmongSiblings(t *testing.T) {
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/ADUser/Y1", in)
 }
 
-// TestNamesWithAHash: the directory writes # with a backslash anywhere in a name,
-// and accepts it without.
+// TestNamesWithAHash: the directory writes # with a backslash anywhere in a name, but accepts it without.
 func TestNamesWithAHash(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	place := `OU=O \#1,` + systemtest.LimitedOU
@@ -71,8 +70,8 @@ func TestNamesWithAHash(t *testing.T) {
 	}
 }
 
-// TestWidthAndKanaAreOneName: names that only differ in the width of characters or
-// in the kind of kana are equal.
+// TestWidthAndKanaAreOneName: names that differ only in the width of characters or in the
+// kind of kana are equal.
 func TestWidthAndKanaAreOneName(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	user := func(name string) string { return "/api/ADUser/" + url.PathEscape(name) }
@@ -86,7 +85,7 @@ func TestWidthAndKanaAreOneName(t *testing.T) {
 	s.Rejects(systemtest.CreateOU("Ｖertrieb", systemtest.EmptyOU), http.StatusConflict, "conflict")
 }
 
-// TestSymbolsOfPasswords: the complexity rule counts only the symbols of its list.
+// TestSymbolsOfPasswords: the complexity rule counts only the symbols in its list.
 func TestSymbolsOfPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/ADUser/pwsp", nil)

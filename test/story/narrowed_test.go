@@ -15,11 +15,11 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// makes makes a change, each time with another value, and returns its id.
+// makes makes a change with a different value each time, and returns its id.
 type makes func(s *systemtest.System, n int) string
 
-// narrowing takes rights from a caller that may do everything. It made two changes, and sees only
-// the second one afterwards.
+// narrowing restricts a caller that had all rights. It made two changes, and afterwards can
+// see only the second one.
 type narrowing struct {
 	limits          identity.Limits
 	scopes          []identity.Scope // none: all
@@ -65,8 +65,8 @@ func changeOfName(s *systemtest.System, n int) string {
 	return madeBy(s, post("/api/DnsTxtRecord", record...))
 }
 
-// TestALiveStreamShowsTheRightsOfNow: an open stream follows the rights that its caller loses and
-// regains, and so do its cursors. None of them shows a hidden change.
+// TestALiveStreamShowsTheRightsOfNow: an open stream and its cursors follow the rights that
+// the caller loses and regains. None of them shows a hidden change.
 func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 	t.Parallel()
 	for name, c := range narrowings {
@@ -90,7 +90,7 @@ func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 			}
 			callers.set(identity.KindToken, c.limits, c.scopes...)
 			deadline := time.Now().Add(systemtest.Patience)
-			for { // the stream checks its rights once a second
+			for { // the stream checks the rights once a second
 				hidden, shown = pair()
 				e := stream.next()
 				if e.change.ID == shown {
@@ -107,7 +107,7 @@ func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 				assert.Equal(t, shown, stream.next().change.ID)
 			}
 
-			// Earlier and present cursors, in a stream, a poll and the list.
+			// Earlier and current cursors are used in a stream, a poll and the list.
 			after := map[string]any{"Wait": 0, "After": last.ID, "Limit": 1000}
 			for _, params := range []map[string]any{after, {"Limit": 1000}} {
 				listed := changesIn(s, s.Do(listChanges(params).As(reader)))
@@ -134,8 +134,8 @@ func TestALiveStreamShowsTheRightsOfNow(t *testing.T) {
 	}
 }
 
-// TestItemsAreShownWithinEveryLimit: an item about a group and one about a DNS name, to the owner
-// of the job and to others.
+// TestItemsAreShownWithinEveryLimit: an item about a group and an item about a DNS name are
+// shown only within the limits, to the owner of the job and to others.
 func TestItemsAreShownWithinEveryLimit(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)

@@ -1,6 +1,5 @@
-// Package story follows users, groups, memberships, OUs, computers and DNS records through all
-// their endpoints, from creation to removal, with their rules, limits and failures. Each change is
-// read back by a second route.
+// Package story tests users, groups, memberships, OUs, computers and DNS records through all their endpoints,
+// from creation to removal, with their rules, limits and failures. Each change is read back in a second way.
 package story
 
 import (
@@ -52,7 +51,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 		assert.Equal(t, "OUName", systemtest.FirstField(s.Rejects(systemtest.CreateOU(name, systemtest.EmptyOU), http.StatusConflict, "conflict")))
 	}
 
-	// Missing, empty and unchanged values.
+	// Missing, empty and unchanged values change nothing.
 	s.ChangesNothing(systemtest.UpdateOU(path))
 	s.ChangesNothing(systemtest.UpdateOU(path, "IsProtected", ""))
 	s.ChangesNothing(systemtest.UpdateOU(path, "OUDescription", "Once upon a time", "IsProtected", "true"))
@@ -95,7 +94,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	s.Rejects(systemtest.RenameOU("OU=other,"+systemtest.EmptyOU, "Story, Told"), http.StatusConflict, "conflict")
 	assert.Equal(t, true, s.OK(systemtest.ReadOU(path), http.StatusOK)["protected"])
 
-	// Removal: protected, not empty, then the whole tree.
+	// The OU is removed: first it is protected, then not empty, and then the whole tree is removed.
 	s.Rejects(systemtest.RemoveOU(path), http.StatusConflict, "protected")
 	s.Rejects(systemtest.RemoveOU(path, "Force", "true"), http.StatusConflict, "not_empty")
 	s.Rejects(systemtest.RemoveOU(path, "Recursive", "true"), http.StatusConflict, "protected")
@@ -111,7 +110,7 @@ func TestTheLifeOfAnOU(t *testing.T) {
 	for _, name := range []string{`story\, told`, "other"} {
 		s.OK(systemtest.RemoveOU("OU="+name+","+systemtest.EmptyOU, "Force", "true"), http.StatusOK)
 	}
-	// Only the parents' part of the protection remains (facts E38).
+	// Only the parents' parts of the protection remain (facts E38).
 	for _, line := range start.Compare(s.Snapshot()) {
 		assert.Regexp(t, "^~ ("+systemtest.EmptyOU+"|"+domainDN+") ", line)
 	}
@@ -137,13 +136,13 @@ func TestObjectsThatAreNotOUsAreNotChanged(t *testing.T) {
 			for _, c := range []systemtest.Call{systemtest.UpdateOU("x", "OUDescription", "x"), systemtest.MoveOU("x", systemtest.EmptyOU), systemtest.RenameOU("x", "x"), systemtest.RemoveOU("x"), systemtest.ReadOU("x")} {
 				assert.Equal(t, "OUPath", systemtest.FirstField(s.Rejects(c, http.StatusBadRequest, "invalid_request")))
 			}
-			// The directory allows no OU in a container.
+			// The directory does not allow an OU in a container.
 			for _, c := range []systemtest.Call{systemtest.CreateOU("x", usersDN), systemtest.MoveOU(systemtest.EmptyOU, usersDN)} {
 				a := s.Rejects(c, http.StatusUnprocessableEntity, "unprocessable")
 				assert.Equal(t, "OUDestinationPath", systemtest.FirstField(a))
 				assert.Contains(t, a.Envelope.Error.Message, "is a container: an OU lies in an OU or in the domain itself")
 			}
-			// The OU of the system.
+			// The system's own OU cannot be changed.
 			s.Rejects(systemtest.MoveOU(dcOU, systemtest.EmptyOU), http.StatusConflict, "protected")
 			s.Rejects(systemtest.RenameOU(dcOU, "x"), http.StatusConflict, "protected")
 			s.Rejects(systemtest.RemoveOU(dcOU, "Force", "true", "Recursive", "true"), http.StatusConflict, "protected")
@@ -217,7 +216,7 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	assert.Contains(t, a.Envelope.Output, "CN=tree.user,"+root)
 
-	// Its groups stay as guarded as they were.
+	// The groups in the tree stay guarded.
 	group := "CN=tree group 1,OU=Inner," + root
 	a = s.Rejects(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true").As(systemtest.GroupToken), http.StatusForbidden, "limit")
 	assert.NotContains(t, a.Envelope.Output, group)
@@ -240,9 +239,8 @@ func TestRemovingATreeOfOUs(t *testing.T) {
 	assert.Equal(t, false, s.Expect(http.StatusOK, http.MethodGet, "/api/ADUser/tree.user/Exists", nil)["exists"])
 }
 
-// TestHalfAProtection removes an OU that has its own part of a protection while
-// the part of its parent is missing, which reads as unprotected (facts E37,
-// E41).
+// TestHalfAProtection: an OU can be removed if it has its own part of a protection but its
+// parent's part is missing, which reads as unprotected (facts E37, E41).
 func TestHalfAProtection(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	half := s.OK(systemtest.CreateOU("Half", systemtest.EmptyOU, "IsProtected", "false"), http.StatusCreated)["path"].(string)
@@ -251,8 +249,8 @@ func TestHalfAProtection(t *testing.T) {
 	assert.Equal(t, false, s.OK(systemtest.ReadOU(half), http.StatusOK)["protected"])
 	a := s.Rejects(systemtest.RemoveOU(half, "Recursive", "true"), http.StatusForbidden, "directory_denied")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
-	// An inherited Deny stays. The missing half of the protection is restored, and the answer says
-	// so.
+	// An inherited Deny entry stays. The missing half of the protection is restored, and the
+	// answer reports that.
 	s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 	a = s.Do(systemtest.RemoveOU(half, "Recursive", "true", "Force", "true"))
 	assert.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -265,8 +263,8 @@ func TestHalfAProtection(t *testing.T) {
 	s.Rejects(systemtest.ReadOU(half), http.StatusNotFound, "not_found")
 }
 
-// TestCreatingAnOUWhoseAccessListsAreHidden: the module fails after it has created
-// the OU, protected or not (facts E73); the OU does not stay.
+// TestCreatingAnOUWhoseAccessListsAreHidden: the module fails after it has created the OU,
+// protected or not (facts E73). The OU is then removed.
 func TestCreatingAnOUWhoseAccessListsAreHidden(t *testing.T) {
 	for _, isProtected := range []string{"true", "false"} {
 		t.Run(isProtected, func(t *testing.T) {
@@ -279,14 +277,14 @@ func TestCreatingAnOUWhoseAccessListsAreHidden(t *testing.T) {
 			assert.Equal(t, "OUDestinationPath", systemtest.FirstField(a))
 			assert.Empty(t, start.Compare(s.Snapshot()), "the OU was removed again")
 
-			// If it cannot be removed, the error names it.
+			// If the OU cannot be removed, the error names it.
 			s.DenyEveryone(systemtest.EmptyOU, directory.RightDelete|directory.RightDeleteChild, true)
 			a = s.Do(create)
 			require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
 			assert.Equal(t, "partial", a.Envelope.Error.Outcome)
 			assert.Equal(t, "This remains: OU=Hidden,"+systemtest.EmptyOU, a.Envelope.Error.Details[len(a.Envelope.Error.Details)-1].Message)
 
-			// An OU that existed before is not mistaken for the new one.
+			// An existing OU is not mistaken for the new one.
 			s.Rejects(create, http.StatusConflict, "conflict")
 			s.OK(systemtest.ReadOU("OU=Hidden,"+systemtest.EmptyOU), http.StatusOK)
 		})
@@ -316,8 +314,8 @@ func TestATreeWithAControllerIsNotRemoved(t *testing.T) {
 	}
 }
 
-// TestFailedChangesAreUndone: if a late step of a change fails, everything is as before, including
-// protections.
+// TestFailedChangesAreUndone: if a late step of a change fails, everything is as before,
+// including protections.
 func TestFailedChangesAreUndone(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		t.Run(culture, func(t *testing.T) {
@@ -334,19 +332,19 @@ func TestFailedChangesAreUndone(t *testing.T) {
 			closed := "OU=Closed," + systemtest.CorpOU
 			s.DenyEveryone(closed, directory.RightCreateChild, false)
 			taken(systemtest.MoveOU(root, closed))
-			// The move succeeds, but the protection cannot be restored there.
+			// The move succeeds, but the protection cannot be restored at the destination.
 			s.OK(systemtest.CreateOU("Sealed", systemtest.CorpOU, "IsProtected", "false"), http.StatusCreated)
 			sealed := "OU=Sealed," + systemtest.CorpOU
 			s.DenyEveryone(sealed, directory.RightWriteDacl, false)
 			taken(systemtest.MoveOU(root, sealed))
-			// An OU is created, but cannot be protected.
+			// An OU is created but cannot be protected.
 			taken(systemtest.CreateOU("x", sealed))
 			s.OK(systemtest.CreateOU("x", sealed, "IsProtected", "false"), http.StatusCreated)
-			// Protections are lifted, but the tree may not be removed.
+			// Protections are lifted, but the tree cannot be removed.
 			s.DenyEveryone(systemtest.EmptyOU, directory.RightDeleteTree, true)
 			taken(systemtest.RemoveOU(root, "Force", "true", "Recursive", "true"))
 			assert.Equal(t, true, s.OK(systemtest.ReadOU("OU=Inner,"+root), http.StatusOK)["protected"])
-			// The description is changed, then the protection fails.
+			// The description is changed, but then the protection fails.
 			s.OK(systemtest.UpdateOU(root, "OUDescription", "before"), http.StatusOK)
 			s.DenyEveryone(root, directory.RightWriteDacl, false)
 			taken(systemtest.UpdateOU(root, "OUDescription", "after", "IsProtected", "false"))

@@ -15,7 +15,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// fieldZone has names that end with its own name.
+// fieldZone contains names that end with its own name.
 const fieldZone = `; adgateway: zone=field.example scope=Domain dynamic=Secure
 $ORIGIN field.example.
 $TTL 3600
@@ -33,7 +33,7 @@ ns1.sub               IN A   10.1.0.3
 sub.field.example     IN NS  ns1.other.example.
 `
 
-// fieldWorld has the zone field.example on servers that read such names in the given way.
+// fieldWorld returns a world with the zone field.example on servers that read such names in the given way.
 func fieldWorld(t *testing.T, way zones.Reading) sandbox.Options {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "field.example.zone")
@@ -49,7 +49,7 @@ func since(s *systemtest.System, before zonestest.Snapshot) []string {
 	return zonestest.Compare(before, zonestest.Take(s.World.DNS))
 }
 
-// A doubled name of a domain controller does not get past the guard of its records.
+// A doubled name of a domain controller does not circumvent the guard of its records.
 func TestADoubledNameOfAControllerIsGuarded(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestADoubledNameOfAControllerIsGuarded(t *testing.T) {
 	}
 }
 
-// A removal removes exactly the named record, even if its name ends with the name of the zone. Each
-// record can be named as lists show it; a name that could mean two records is refused.
+// A removal removes exactly the named record, even if its name ends with the name of the zone.
+// Each record can be named as lists show it, and a name that could mean two records is refused.
 func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,8 @@ func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.Status)
 			names := map[string]string{}
 			for _, record := range a.Envelope.Result {
-				names[systemtest.Text(record["data"])] = systemtest.Text(record["name"]) // of two with the same text, the second
+				// if two have the same text, the second one
+				names[systemtest.Text(record["data"])] = systemtest.Text(record["name"])
 			}
 			require.Equal(t, map[string]string{"short": "test", "nested": "test.field.example.field.example.", "alone": "only.field.example.field.example.", "same": "both.field.example.field.example."}, names)
 			assert.Equal(t, http.StatusConflict, remove("only.field.example").Status)
@@ -120,7 +121,7 @@ func TestARemovalTakesTheVeryRecordThatWasNamed(t *testing.T) {
 	}
 }
 
-// A delegation can be removed by the name that the list shows; none is made at a doubled name.
+// A delegation can be removed by the name in the list. None can be created at a doubled name.
 func TestADelegationOfADoubledName(t *testing.T) {
 	for name, way := range readings {
 		t.Run(name, func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestADelegationOfADoubledName(t *testing.T) {
 	}
 }
 
-// If a server makes a change at another name than the one sent, the change is undone.
+// If a server makes a change at a name other than the one sent, the change is undone.
 func TestAChangeAtAnotherNameIsTakenBack(t *testing.T) {
 	world := fieldWorld(t, zones.Strips)
 	misread := zones.OpConnect

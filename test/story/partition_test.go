@@ -17,9 +17,8 @@ func zoneCall(method, path string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
-// TestZonesInACustomPartition: they are shown with scope and partition, their records are read,
-// written, guarded and undone, and a zone is created there, moved in and out and removed, with
-// undo.
+// TestZonesInACustomPartition: such zones are shown with their scope and partition, and their records can be
+// read, written, guarded and undone. A zone can be created there, moved in and out, and removed, with undo.
 func TestZonesInACustomPartition(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{"testdata/partition.zone"}})
 	start := s.Snapshot()
@@ -36,7 +35,7 @@ func TestZonesInACustomPartition(t *testing.T) {
 	corp := s.OK(zoneCall(http.MethodGet, "/api/DnsZones/corp.example", nil), http.StatusOK)
 	assert.Equal(t, "DomainDnsZones.corp.example", corp["directoryPartition"])
 
-	// Records.
+	// Records of the zone.
 	named := func(name, address string) map[string]any {
 		return map[string]any{"ZoneName": "part.example", "DNS_HostName": name, "IP_Address": address}
 	}
@@ -100,7 +99,7 @@ func TestZonesInACustomPartition(t *testing.T) {
 	assert.Empty(t, before.Compare(s.Snapshot()))
 }
 
-// TestPartitionsThatCannotBe are refused with the way out, in a dry run, too.
+// TestPartitionsThatCannotBe: invalid partitions are refused with a remedy, also in a dry run.
 func TestPartitionsThatCannotBe(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Zones: []string{"testdata/partition.zone"}})
 	start := s.Snapshot()

@@ -58,8 +58,8 @@ func storedPhoto(s *systemtest.System) []byte {
 	return data
 }
 
-// TestAPhotoIsStoredSmall: from any input, in base64 or as the body, the directory gets a JPEG of
-// at most 10 kB, and reads return the same.
+// TestAPhotoIsStoredSmall: from any input, in base64 or as the body, the directory gets a
+// JPEG of at most 10 kB, and reads return that JPEG.
 func TestAPhotoIsStoredSmall(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	assert.Nil(t, s.Record(s.Get(annasPhoto))["photo"], "she has none yet")
@@ -105,8 +105,8 @@ func TestAPhotoIsStoredSmall(t *testing.T) {
 	}
 }
 
-// TestAPhotoIsBroughtBackByteForByte by an undo, even if another program stored it and it is larger
-// than the gateway stores.
+// TestAPhotoIsBroughtBackByteForByte: an undo restores a photo exactly, even if another
+// program stored it and it is larger than photos that the gateway stores.
 func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	from := rand.New(rand.NewPCG(3, 4))
@@ -134,8 +134,8 @@ func TestAPhotoIsBroughtBackByteForByte(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeShownAsAPhotoIsNot: stored bytes that are neither a JPEG nor a PNG stay in the
-// directory and are not shown.
+// TestWhatCannotBeShownAsAPhotoIsNot: stored bytes that are neither a JPEG nor a PNG stay in
+// the directory but are not shown.
 func TestWhatCannotBeShownAsAPhotoIsNot(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Get("/api/ADUser/paula/Photo")
@@ -144,7 +144,7 @@ func TestWhatCannotBeShownAsAPhotoIsNot(t *testing.T) {
 	assert.Equal(t, "photo_unreadable", string(a.Envelope.Warnings[0].Code))
 }
 
-// TestNoPhotoIsInLogs, in plans, in the history or in the audit: they have its size and hash.
+// TestNoPhotoIsInLogs: logs, plans, the history and the audit contain only the size and hash of a photo.
 func TestNoPhotoIsInLogs(t *testing.T) {
 	folder := t.TempDir()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+filepath.Join(folder, "audit.jsonl"))
@@ -170,7 +170,7 @@ func TestNoPhotoIsInLogs(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(audit), ` bytes"},"after"`), "%s", audit)
 }
 
-// TestWhatIsNoPhotoIsRefused, and so is one beyond the limits.
+// TestWhatIsNoPhotoIsRefused: an input that is not a photo, or exceeds the limits, is refused.
 func TestWhatIsNoPhotoIsRefused(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAPlanThatSomebodyElseHasMadeTrue: if the values of a plan are already set, the refusal names
-// these fields. It does not say that the object is gone.
+// TestAPlanThatSomebodyElseHasMadeTrue: if the values of a plan are already set, the refusal
+// names these fields. It does not claim that the object is missing.
 func TestAPlanThatSomebodyElseHasMadeTrue(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	compared := 0

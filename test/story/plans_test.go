@@ -26,7 +26,7 @@ func applying(c systemtest.Call, p plan) systemtest.Call {
 	return c
 }
 
-// planned returns the plan as the gateway shows it.
+// planned returns a plan as shown by the gateway.
 func planned(s *systemtest.System, id string) plan {
 	s.T.Helper()
 	a := s.Get("/api/Plans/" + id)
@@ -41,8 +41,8 @@ func update(user string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: params}
 }
 
-// TestEveryOperationAppliesItsPlan: every operation that changes something makes the change that
-// its dry run has shown, once. The plan and the history name each other.
+// TestEveryOperationAppliesItsPlan: every operation that changes something makes the change
+// shown by its dry run, once. The plan and the history refer to each other.
 func TestEveryOperationAppliesItsPlan(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -141,12 +141,13 @@ func TestWhenAPlanIsNotApplied(t *testing.T) {
 	}
 	fields := applying(change, p)
 	fields.Params["ShowFields"] = "username"
-	s.OK(fields, http.StatusOK) // the shown fields are not part of the plan
+	s.OK(fields, http.StatusOK) // the selected fields are not part of the plan
 	assert.Equal(t, "used", planned(s, p.ID).State)
 	s.Rejects(applying(change, p), http.StatusConflict, "plan_used")
 }
 
-// TestPlansOutsideTheLimitsAreNotKnown, whatever else the credential may do.
+// TestPlansOutsideTheLimitsAreNotKnown: a plan outside the limits of a credential is
+// reported as unknown, whatever else the credential may do.
 func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "plans.otherCaller=true")
 	outside := update("dvlachos", map[string]any{"Department": "Quality", "Manager": "aschmidt"})
@@ -168,7 +169,7 @@ func TestPlansOutsideTheLimitsAreNotKnown(t *testing.T) {
 	assert.NotContains(t, string(a.Body), "Athens", "the name of an object outside the limits")
 }
 
-// TestARemovalOfMoreThanWasShown is not made.
+// TestARemovalOfMoreThanWasShown: a plan is not applied if it would remove more than the dry run showed.
 func TestARemovalOfMoreThanWasShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsLookupZone/planned.example"}, http.StatusCreated)
@@ -179,7 +180,8 @@ func TestARemovalOfMoreThanWasShown(t *testing.T) {
 	assert.Equal(t, "records", systemtest.FirstField(a))
 }
 
-// TestAKeyOfAnUndoIsForOneChange: the undone change is part of the call.
+// TestAKeyOfAnUndoIsForOneChange: a key cannot be reused for the undo of another change,
+// because the change to undo is part of the call.
 func TestAKeyOfAnUndoIsForOneChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	first := s.Do(update("aschmidt", map[string]any{"Department": "A"})).Header.Get("X-Change-Id")
@@ -189,7 +191,7 @@ func TestAKeyOfAnUndoIsForOneChange(t *testing.T) {
 	s.Rejects(keyed(undoChange(second, nil), "undo-key-1"), http.StatusUnprocessableEntity, "key_reused")
 }
 
-// A plan that shows no change holds as long as there is none.
+// A plan that shows no change remains valid as long as there would be none.
 func TestAPlanWithoutChanges(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	enable := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt/Enable"}
@@ -235,7 +237,7 @@ func onlyOne(t *testing.T, callers, refused int, call func(i int) systemtest.Ans
 	assert.Equal(t, 1, succeeded)
 }
 
-// TestAPlanIsAppliedOnce by many calls at the same time.
+// TestAPlanIsAppliedOnce: of many concurrent calls, exactly one applies the plan.
 func TestAPlanIsAppliedOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	change := update("aschmidt", map[string]any{"Department": "Quality"})
@@ -244,8 +246,8 @@ func TestAPlanIsAppliedOnce(t *testing.T) {
 	assert.Equal(t, "used", planned(s, p.ID).State)
 }
 
-// TestAPlanHoldsOrNothingIsChanged: a model of the values of a user. Others change some of them
-// between plan and application.
+// TestAPlanHoldsOrNothingIsChanged: a plan is either applied exactly or changes nothing, compared
+// with a model of a user's values. Others change some of them between the plan and its application.
 func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	const seed, steps = 22, 60
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -300,8 +302,8 @@ func TestAPlanHoldsOrNothingIsChanged(t *testing.T) {
 	assert.NotZero(t, drifted)
 }
 
-// TestThePlanOfARenamedComputerHasAllItsNames: it also shows the DNS name and the service principal
-// names, which change together with the account.
+// TestThePlanOfARenamedComputerHasAllItsNames: the plan also shows the DNS name and the
+// service principal names, which change together with the account name.
 func TestThePlanOfARenamedComputerHasAllItsNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	rename := systemtest.RenameComputer("WEB1", "WEB9")

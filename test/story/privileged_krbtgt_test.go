@@ -10,8 +10,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestKeysOfOtherControllers: the krbtgt accounts of read-only domain controllers and of Microsoft
-// Entra Kerberos look like ordinary users.
+// TestKeysOfOtherControllers: the krbtgt accounts of read-only domain controllers and of
+// Microsoft Entra Kerberos are guarded, although they look like ordinary users.
 func TestKeysOfOtherControllers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"testdata/krbtgt.ldif"}})
 	const root = "DC=corp,DC=example"

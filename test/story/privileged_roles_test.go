@@ -24,8 +24,7 @@ const (
 	limitsName   = "limits of credentials name it"
 )
 
-// withRoles starts a system whose pages give roles to the groups of the sandbox, plus the given
-// roles.
+// withRoles starts a system whose pages give roles to the groups of the sandbox, and the given roles.
 func withRoles(t *testing.T, credentials authn.Authenticator, more ...signin.Role) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
@@ -47,8 +46,8 @@ func remove(path string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodDelete, Path: path}
 }
 
-// TestGroupsThatGiveRoles: a change of a group that a role names, of a group nested in it, or of
-// one of its members gives rights at the gateway.
+// TestGroupsThatGiveRoles: changing a group that a role names, a group nested in it, or one
+// of its members needs the scope privileged, because it grants rights at the gateway.
 func TestGroupsThatGiveRoles(t *testing.T) {
 	s := withRoles(t, nil)
 	s.OK(post(systemtest.GroupPath("inner", "/Security"), "OUPath", systemtest.SecurityOU), http.StatusCreated)
@@ -89,7 +88,8 @@ func TestGroupsThatGiveRoles(t *testing.T) {
 	needsPrivilege(s, systemtest.RenameOU(administrationOU, "Renamed"), "guarded objects lie below it")
 }
 
-// TestRolesComeBackFromTheBin: a restored member is a member again, and so is a restored group.
+// TestRolesComeBackFromTheBin: restoring a member of such a group, or the group itself,
+// needs the scope privileged, because memberships are restored as well.
 func TestRolesComeBackFromTheBin(t *testing.T) {
 	s := withRoles(t, nil)
 	guid := func(path string) string {
@@ -102,7 +102,8 @@ func TestRolesComeBackFromTheBin(t *testing.T) {
 	needsPrivilege(s, put("/api/RecycleBin/"+group+"/Restore"), gatewayUsers)
 }
 
-// TestAPrimaryGroupGivesARole: memberOf omits the primary group.
+// TestAPrimaryGroupGivesARole: members by primary group are guarded as well, although
+// memberOf omits that group.
 func TestAPrimaryGroupGivesARole(t *testing.T) {
 	s := withRoles(t, nil)
 	group := s.Stored("CN="+sandbox.OperatorGroup+","+administrationOU, "objectSid").SID
@@ -112,7 +113,8 @@ func TestAPrimaryGroupGivesARole(t *testing.T) {
 	needsPrivilege(s, put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword), gatewayUsers)
 }
 
-// TestARoleForEverybody gives nobody new rights, so the accounts are not guarded.
+// TestARoleForEverybody: if a role is for everybody, accounts are not guarded, because
+// membership gives nobody new rights.
 func TestARoleForEverybody(t *testing.T) {
 	everybody, err := sandbox.NewWorld(context.Background(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -123,8 +125,8 @@ func TestARoleForEverybody(t *testing.T) {
 	}
 }
 
-// TestGroupsThatLimitsName: the groups that the limits of a credential name decide what it may
-// change. Tokens made while the gateway runs count, too.
+// TestGroupsThatLimitsName: groups named by the limits of a credential are guarded, because
+// they decide what it may change. Tokens created while the gateway runs count as well.
 func TestGroupsThatLimitsName(t *testing.T) {
 	file := authn.File{Path: filepath.Join(t.TempDir(), "credentials.json")}
 	require.NoError(t, file.Edit(context.Background(), func(*authn.Document) error { return nil }))
@@ -152,6 +154,6 @@ func TestGroupsThatLimitsName(t *testing.T) {
 	s.OK(put(systemtest.GroupPath("other", "/Rename/"+"Project Phoenix")), http.StatusOK)
 	s.Rejects(join.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
 	s.OK(join.As(token), http.StatusCreated)
-	// Membership gives its members no rights.
+	// Membership gives the members themselves no rights.
 	s.OK(put("/api/ADUser/alee/ResetPassword", "newPassword", systemtest.GoodPassword).As(systemtest.PlainToken), http.StatusOK)
 }

@@ -18,8 +18,8 @@ const (
 	administrationOU = "OU=Administration,OU=Corp,DC=corp,DC=example"
 )
 
-// needsPrivilege sends changes with every scope but privileged, which must be refused for the given
-// reason, and then with it.
+// needsPrivilege sends a change with every scope but privileged, which must be refused for
+// the given reason, and then with that scope.
 func needsPrivilege(s *systemtest.System, c systemtest.Call, why string) {
 	s.T.Helper()
 	a := s.Rejects(c.As(systemtest.PlainToken), http.StatusForbidden, "forbidden")
@@ -45,8 +45,8 @@ func withParams(method, path string, pairs []string) systemtest.Call {
 	return c
 }
 
-// TestGroupsThatLeadToTheDomain: groups that AdminSDHolder does not know, groups of the gateway
-// itself, groups nested in them, and their present members.
+// TestGroupsThatLeadToTheDomain: groups that AdminSDHolder does not protect, groups of the
+// gateway itself, groups nested in them, and their current members are guarded.
 func TestGroupsThatLeadToTheDomain(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Account: engine.Account{Domain: "CORP", User: "svc-adgateway", Machine: "FS1"}})
 	for _, group := range []string{"adgateway-rights", "adgateway-hosts", "outer", "inner"} {
@@ -66,29 +66,29 @@ func TestGroupsThatLeadToTheDomain(t *testing.T) {
 	}
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Project Phoenix")).As(systemtest.PlainToken), http.StatusCreated)
 
-	// A new member is guarded at once, without adminCount.
+	// A new member is guarded immediately, without adminCount.
 	reset := put("/api/ADUser/"+systemtest.SampleUser+"/ResetPassword", "newPassword", systemtest.GoodPassword)
 	s.OK(reset.As(systemtest.PlainToken), http.StatusOK)
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "inner")), http.StatusCreated)
 	needsPrivilege(s, reset, "DnsAdmins")
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.UserInGroupPath(systemtest.SampleUser, "inner")}, http.StatusOK)
 	s.OK(post(systemtest.UserInGroupPath(systemtest.SampleUser, "Domain Admins")), http.StatusCreated)
-	s.SetAttribute(systemtest.SampleUserDN, "adminCount") // the directory sets it within an hour
+	s.SetAttribute(systemtest.SampleUserDN, "adminCount") // the directory itself sets it within an hour
 	needsPrivilege(s, reset, "Domain Admins")
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "Domain Admins")
-	// A membership by the primary group, which memberOf omits.
+	// A membership by primary group, which memberOf omits, counts as well.
 	s.SetAttribute(systemtest.SampleUserDN, "primaryGroupID", 512)
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "Domain Admins")
 }
 
-// TestGuardedGroupsThatAreSet: limits.guardedGroups replaces what the gateway finds by memberships.
+// TestGuardedGroupsThatAreSet: limits.guardedGroups replaces the groups that the gateway determines itself.
 func TestGuardedGroupsThatAreSet(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.guardedGroups=[VPN Users]")
 	needsPrivilege(s, post(systemtest.UserInGroupPath("jmueller", "VPN Users")), "rights of the gateway")
 	needsPrivilege(s, put("/api/ADUser/"+systemtest.SampleUser+"/Disable"), "rights of the gateway")
 }
 
-// TestTheGatewaysOwnAccount is guarded, whatever kind of account it is.
+// TestTheGatewaysOwnAccount: the account of the gateway is guarded, whatever kind of account it is.
 func TestTheGatewaysOwnAccount(t *testing.T) {
 	for name, account := range map[string]engine.Account{
 		"user":            {Domain: "CORP", User: "svc-adgateway", Machine: "GW1"},
@@ -124,8 +124,8 @@ func TestTheGatewaysOwnAccount(t *testing.T) {
 	}
 }
 
-// TestTreesAndPlacesThatAreGuarded: nobody without privileged moves or renames a container of
-// guarded objects, or puts anything below OU=Domain Controllers.
+// TestTreesAndPlacesThatAreGuarded: without the scope privileged, nobody can move or rename
+// a container of guarded objects, or put anything below OU=Domain Controllers.
 func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	needsPrivilege(s, systemtest.MoveOU(systemtest.CorpOU, controllersOU), "below it")
@@ -143,7 +143,7 @@ func TestTreesAndPlacesThatAreGuarded(t *testing.T) {
 	s.OK(systemtest.RenameOU(systemtest.LimitedOU, "Ordinary people").As(systemtest.PlainToken), http.StatusOK)
 }
 
-// TestGuardedNamesInDNS: the names by which clients find domain controllers and proxies.
+// TestGuardedNamesInDNS: the names by which clients find domain controllers and proxies are guarded.
 func TestGuardedNamesInDNS(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	cname := func(method, name, target, zone string) systemtest.Call {
@@ -177,8 +177,8 @@ func TestGuardedNamesInDNS(t *testing.T) {
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsReverseLookupZone/" + url.PathEscape("192.168.1.0/24"), Token: systemtest.PlainToken}, http.StatusOK)
 }
 
-// TestNamesThatSpeakForGuardedNames are guarded like these, whatever their records are for and
-// however they are written.
+// TestNamesThatSpeakForGuardedNames: names that can be used in place of guarded names are
+// guarded as well, whatever their records are for and however they are written.
 func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "jobs.rate=0")
 	const zone = "corp.example"
@@ -203,7 +203,7 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	needsPrivilege(s, post("/api/DnsLookupZone/_acme-challenge.dc1.corp.example"), "it speaks for the name behind it")
 	needsPrivilege(s, post("/api/DnsDelegation", "ZoneName", zone, "ChildName", "_mta-sts.dc2", "NameServer", "ns.example.net", "IP_Address", "10.0.0.9"), "it speaks for the name behind it")
 
-	// An undo and an item of a job have the rights of their caller.
+	// An undo, and an item of a job, have the rights of their caller.
 	made := s.Do(text("_dnsauth.dc2"))
 	require.Equal(t, http.StatusCreated, made.Status, "%s", made.Body)
 	needsPrivilege(s, undoChange(made.Header.Get("X-Change-Id"), nil), "'dc2.corp.example', and it is the name of a domain controller")
@@ -213,7 +213,7 @@ func TestNamesThatSpeakForGuardedNames(t *testing.T) {
 	assert.Equal(t, "forbidden", itemsOf(s, job)[0]["code"], "the others would run")
 }
 
-// TestNamesThatLookLikeOthers are refused to everybody.
+// TestNamesThatLookLikeOthers: names that look like other names are refused to everybody.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, want := range map[string]struct {

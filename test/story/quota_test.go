@@ -10,8 +10,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestDefaultsHoldForTheSandboxsOwnCredentials: auth.deletionsPerHour and auth.rate apply to tokens
-// that are in no store, too.
+// TestDefaultsHoldForTheSandboxsOwnCredentials: auth.deletionsPerHour and auth.rate also
+// apply to tokens that are not in a store.
 func TestDefaultsHoldForTheSandboxsOwnCredentials(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{}, "auth.deletionsPerHour=2", "auth.rate=20/h")
 	user := func(method, name string) systemtest.Call {

@@ -16,7 +16,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestChangesSayWhy follows a reason from the dry run to the plan, the history, the audit log and a webhook.
+// TestChangesSayWhy: a reason is passed from the dry run to the plan, the history, the audit
+// log and a webhook.
 func TestChangesSayWhy(t *testing.T) {
 	folder := t.TempDir()
 	secret := filepath.Join(folder, "secret")
@@ -57,7 +58,7 @@ func TestChangesSayWhy(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"Reason":"`+strings.ReplaceAll(why, `"`, `\"`)+`","Username"`)
 
-	// Other changes need none, and have none then.
+	// Other changes need no reason, and then have none.
 	other := s.Do(withParams(http.MethodPut, "/api/ADUser/"+systemtest.SampleUser, []string{"City", "Ulm"}))
 	require.Equal(t, http.StatusOK, other.Status, "%s", other.Body)
 	unmarked := "/api/Changes/" + other.Header.Get("X-Change-Id")

@@ -16,7 +16,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// with returns a copy of parameters with others set, from names and values in turn.
+// with returns a copy of params in which further parameters are set. more alternates names and values.
 func with(params map[string]any, more ...any) map[string]any {
 	all := maps.Clone(params)
 	for i := 0; i+1 < len(more); i += 2 {
@@ -25,8 +25,8 @@ func with(params map[string]any, more ...any) map[string]any {
 	return all
 }
 
-// TestTheLifeOfARecord takes a record of each type through its life: created, created again, next
-// to another value, changed, removed. It is refused where the type is not allowed.
+// TestTheLifeOfARecord: a record of each type can be created, created again, created next to
+// another value, changed and removed. It is refused in zones that do not allow the type.
 func TestTheLifeOfARecord(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, kind := range schema.RecordTypes {
@@ -96,8 +96,8 @@ func TestTheLifeOfARecord(t *testing.T) {
 	}
 }
 
-// TestASetIsWhatWasPut compares sets of records with a model while it puts, reads and removes them
-// in a random order.
+// TestASetIsWhatWasPut: sets of records always equal a model while they are put, read and
+// removed in a random order.
 func TestASetIsWhatWasPut(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	values := map[string][]string{
@@ -144,8 +144,8 @@ func TestASetIsWhatWasPut(t *testing.T) {
 	}
 }
 
-// TestPTRRecordsGoWithAddresses: a PTR record is created and removed together with an address. An
-// obstacle is found before anything is changed.
+// TestPTRRecordsGoWithAddresses: a PTR record is created and removed together with its
+// address. An obstacle is found before anything is changed.
 func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const path = "/api/DnsARecord"
@@ -171,8 +171,8 @@ func TestPTRRecordsGoWithAddresses(t *testing.T) {
 	assert.Len(t, a.Envelope.Warnings, 1, "there was no PTR record")
 }
 
-// TestChangesOfAddressesKeepTheirPTRRecords: the PTR record of an address exists after a change,
-// whether or not the server removes it with the change.
+// TestChangesOfAddressesKeepTheirPTRRecords: after a change of an address its PTR record
+// exists, whether or not the server removes it during the change.
 func TestChangesOfAddressesKeepTheirPTRRecords(t *testing.T) {
 	for keeps, warnings := range map[bool]int{true: 0, false: 1} {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, SetKeepsPTR: keeps})

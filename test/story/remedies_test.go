@@ -16,26 +16,26 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// A remedy is an error that says what to do, and the calls that do it through the API.
+// A remedy is an error that advises a remedy, and the API calls that carry it out.
 type remedy struct {
 	says    string // a part of the message in the script
 	prepare func(s *systemtest.System)
 	call    systemtest.Call
 	code    string
 	remedy  []systemtest.Call // the calls that the error names; empty: the same call with other parameters
-	then    map[string]any    // parameters that the error names
-	instead systemtest.Call   // the call with the name that the error gives
+	then    map[string]any    // parameters advised by the error
+	instead systemtest.Call   // the call with the name advised by the error
 	ldif    string
-	zone    string                                // a zone file, of dyn.example
+	zone    string                                // a zone file for dyn.example
 	set     string                                // a setting of the gateway
-	found   func(s *systemtest.System) (r remedy) // returns call and remedy, from what prepare has created
+	found   func(s *systemtest.System) (r remedy) // returns call and remedy, depending on what prepare created
 }
 
-// advice matches messages of scripts that say what to do.
+// advice matches script messages that advise a remedy.
 var advice = regexp.MustCompile(`(?i)\bfirst[.:]|\bfirst, or\b|(Force|Recursive|MakeStatic|IsProtected)=true|` +
 	`\b(Give|Restore|Use|Set) (an?|another|it|one|the|that)\b|\bSay with\b`)
 
-// adviceOf returns the messages of the scripts that say what to do.
+// adviceOf returns the script messages that advise a remedy.
 func adviceOf(t *testing.T) (all []string) {
 	files, err := filepath.Glob("../../scripts/*/*.ps1")
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func withAlso(c systemtest.Call, more map[string]any) systemtest.Call {
 	return c
 }
 
-// record returns a call about an address of a name.
+// record returns a call about an address record.
 func record(method, zone, host string) systemtest.Call {
 	return ask(method, "/api/DnsARecord", "ZoneName", zone, "DNS_HostName", host, "IP_Address", "10.9.8.7")
 }
@@ -243,7 +243,7 @@ var remedies = []remedy{
 	},
 }
 
-// treeOf creates an OU with two OUs in it, and returns the GUIDs of the top and of one below.
+// treeOf creates an OU that contains two OUs, and returns the GUIDs of the top OU and of a lower one.
 func treeOf(s *systemtest.System) (top, below string) {
 	made := func(name, parent string) string {
 		return s.OK(systemtest.CreateOU(name, parent, "IsProtected", "false"), http.StatusCreated)["guid"].(string)
@@ -254,7 +254,7 @@ func treeOf(s *systemtest.System) (top, below string) {
 	return top, below
 }
 
-// deletedTree removes a tree. Its objects can only be restored after its top.
+// deletedTree removes a tree. Its objects can be restored only after its top.
 func deletedTree(s *systemtest.System) (r remedy) {
 	top, below := treeOf(s)
 	s.OK(systemtest.RemoveOU("OU=Top,"+systemtest.CorpOU, "Recursive", "true"), http.StatusOK)
@@ -263,14 +263,15 @@ func deletedTree(s *systemtest.System) (r remedy) {
 	return r
 }
 
-// firstIsPrimary makes a group the primary one of Anna.
+// firstIsPrimary makes a group Anna's primary group.
 func firstIsPrimary(s *systemtest.System) {
 	s.OK(post(systemtest.GroupPath("First", "/Security")), http.StatusCreated)
 	s.OK(post(systemtest.GroupPath("First", "/Members"), "Members", "aschmidt"), http.StatusCreated)
 	s.OK(put("/api/ADUser/aschmidt/PrimaryGroup", "GroupName", "First"), http.StatusOK)
 }
 
-// TestAdviceCanBeFollowed: the API can do what an error advises, and the call then succeeds.
+// TestAdviceCanBeFollowed: the advice of an error can be followed through the API, and the
+// call then succeeds.
 func TestAdviceCanBeFollowed(t *testing.T) {
 	for _, r := range remedies {
 		t.Run(r.says, func(t *testing.T) {
@@ -299,8 +300,7 @@ func TestAdviceCanBeFollowed(t *testing.T) {
 	}
 }
 
-// TestEveryAdviceIsTried: each message of a script that says what to do has a case above, or a
-// reason why not.
+// TestEveryAdviceIsTried: each script message that advises a remedy has a case above, or a reason why not.
 func TestEveryAdviceIsTried(t *testing.T) {
 	for _, text := range adviceOf(t) {
 		tried := slices.ContainsFunc(remedies, func(r remedy) bool {
@@ -311,7 +311,7 @@ func TestEveryAdviceIsTried(t *testing.T) {
 	}
 }
 
-// similarKey is a BitLocker key of PC01 whose id begins like the id of another key.
+// similarKey is a BitLocker key of PC01 whose id has the same beginning as another key's id.
 const similarKey = "dn: CN=2026-02-05T09:12:44-00:00{7F6B1D5C-0000-4000-8000-000000000001},CN=PC01," +
 	berlin + "\nobjectClass: msFVE-RecoveryInformation\n" +
 	"msFVE-RecoveryGuid:: XB1rfwAAAECAAAAAAAAAAQ==\nmsFVE-RecoveryPassword: 1\n"
@@ -323,7 +323,7 @@ var notTried = map[string]string{
 	"An administrator of the domain names another one with $tool first.":                        "only tools of Windows change default containers",
 }
 
-// worldOf returns the domain of a case.
+// worldOf returns the world of a case.
 func worldOf(t *testing.T, r remedy) sandbox.Options {
 	o := sandbox.Options{Seed: 1}
 	write := func(name, text string) []string {

@@ -30,8 +30,7 @@ func removeComputer(name string, pairs ...string) systemtest.Call {
 
 const devicesOfAnna = "CN=ExchangeActiveSyncDevices," + systemtest.SampleUserDN
 
-// withDevices adds to Anna the objects that Exchange stores below a user: a container with two
-// devices.
+// withDevices gives Anna the objects that Exchange stores below a user: a container with two devices.
 func withDevices(s *systemtest.System) {
 	s.AddObject(devicesOfAnna, "msExchActiveSyncDevices")
 	s.AddObject("CN=iPhone\\C2\\A7one,"+devicesOfAnna, "msExchActiveSyncDevice")
@@ -43,8 +42,8 @@ func protect(t testing.TB, s *systemtest.System, dn string) {
 	require.NoError(t, s.DC1().SetProtected(context.Background(), dn, true))
 }
 
-// TestAUserIsRemovedWithWhatIsBelow: the devices that Exchange stores below a user do not stop the
-// removal. It is one change, and one undo restores all objects from the Recycle Bin.
+// TestAUserIsRemovedWithWhatIsBelow: the devices that Exchange stores below a user do not prevent
+// the removal. It is a single change, and one undo restores all objects from the Recycle Bin.
 func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=4")
 	withDevices(s)
@@ -66,7 +65,7 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	protect(t, s, systemtest.SampleUserDN)
 	assert.Empty(t, start.Compare(s.Snapshot()), "nothing was changed so far")
 
-	// The dry run lists every object that goes.
+	// The dry run lists every object that would be removed.
 	a = s.Do(removeUser(user, "Force", "true", "Recursive", "true", "DryRun", "true"))
 	require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 	for _, dn := range []string{systemtest.SampleUserDN, devicesOfAnna, "iPhone", "iPad"} {
@@ -79,7 +78,7 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "The user 'aschmidt' was removed together with '"+devicesOfAnna+"'")
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: userNamed(user)}, http.StatusNotFound, "not_found")
 
-	// One undo restores all of it, with the protections.
+	// One undo restores all objects, with their protections.
 	change := a.Header.Get("X-Change-Id")
 	require.NotEmpty(t, change)
 	s.OK(post("/api/Changes/"+change+"/Undo"), http.StatusOK)
@@ -91,14 +90,14 @@ func TestAUserIsRemovedWithWhatIsBelow(t *testing.T) {
 		assert.Equal(t, protected, on, dn)
 	}
 
-	// One more device is too many.
+	// One more device would be too many.
 	s.AddObject("CN=Watch,"+devicesOfAnna, "msExchActiveSyncDevice")
 	a = s.Rejects(whole, http.StatusConflict, "too_many")
 	assert.Contains(t, a.Envelope.Output, "would remove 5 objects; one request removes at most 4.")
 }
 
-// TestNothingGuardedGoesWithAUser: only privileged callers remove a guarded object below an
-// account, and nobody removes a critical one.
+// TestNothingGuardedGoesWithAUser: only privileged callers can remove a guarded object below
+// an account, and nobody can remove a critical one.
 func TestNothingGuardedGoesWithAUser(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "critical.ldif")
 	text := "dn: " + devicesOfAnna + "\nobjectClass: msExchActiveSyncDevices\n\ndn: CN=Phone," + devicesOfAnna +
@@ -112,7 +111,8 @@ func TestNothingGuardedGoesWithAUser(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "it is never removed with what it lies below")
 }
 
-// TestAComputerIsRemovedWithItsRecoveryKey only if the caller accepts its loss.
+// TestAComputerIsRemovedWithItsRecoveryKey: a computer with a recovery key is removed only
+// if the caller accepts the loss of the key.
 func TestAComputerIsRemovedWithItsRecoveryKey(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dn := "CN=WEB2," + systemtest.ServersOU
@@ -138,7 +138,8 @@ func TestAComputerIsRemovedWithItsRecoveryKey(t *testing.T) {
 	}
 }
 
-// TestProtectionOfEveryClass: it is set, refuses a removal, is lifted, and an undo restores it.
+// TestProtectionOfEveryClass: protection can be set and lifted, prevents a removal while
+// set, and is restored by an undo.
 func TestProtectionOfEveryClass(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(post("/api/ADUser/guard.ed"), http.StatusCreated)
@@ -167,13 +168,14 @@ func TestProtectionOfEveryClass(t *testing.T) {
 	}
 }
 
-// TestARemovalThatTheDirectoryDeniesKeepsProtections: they were lifted in vain, and are set again.
+// TestARemovalThatTheDirectoryDeniesKeepsProtections: if a removal is denied, the
+// protections that were lifted for it are set again.
 func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	withDevices(s)
 	protect(t, s, devicesOfAnna)
 	s.DenyEveryone(systemtest.SampleUserDN, directory.RightDeleteTree, false)
-	// Force lifts the user's half of a protection; an inherited denial stays.
+	// Force lifts the user's half of a protection, but an inherited denial stays.
 	s.DenyEveryone("OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example", directory.RightDeleteTree, true)
 	a := s.Do(removeUser(systemtest.SampleUser, "Force", "true", "Recursive", "true"))
 	require.Equal(t, http.StatusForbidden, a.Status, "%s", a.Body)
@@ -184,8 +186,8 @@ func TestARemovalThatTheDirectoryDeniesKeepsProtections(t *testing.T) {
 	assert.True(t, on)
 }
 
-// TestAConflictObjectComesBack under its name without the suffix that the directory added. If that
-// name is taken, the answer says so.
+// TestAConflictObjectComesBack: a conflict object is restored under its name without the
+// suffix that the directory added. If that name is in use, the answer says so.
 func TestAConflictObjectComesBack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "twins.ldif")
 	twin := func(name, account string) string {

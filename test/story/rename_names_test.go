@@ -11,8 +11,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestARenameGivesACommonNameToo: one call gives users and groups both names, and the undo restores
-// both. If the common name is taken or malformed, the error names its parameter.
+// TestARenameGivesACommonNameToo: one call changes both names of users and groups, and the undo
+// restores both. If the common name is in use or malformed, the error names its parameter.
 func TestARenameGivesACommonNameToo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	placeOf := map[string]string{

@@ -35,8 +35,8 @@ func revealingKey(computer, id string) systemtest.Call {
 	return posting(path, map[string]any{"Reason": because})
 }
 
-// TestThePasswordOfALocalAdministratorIsShown, from each attribute where LAPS stores it, and only
-// in the answer.
+// TestThePasswordOfALocalAdministratorIsShown: the password is read from each attribute in
+// which LAPS may store it, and appears only in the answer.
 func TestThePasswordOfALocalAdministratorIsShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, want := range map[string]map[string]any{
@@ -70,7 +70,7 @@ func TestThePasswordOfALocalAdministratorIsShown(t *testing.T) {
 	assert.Equal(t, "Sandbox-Local-PC01", inClear["password"], "needs no module")
 }
 
-// TestAPasswordIsNotShown: each reason has its sentence.
+// TestAPasswordIsNotShown: each reason for not showing a password has its own message.
 func TestAPasswordIsNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dc := s.World.Directory.DCs()[0]
@@ -103,7 +103,7 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	c.Headers = key
 	s.Rejects(c, http.StatusBadRequest, "not_supported")
 
-	// Without the control access right a confidential attribute looks absent.
+	// Without the control access right, a confidential attribute appears absent.
 	ace := directory.ACE{Trustee: directory.Everyone, Rights: directory.RightControlAccess, Inherit: true}
 	require.NoError(t, dc.SetACL(t.Context(), "CN=PC01,"+berlin, []directory.ACE{ace}))
 	denied := s.Rejects(revealing("PC01"), http.StatusForbidden, "directory_denied")
@@ -114,7 +114,8 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestThePasswordOfALocalAdministratorExpires at once, and the undo restores its expiry.
+// TestThePasswordOfALocalAdministratorExpires: the password can be made to expire
+// immediately, and the undo restores its expiry.
 func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, kind := range map[string]string{"PC01": "windows", "PC02": "legacy", "PC03": "windows"} {
@@ -132,8 +133,8 @@ func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s.Rejects(posting("/api/Computers/PC05/LocalAdmin/Expire", nil), http.StatusNotFound, "not_found")
 }
 
-// TestARecoveryKeyIsFoundAndShown: by the computer, and by the id on the recovery screen. Lists
-// have no keys.
+// TestARecoveryKeyIsFoundAndShown: a recovery key is found by its computer, and by the id on
+// the recovery screen. Lists contain no keys.
 func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, path := range map[string]string{
@@ -164,7 +165,8 @@ func TestARecoveryKeyIsFoundAndShown(t *testing.T) {
 	s.Rejects(revealingKey("PC02", recoveryID), http.StatusNotFound, "not_found")
 }
 
-// TestTheAuditNamesTheCallerBeforeTheSecretIsRead, even if the audit log leaves out reads.
+// TestTheAuditNamesTheCallerBeforeTheSecretIsRead: the caller is audited before a secret is
+// read, even if the audit log omits reads.
 func TestTheAuditNamesTheCallerBeforeTheSecretIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "audit.file="+file, "audit.reads=false")
@@ -194,8 +196,8 @@ func TestTheAuditNamesTheCallerBeforeTheSecretIsRead(t *testing.T) {
 	assert.NotContains(t, string(text), "Sandbox-Local")
 }
 
-// TestFewSecretsAnHour: shown secrets count, also after a restart. The log names a caller that has
-// seen many.
+// TestFewSecretsAnHour: revealed secrets count towards an hourly limit, also after a
+// restart. The log names a caller that has seen many.
 func TestFewSecretsAnHour(t *testing.T) {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
 	require.NoError(t, err)
@@ -215,7 +217,8 @@ func TestFewSecretsAnHour(t *testing.T) {
 	many := `"event":"many_reveals"`
 	t.Run("first", func(t *testing.T) {
 		s := start(t)
-		s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied") // a refusal shows nothing
+		// a refusal reveals nothing and does not count
+		s.Rejects(revealing("PC04"), http.StatusForbidden, "directory_denied")
 		s.Rejects(revealing("PC99"), http.StatusNotFound, "not_found")
 		require.Equal(t, http.StatusOK, s.Do(revealing("PC01")).Status)
 		assert.NotContains(t, s.Log.String(), many)
@@ -233,7 +236,7 @@ func TestFewSecretsAnHour(t *testing.T) {
 	assert.Equal(t, "windows", managed["kind"], "other calls go on")
 }
 
-// TestASecretIsNowhereButInItsAnswer: not in the log, the history, lists, or the store.
+// TestASecretIsNowhereButInItsAnswer: a revealed secret is not in the log, the history, lists or the store.
 func TestASecretIsNowhereButInItsAnswer(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Do(revealing("PC01"))

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAStoreFromABackupIsNoticed: the gateway says that changes are missing until they are read
-// back from the audit.
+// TestAStoreFromABackupIsNoticed: the gateway reports that changes are missing until they
+// are rebuilt from the audit.
 func TestAStoreFromABackupIsNoticed(t *testing.T) {
 	folder := t.TempDir()
 	file := filepath.Join(folder, "state.db")

@@ -25,7 +25,7 @@ func guarded(c systemtest.Call, name, value string) systemtest.Call {
 	return c
 }
 
-// asking returns a call with further parameters.
+// asking returns a call with additional parameters.
 func asking(c systemtest.Call, more map[string]any) systemtest.Call {
 	params := maps.Clone(more)
 	maps.Copy(params, c.Params)
@@ -37,7 +37,7 @@ func readUser(name string) systemtest.Call {
 	return systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + name + "/Details"}
 }
 
-// tagOf returns the tag of what a call reads.
+// tagOf returns the tag of the object that a call reads.
 func tagOf(s *systemtest.System, c systemtest.Call) string {
 	s.T.Helper()
 	a := s.Do(c)
@@ -49,7 +49,7 @@ func tagOf(s *systemtest.System, c systemtest.Call) string {
 
 const noTag = `"u1-AAAAAAAAAAAAAAAAAAAAAA"`
 
-// TestEveryOperationHonoursOrRefusesAGuard: no header is ignored.
+// TestEveryOperationHonoursOrRefusesAGuard: no operation ignores a guard header.
 func TestEveryOperationHonoursOrRefusesAGuard(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	honoured := 0
@@ -115,7 +115,7 @@ func TestAMalformedGuardIsRefused(t *testing.T) {
 	}
 }
 
-// TestATagIsTheSameForAll callers, fields and formats.
+// TestATagIsTheSameForAll: a tag does not depend on the caller, the selected fields or the format.
 func TestATagIsTheSameForAll(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	tag := tagOf(s, readUser("aschmidt"))
@@ -138,7 +138,7 @@ func TestATagIsTheSameForAll(t *testing.T) {
 	assert.True(t, found)
 }
 
-// TestOfTwoChangesWithOneTagOneIsMade, by many callers at once.
+// TestOfTwoChangesWithOneTagOneIsMade: of many concurrent changes with the same tag, exactly one is made.
 func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const rounds, callers = 10, 6
@@ -151,8 +151,8 @@ func TestOfTwoChangesWithOneTagOneIsMade(t *testing.T) {
 	}
 }
 
-// TestChangesOfManyObjectsAtOnce: rows that touch the same objects in different orders do not block
-// each other, and each change is made.
+// TestChangesOfManyObjectsAtOnce: operations that concern the same objects in different
+// orders do not block each other, and each change is made.
 func TestChangesOfManyObjectsAtOnce(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	users, groups := []string{"aschmidt", "ahoffmann"}, []string{"VPN%20Users", "Tokyo%20Office"}
@@ -209,8 +209,7 @@ func TestGuardsAndKeysThatAreRequired(t *testing.T) {
 	s.OK(keyed(group, "key-4711"), http.StatusCreated)
 }
 
-// TestIfNoneMatchOfWhatIsThere: the guard refuses the creation, before the directory reports a
-// conflict.
+// TestIfNoneMatchOfWhatIsThere: the guard refuses the creation before the directory reports a conflict.
 func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -236,7 +235,7 @@ func TestIfNoneMatchOfWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestAnUndoWithATag is made only in the state that the caller knows.
+// TestAnUndoWithATag: an undo with a tag is made only in the state that the caller knows.
 func TestAnUndoWithATag(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	a := s.Do(update("aschmidt", map[string]any{"City": "Berlin", "Office": "B1"}))

@@ -25,8 +25,8 @@ func putting(path string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: http.MethodPut, Path: path, Params: params}
 }
 
-// spoiling are calls that create something, each with a call that changes it afterwards, and the
-// field that then differs.
+// spoiling are calls that create an object, each with a call that changes it afterwards and
+// the field that then differs.
 var spoiling = map[string]struct {
 	create, spoil systemtest.Call
 	field         string
@@ -85,8 +85,8 @@ func aSet(data string, ttl int) map[string]any {
 	return map[string]any{"ZoneName": "corp.example", "DNS_HostName": "undo", "Type": "A", "Data": strings.Split(data, "\n"), "TimeToLive": ttl}
 }
 
-// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a create does not remove an object that
-// has changed since, and its dry run says so.
+// TestWhatIsCreatedIsRemovedOnlyAsItWasCreated: the undo of a creation does not remove an
+// object that has changed since, and its dry run reports that.
 func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 	tried := map[string]bool{}
 	for name, c := range spoiling {
@@ -110,7 +110,7 @@ func TestWhatIsCreatedIsRemovedOnlyAsItWasCreated(t *testing.T) {
 			}
 		})
 	}
-	// No row changes what these create, or another row creates the same.
+	// No operation changes the objects that these create, or another operation creates the same objects.
 	untried := []string{"group.createDistribution", "delegation.create", "nameServer.create"}
 	for _, op := range opstest.Own() {
 		if op.Effect.Writes() && strings.Contains(op.ID, ".create") && op.Undo.Never == "" && !recordOfOneType(op.ID) {
@@ -127,7 +127,7 @@ func recordOfOneType(id string) bool {
 	return op != nil && op.Lane == ps.DNS
 }
 
-// TestWhatWasCreatedAndIsGone cannot be undone.
+// TestWhatWasCreatedAndIsGone: if a created object no longer exists, its creation cannot be undone.
 func TestWhatWasCreatedAndIsGone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	made := s.Do(posting("/api/ADUser/undo.gone", nil))

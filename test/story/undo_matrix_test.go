@@ -64,7 +64,8 @@ func TestNobodyUndoesWhatHeMayNotChange(t *testing.T) {
 				for _, kind := range thorough.Some(kinds, op.ID, name) {
 					tries++
 					a := s.Do(undo.As(callers.set(kind, c.limits, c.scopes...)))
-					if a.Status == http.StatusUnprocessableEntity { // nobody can undo it, and the caller may see that
+					// it cannot be undone at all, and the caller may know that
+					if a.Status == http.StatusUnprocessableEntity {
 						assert.Equal(t, "not_undoable", a.Envelope.Error.Code, "%s, %s: %s", name, kind, a.Body)
 						assert.Equal(t, "reading only", name)
 						continue

@@ -13,8 +13,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestWhatIsPromisedCanBeUndone: the undo keeps what a plan and the history promise of it, with the
-// Recycle Bin and without it.
+// TestWhatIsPromisedCanBeUndone: an undo does what a plan and the history promise about it,
+// with and without the Recycle Bin.
 func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 	for name, world := range map[string]sandbox.Options{"with the bin": {Seed: 1}, "without the bin": {Seed: 1, NoRecycleBin: true}} {
 		s := systemtest.New(t, world)
@@ -31,8 +31,7 @@ func TestWhatIsPromisedCanBeUndone(t *testing.T) {
 	}
 }
 
-// TestTimesToLiveCanBeUndone: for each type of records, a change of only the time to live can be
-// undone.
+// TestTimesToLiveCanBeUndone: for each type of record, a change of only the time to live can be undone.
 func TestTimesToLiveCanBeUndone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, kind := range schema.RecordTypes {
@@ -49,8 +48,7 @@ func TestTimesToLiveCanBeUndone(t *testing.T) {
 	}
 }
 
-// tryUndo makes a change, undoes it, and compares the result with the promises of its plan and its
-// record.
+// tryUndo makes a change, undoes it, and compares the result with the promises in its plan and its record.
 func tryUndo(s *systemtest.System, call systemtest.Call, lost bool) {
 	planned, _ := dryRun(s, call)
 	made := s.Do(call)

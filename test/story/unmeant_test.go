@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestInputThatCannotBeMeant: the directory or the server may accept each of these inputs, but
-// nobody can mean it. The error names the field and the right form.
+// TestInputThatCannotBeMeant: the directory or the server might accept each of these inputs,
+// but nobody can intend it. The error names the field and the correct form.
 func TestInputThatCannotBeMeant(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.Expect(http.StatusCreated, http.MethodPost, "/api/DnsReverseLookupZone/"+url.PathEscape("192.0.2.0/24"), nil)
@@ -124,7 +124,7 @@ func TestInputThatCannotBeMeant(t *testing.T) {
 	}
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// Similar input that can be meant.
+	// Similar input that can be intended is accepted.
 	for _, c := range []systemtest.Call{
 		ptr(v4, "5"), ptr(v4, "0"), ptr(v4, "255"), txt(v4, "ns1"), txt(v4, "@"), ptr(v4, "7.0-25"),
 		ptr(v6, "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0"), txt(v6, "cafe"), txt(forward, "10"),
@@ -134,7 +134,7 @@ func TestInputThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// TestOddPrincipalNames: a UPN that Microsoft Entra refuses is set, with a warning.
+// TestOddPrincipalNames: a UPN that Microsoft Entra refuses is accepted with a warning.
 func TestOddPrincipalNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, odd := range map[string]bool{

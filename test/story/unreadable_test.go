@@ -35,7 +35,7 @@ func (r *restarts) during(name string, what func(t *testing.T, s *systemtest.Sys
 	r.t.Run(name, func(t *testing.T) { what(t, systemtest.NewOn(t, r.world, r.world.Starter(), r.settings...)) })
 }
 
-// flip changes one bit in each of the first values of a bucket.
+// flip changes one bit in each of the first most values of a bucket.
 func flip(t *testing.T, file, bucket string, most int) {
 	t.Helper()
 	db, err := bbolt.Open(file, 0o600, nil)
@@ -59,8 +59,7 @@ func flip(t *testing.T, file, bucket string, most int) {
 	}))
 }
 
-// TestADamagedChangeHidesNoOther: the history leaves an unreadable record out, and /readyz reports
-// it.
+// TestADamagedChangeHidesNoOther: the history omits an unreadable record, and /readyz reports it.
 func TestADamagedChangeHidesNoOther(t *testing.T) {
 	folder := t.TempDir()
 	r := newRestarts(t, folder)
@@ -83,8 +82,8 @@ func TestADamagedChangeHidesNoOther(t *testing.T) {
 	})
 }
 
-// TestAnotherKeyOfTheStore: with a key that opens nothing, reads go on, and nothing is changed or
-// written. With the right key everything is back.
+// TestAnotherKeyOfTheStore: with a key that opens no value, reads work, but nothing is
+// changed or written. With the correct key, everything is available again.
 func TestAnotherKeyOfTheStore(t *testing.T) {
 	for name, without := range map[string]int{"with the proof of the key": 0, "of a store from before the proof": 1} {
 		t.Run(name, func(t *testing.T) {

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAllFieldsAndSomeAreTheSame: different lines of the script write a record of all fields and a
-// record of some.
+// TestAllFieldsAndSomeAreTheSame: a field has the same value in a record of all fields and
+// in a record of some, although different lines of the script write them.
 func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	names := schema.User.All().Names()
 	assert.Contains(t, string(scripts.Prelude(ps.Directory).Text), fmt.Sprintf("$Field.Length -eq %d ", len(names)), "what the script takes for all fields")
@@ -40,8 +40,8 @@ func TestAllFieldsAndSomeAreTheSame(t *testing.T) {
 	}
 }
 
-// TestATagCoversFurtherAttributes: each one that the forest has changes the tag of the user, in a
-// single read, in a list and in If-Match.
+// TestATagCoversFurtherAttributes: each additional attribute that the forest has changes the
+// tag of the user, in a single read, in a list and in If-Match.
 func TestATagCoversFurtherAttributes(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	path := "/api/ADUser/" + systemtest.SampleUser

@@ -21,7 +21,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// everyInput has a valid value for every input of a user.
+// everyInput contains a valid value for every input of a user.
 var everyInput = map[string]any{
 	"FirstName": "Jane", "Initials": "J.D.", "LastName": "Doe", "DisplayName": "Doe, Jane", "Description": "Line 1\r\nLine 2",
 	"EmailAddress": "jane@corp.example", "Department": "R&D", "Office": "B 2.01", "Company": "Corp <Example>", "JobTitle": "Engineer; $(x)",
@@ -32,7 +32,7 @@ var everyInput = map[string]any{
 
 var fieldNames = map[string]string{"Street": "streetAddress", "POBox": "streetPoBox", "ZipCode": "postalCode"}
 
-// fieldOf returns the field of the record that an input is stored in.
+// fieldOf returns the field of the record that stores an input.
 func fieldOf(input string) string {
 	if name, differs := fieldNames[input]; differs {
 		return name
@@ -40,8 +40,7 @@ func fieldOf(input string) string {
 	return strings.ToLower(input[:1]) + input[1:]
 }
 
-// TestTheLifeOfAUser uses every endpoint of users and reads each change back by
-// a second route.
+// TestTheLifeOfAUser: every endpoint of users works, and each change can be read back in a second way.
 func TestTheLifeOfAUser(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -70,7 +69,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Contains(t, listed.Envelope.Result, made)
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/JANE"}, http.StatusConflict, "conflict")
 
-	// A missing input changes nothing, an empty one clears, a value sets.
+	// A missing input changes nothing, an empty one clears the value, and any other sets it.
 	changed := s.Put("/api/ADUser/jane", map[string]any{"FirstName": "Janet", "Description": "", "Country": "", "Manager": "", "POBox": ""})
 	want := maps.Clone(made)
 	want["firstName"], want["description"], want["country"], want["manager"], want["streetPoBox"], want["modified"] = "Janet", nil, nil, nil, nil, changed["modified"]
@@ -82,7 +81,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.Status)
 	assert.Contains(t, a.Envelope.Output, "nothing was changed")
 
-	// Moved, with every kind of reference to the manager.
+	// The user is moved, with every kind of reference to the manager.
 	for _, manager := range []string{systemtest.SampleUser, systemtest.SampleUserGUID, systemtest.SampleUserDN} {
 		assert.Equal(t, systemtest.SampleUserDN, s.Put("/api/ADUser/jane", map[string]any{"Manager": manager})["manager"], manager)
 		s.Put("/api/ADUser/jane", map[string]any{"Manager": ""})
@@ -91,7 +90,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.Equal(t, "CN=jane,"+systemtest.AthensOU, moved["distinguishedName"])
 	assert.Equal(t, "Roe", moved["lastName"])
 
-	// Disabled and enabled, each twice.
+	// The user is disabled and enabled, each twice.
 	for _, c := range []struct {
 		word    string
 		enabled bool
@@ -104,7 +103,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 		assert.Contains(t, again.Envelope.Output, "nothing was changed")
 	}
 
-	// Renamed: CN and display name follow if they were the user name.
+	// After a rename, the CN and the display name follow if they were equal to the user name.
 	s.Put("/api/ADUser/jane", map[string]any{"DisplayName": "JANE"})
 	renamed := s.Put("/api/ADUser/jane/Rename/janet", nil)
 	assert.Equal(t, []any{"janet", "janet", "janet", "janet@corp.example", guid},
@@ -115,7 +114,7 @@ func TestTheLifeOfAUser(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/jane/Details"}, http.StatusNotFound, "not_found")
 	s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/janet/Rename/" + systemtest.SampleUser}, http.StatusConflict, "conflict")
 
-	// Removed by GUID: gone everywhere.
+	// A user removed by GUID is found nowhere.
 	gone := s.OK(systemtest.Call{Method: http.MethodDelete, Path: byGUID}, http.StatusOK)
 	assert.Equal(t, "Roe", gone["lastName"])
 	assert.Empty(t, start.Compare(s.Snapshot()), "nothing is left of it")
@@ -125,8 +124,8 @@ func TestTheLifeOfAUser(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), systemtest.GoodPassword)
 }
 
-// TestImpossibleUpdatesAreRejected: the error names the parameter, and no part of the update is
-// made, in every language of Windows.
+// TestImpossibleUpdatesAreRejected: the error names the parameter, and no part of the update
+// is made, in every language of Windows.
 func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -136,7 +135,7 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/kept", Params: map[string]any{"OUPath": systemtest.ITOU}}, http.StatusCreated)
 		require.NoError(t, s.DC1().SetProtected(ctx, "CN=kept,"+systemtest.ITOU, true))
 		s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/twin", Params: map[string]any{"OUPath": systemtest.AthensOU}}, http.StatusCreated)
-		s.Put("/api/ADUser/twin/Rename/other", nil) // this changes the CN, too
+		s.Put("/api/ADUser/twin/Rename/other", nil) // this also changes the CN
 		require.NoError(t, s.DC1().Rename(ctx, "CN=other,"+systemtest.AthensOU, "plain"))
 		everyStep := map[string]any{"Description": "x", "PasswordNeverExpired": true, "OUPath": systemtest.AthensOU}
 		for name, c := range map[string]struct {
@@ -188,7 +187,7 @@ func TestImpossibleUpdatesAreRejected(t *testing.T) {
 	}
 }
 
-// TestImpossibleStatesAreRejected covers the other changes of users.
+// TestImpossibleStatesAreRejected: other changes of users are rejected in states that do not allow them.
 func TestImpossibleStatesAreRejected(t *testing.T) {
 	for _, culture := range systemtest.Cultures {
 		s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: culture})
@@ -227,7 +226,7 @@ func TestImpossibleStatesAreRejected(t *testing.T) {
 	}
 }
 
-// TestPasswordsAndTheirChange checks facts H6 to H10 for updates.
+// TestPasswordsAndTheirChange: facts H6 to H10 hold for updates.
 func TestPasswordsAndTheirChange(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/pass"}, http.StatusCreated)
@@ -253,7 +252,7 @@ func TestPasswordsAndTheirChange(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestGeneratedPasswords: a generated password is shown once, and works.
+// TestGeneratedPasswords: a generated password is shown once and works.
 func TestGeneratedPasswords(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/made", Params: map[string]any{"Password": systemtest.GoodPassword}}, http.StatusCreated)
@@ -289,7 +288,7 @@ func TestGeneratedPasswords(t *testing.T) {
 	assert.Len(t, answer.Result["password"], 24)
 }
 
-// TestUnlocking: a user locked out by wrong passwords is unlocked once.
+// TestUnlocking: a user locked out by wrong passwords can be unlocked; a second unlock changes nothing.
 func TestUnlocking(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/lock", Params: map[string]any{"Password": systemtest.GoodPassword, "ChangePasswordNextLogon": false}}, http.StatusCreated)
@@ -305,8 +304,8 @@ func TestUnlocking(t *testing.T) {
 	require.NoError(t, s.DC1().Logon(context.Background(), "lock", systemtest.GoodPassword))
 }
 
-// TestLastLogon: the latest logon at any domain controller; those that do not
-// answer are listed.
+// TestLastLogon: the answer contains the latest logon at any domain controller and lists
+// controllers that do not answer.
 func TestLastLogon(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	dc1, dc2 := s.World.Directory.DCs()[0], s.World.Directory.DCs()[1]
@@ -331,7 +330,8 @@ func TestLastLogon(t *testing.T) {
 	s.Rejects(systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/dvlachos/LastLogon", Token: systemtest.LimitedToken}, http.StatusNotFound, "not_found")
 }
 
-// TestLastLogonAsksReadOnlyControllersToo, because they do not replicate what they store.
+// TestLastLogonAsksReadOnlyControllersToo: read-only controllers are asked as well, because
+// they do not replicate what they store.
 func TestLastLogonAsksReadOnlyControllersToo(t *testing.T) {
 	ctx := context.Background()
 	w, err := sandbox.NewWorld(ctx, sandbox.Options{Seed: 1})
@@ -414,8 +414,8 @@ func TestTextsThatLookAlikeAreDistinguished(t *testing.T) {
 	}
 }
 
-// TestOtherNamesOfAnAccountAreExplained: administrators know more names of an
-// account than the API accepts.
+// TestOtherNamesOfAnAccountAreExplained: other forms of an account's name, which
+// administrators know but the API does not accept, are refused with an explanation.
 func TestOtherNamesOfAnAccountAreExplained(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for path, explained := range map[string]bool{

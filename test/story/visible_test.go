@@ -26,8 +26,8 @@ import (
 	"adgateway/test/thorough"
 )
 
-// credentials are callers of all kinds, whose rights a test changes while they are used. The other
-// callers are the system's.
+// credentials are callers of all kinds, whose rights a test changes while they are used.
+// Other callers are authenticated by the system's own authenticator.
 type credentials struct {
 	authn.Authenticator
 
@@ -52,7 +52,7 @@ func (c *credentials) named(name string) *identity.Principal {
 	return c.byName[name]
 }
 
-// set gives a credential its rights. [identity.All] includes the scopes that it does not imply.
+// set sets the rights of a credential. [identity.All] also grants the scopes that it does not imply.
 func (c *credentials) set(kind string, limits identity.Limits, scopes ...identity.Scope) (name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func visibleSystem(t *testing.T) (*systemtest.System, *credentials) {
 	return s, callers
 }
 
-// kinds are the kinds of callers, at the API and at the pages.
+// kinds are the kinds of callers of the API and of the pages.
 var kinds = []string{identity.KindToken, identity.KindUser, identity.KindCertificate, identity.KindPerson}
 
 // elsewhere are limits that no sample touches.
@@ -95,8 +95,8 @@ func aboutGroup(op *ops.Operation) bool {
 	return op.Reply.Shape == schema.Group || schema.ShowsMembers(op.Reply.Shape)
 }
 
-// looking are the scopes that show stored changes and jobs, without those for reading the objects
-// themselves.
+// looking are the scopes that show stored changes and jobs, without the scopes for reading
+// the objects themselves.
 var looking = []identity.Scope{identity.ChangeRead, identity.ChangeUndo, identity.JobRead, identity.OpsRead}
 
 // but returns all scopes except some.
@@ -113,7 +113,7 @@ func demandsReading(op *ops.Operation) bool {
 	})
 }
 
-// leftovers are what the calls of a row have left in the store.
+// leftovers are the items that the calls of a row have left in the store.
 type leftovers struct {
 	op           *ops.Operation
 	plan, change string
@@ -121,8 +121,7 @@ type leftovers struct {
 	answer       systemtest.Answer
 }
 
-// keep makes the sample of a row, as a dry run and with a key, with a credential that may do
-// everything.
+// keep sends the sample of a row, as a dry run and with a key, with a credential that has all rights.
 func keep(s *systemtest.System, callers *credentials, op *ops.Operation, kind string) leftovers {
 	s.T.Helper()
 	s.Prepare(op)
@@ -200,7 +199,7 @@ func TestWhatIsKeptIsShownByTheRightsOfNow(t *testing.T) {
 	assert.Greater(t, count["change"], 250*len(thorough.Some(kinds)))
 }
 
-// ownAnswers asks for what a caller has left itself, after its rights were narrowed.
+// ownAnswers requests a caller's own leftovers after its rights were restricted.
 func ownAnswers(s *systemtest.System, callers *credentials, of leftovers, count map[string]int) {
 	s.T.Helper()
 	kind := callers.named(of.call.Token).Kind
@@ -268,8 +267,8 @@ func codesOf(a systemtest.Answer) (codes []string) {
 	return codes
 }
 
-// listed compares what each caller may read with the list of changes, whole and page by page, and
-// with what Wait and the stream would give.
+// listed compares what each caller may read with the list of changes, as a whole and page by
+// page, and with the answers of Wait and the stream.
 func listed(s *systemtest.System, callers *credentials, all []leftovers, count map[string]int) {
 	s.T.Helper()
 	for _, scope := range []identity.Scope{
@@ -308,16 +307,15 @@ func listed(s *systemtest.System, callers *credentials, all []leftovers, count m
 	}
 }
 
-// raw sends a request with a credential. Its answer is not an envelope.
+// raw sends a request with a credential. The answer is not an envelope.
 func raw(t *testing.T, s *systemtest.System, name, path string) systemtest.Answer {
 	r := get(t, s, path)
 	r.Header.Set("Auth-Token", "Bearer "+name)
 	return s.Send(r)
 }
 
-// TestItemsAreShownByTheRightsOfNow: the figures of a job need ops:read. Its items need the reading
-// scope of their object and limits that include it, or, for the owner, the right to make the
-// change.
+// TestItemsAreShownByTheRightsOfNow: the figures of a job need ops:read. An item needs the scope for
+// reading its object and limits that include it or, for the job's owner, the right to make the change.
 func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	s, callers := visibleSystem(t)
 	owner := callers.set(identity.KindToken, identity.Limits{}, identity.All)
@@ -384,8 +382,8 @@ func TestItemsAreShownByTheRightsOfNow(t *testing.T) {
 	}
 }
 
-// TestWritingDoesNotImplyReading: a caller that may change an object, but not read it, learns which
-// object it was.
+// TestWritingDoesNotImplyReading: a caller that may change an object but not read it learns
+// only which object was changed.
 func TestWritingDoesNotImplyReading(t *testing.T) {
 	s, callers := visibleSystem(t)
 	for i, op := range opstest.Own() {
@@ -422,7 +420,8 @@ func TestWritingDoesNotImplyReading(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, undone.Status)
 }
 
-// TestAnUndoWithoutTheRightToRead needs only the rights to write, and shows no values.
+// TestAnUndoWithoutTheRightToRead: an undo needs only the rights to write, and shows no
+// values to a caller that may not read.
 func TestAnUndoWithoutTheRightToRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	change := func(department string) string {
@@ -451,8 +450,8 @@ func TestAnUndoWithoutTheRightToRead(t *testing.T) {
 	}
 }
 
-// TestFiltersTellWhatMayBeRead: memberships need their scope, and a manager outside the limits
-// counts as none.
+// TestFiltersTellWhatMayBeRead: a filter on memberships needs their scope, and a manager
+// outside the limits counts as none.
 func TestFiltersTellWhatMayBeRead(t *testing.T) {
 	s, callers := visibleSystem(t)
 	for path, filters := range map[string][]string{

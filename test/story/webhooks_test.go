@@ -27,14 +27,14 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// delivery is a message that a receiver got.
+// delivery is a message received by a receiver.
 type delivery struct {
 	id, body string
-	secrets  []int // numbers of the secrets that signed it
+	secrets  []int // numbers of the secrets that signed the message
 }
 
-// verify checks a message as the standard says: an HMAC over id, time and body, under the
-// key that follows whsec_. It shares nothing with the code that signs.
+// verify checks a message as the standard requires: an HMAC over id, time and body, with the
+// key that follows whsec_. It shares no code with the signer.
 func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault string) {
 	seconds, err := strconv.ParseInt(r.Header.Get("webhook-timestamp"), 10, 64)
 	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > 5*time.Minute {
@@ -61,7 +61,7 @@ func verify(r *http.Request, body []byte, secrets ...string) (by []int, fault st
 	return by, ""
 }
 
-// inbox is a receiver whose address stays the same when it is down for a while.
+// inbox is a receiver that keeps its address when it is down for a while.
 type inbox struct {
 	t       *testing.T
 	address string
@@ -115,8 +115,8 @@ const (
 	freshSecret = "whsec_YW5vdGhlci1zZWNyZXQtb2YtdGhlLXJlY2VpdmVy"
 )
 
-// TestWebhooksTellOfChanges: a receiver that is down misses nothing, whether it or the gateway
-// restarts, and a secret can be replaced without a gap.
+// TestWebhooksTellOfChanges: a receiver that is down misses nothing, whether it restarts or
+// the gateway does, and a secret can be replaced without a gap.
 func TestWebhooksTellOfChanges(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	folder := t.TempDir()
@@ -174,7 +174,7 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 		setCity(s, "Gera")
 		assert.Equal(t, []int{1}, chat.next().secrets)
 
-		chat.down() // it comes back while the gateway runs
+		chat.down() // the receiver comes back while the gateway is running
 		id := setCity(s, "Rome")
 		require.Eventually(t, func() bool {
 			return strings.Contains(s.Log.String(), "a message of a webhook could not be delivered")
@@ -182,7 +182,7 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 		chat.up()
 		assert.Equal(t, id, chat.next().id)
 		var metrics string
-		assert.Eventually(t, func() bool { // it is counted after the answer
+		assert.Eventually(t, func() bool { // the message is counted after the answer
 			metrics = figures(s)
 			return strings.Contains(metrics, `adgateway_webhook_delivered_total{webhook="chat"} 5`)
 		}, systemtest.Patience, 10*time.Millisecond)
@@ -193,7 +193,7 @@ func TestWebhooksTellOfChanges(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// figures returns the metrics.
+// figures returns the text of the metrics.
 func figures(s *systemtest.System) string {
 	request, err := http.NewRequest(http.MethodGet, s.URL+"/metrics", nil) // no credential is needed on this machine
 	if err != nil {
@@ -202,8 +202,8 @@ func figures(s *systemtest.System) string {
 	return string(s.Send(request).Body)
 }
 
-// TestWebhooksTellOfJobs: the end of a job is sent with its record. A receiver with types gets
-// nothing else.
+// TestWebhooksTellOfJobs: the end of a job is sent with its record. A receiver with types
+// gets only those types.
 func TestWebhooksTellOfJobs(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte(storySecret), 0o600))

@@ -29,7 +29,7 @@ func ask(method, path string, params ...string) systemtest.Call {
 	return c
 }
 
-// TestTheLifeOfAForwardZone uses every endpoint of forward zones.
+// TestTheLifeOfAForwardZone: every endpoint of forward zones works.
 func TestTheLifeOfAForwardZone(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -70,11 +70,11 @@ func TestTheLifeOfAForwardZone(t *testing.T) {
 
 	file := s.OK(ask("POST", path, "ReplicationScope", "File"), http.StatusCreated)
 	assert.Equal(t, []any{"File", "File", "None", "life.example.dns", ""}, []any{file["type"], file["replicationScope"], file["dynamicUpdate"], file["zoneFile"], file["distinguishedName"]})
-	s.OK(ask("DELETE", path), http.StatusOK) // it contains only its SOA and name servers
+	s.OK(ask("DELETE", path), http.StatusOK) // the zone contains only its SOA and name servers
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestZonesOfEveryType: the names of the types. System zones are shown on request only.
+// TestZonesOfEveryType: lists name the type of each zone, and show system zones only on request.
 func TestZonesOfEveryType(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, want := range map[string][]any{
@@ -97,10 +97,10 @@ func TestZonesOfEveryType(t *testing.T) {
 	assert.Equal(t, true, s.OK(ask("GET", zonesPath+"TrustAnchors/Exists", "IgnoreSystemZones", "false"), http.StatusOK)["exists"])
 }
 
-// refusal is a refused call, with its caller and what the answer says.
+// refusal is a refused call with its caller and the text of the answer.
 type refusal struct {
 	call   systemtest.Call
-	token  string // "" is every scope
+	token  string // "": a token with every scope
 	status int
 	code   string
 	says   string
@@ -259,7 +259,7 @@ func TestWhatDelegationsRefuse(t *testing.T) {
 	})
 }
 
-// TestTheLifeOfAForwarder: one stored in the directory and one on the server.
+// TestTheLifeOfAForwarder: a forwarder can be stored in the directory or on the server.
 func TestTheLifeOfAForwarder(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -280,17 +280,18 @@ func TestTheLifeOfAForwarder(t *testing.T) {
 	assert.Equal(t, []any{"Server", 0.0}, []any{alone["replicationScope"], alone["forwarderTimeout"]})
 	s.Rejects(ask("PUT", path, "ReplicationScope", "Domain"), http.StatusUnprocessableEntity, "unprocessable")
 	s.OK(ask("DELETE", path), http.StatusOK)
-	// A delegated name may be forwarded, too: that hides nothing else.
+	// A delegated name may also be forwarded, because that hides nothing else.
 	s.OK(ask("POST", forwarderPath+"lab.corp.example", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.OK(ask("DELETE", forwarderPath+"lab.corp.example"), http.StatusOK)
-	// The row of reverse zones does not remove forwarders; that would need privileged.
+	// The operation for reverse zones does not remove forwarders; that would need the scope privileged.
 	s.OK(ask("POST", forwarderPath+"9.10.in-addr.arpa", "MasterServers", "10.9.0.10"), http.StatusCreated)
 	s.Rejects(ask("DELETE", "/api/DnsReverseLookupZone/10.9.0.0/16").As(systemtest.PlainToken), http.StatusConflict, "conflict")
 	s.OK(ask("DELETE", forwarderPath+"9.10.in-addr.arpa"), http.StatusOK)
 	assert.Empty(t, start.Compare(s.Snapshot()))
 }
 
-// TestTheLifeOfADelegation: it has two name servers, and the zone has the address of one.
+// TestTheLifeOfADelegation: a delegation can have two name servers, even if the zone
+// contains the address of only one.
 func TestTheLifeOfADelegation(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	start := s.Snapshot()
@@ -343,8 +344,8 @@ func TestAgingAndStatistics(t *testing.T) {
 	assert.Equal(t, map[string]any{"received": 0.0, "succeeded": 0.0, "failed": 0.0}, counted["transfers"])
 }
 
-// TestZonesOutsideTheLimits: a credential sees and creates only the zones of its limits. That is
-// decided before anything is looked up.
+// TestZonesOutsideTheLimits: a credential sees and creates only zones within its limits.
+// This is decided before anything is looked up.
 func TestZonesOutsideTheLimits(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, c := range []systemtest.Call{
@@ -359,7 +360,7 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 		a := s.Rejects(c.As(systemtest.LimitedToken), http.StatusForbidden, "limit")
 		assert.Contains(t, a.Envelope.Output, "corp.example", "the answer names the zones of the credential")
 	}
-	// The answer says that a zone outside would lose something, but not what.
+	// The answer reports that a zone outside the limits would lose records, but not which.
 	hidden := s.Rejects(ask("POST", lookupPath+systemtest.SubZone).As(systemtest.SubZoneToken), http.StatusConflict, "not_empty")
 	assert.Equal(t, "'dev.corp.example' would hide records that the zone above it has at and below this name. Move them first.", hidden.Envelope.Output)
 	for owner, target := range map[string]string{"www.dev": "web3", "api.dev": "app3"} {
@@ -372,7 +373,8 @@ func TestZonesOutsideTheLimits(t *testing.T) {
 	}
 }
 
-// TestValuesOfZonesInEveryPlace: values at the limits and one beyond, in query, form and JSON.
+// TestValuesOfZonesInEveryPlace: values at the limits are accepted and values just beyond
+// are refused, in query, form and JSON.
 func TestValuesOfZonesInEveryPlace(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	var twenty []string

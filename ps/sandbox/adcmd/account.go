@@ -16,14 +16,13 @@ const (
 	uacNeverExpire = 0x10000
 )
 
-// accountBit is a property or parameter backed by a bit of userAccountControl.
+// accountBit is a property or parameter that represents a bit of userAccountControl.
 type accountBit struct {
 	bit      int64
 	inverted bool // the property is true when the bit is clear
 }
 
-// accountBits are the account bits by their name, which is the same for the
-// property and the parameter.
+// accountBits are the account bits by name. The property and the parameter have the same name.
 var accountBits = map[string]accountBit{
 	"Enabled":                           {bit: uacDisabled, inverted: true},
 	"HomedirRequired":                   {bit: 0x8},
@@ -55,8 +54,8 @@ func (b accountBit) apply(uac int64, on bool) int64 {
 	return uac &^ b.bit
 }
 
-// isAccountParam reports whether a parameter sets an account bit or access
-// control entries, which [changes.account] and [call.accessLists] write.
+// isAccountParam reports whether a parameter sets an account bit or access control entries.
+// [changes.account] and [call.accessLists] write these.
 func isAccountParam(param string) bool {
 	_, bit := accountBits[param]
 	return bit || param == "ChangePasswordAtLogon" || param == "CannotChangePassword" || param == "ProtectedFromAccidentalDeletion"
@@ -96,8 +95,7 @@ func (c *call) checkPasswordFlags() error {
 	return nil
 }
 
-// account adds the account bits and -ChangePasswordAtLogon of an existing
-// account.
+// account adds the account bits and -ChangePasswordAtLogon of an existing account.
 func (ch *changes) account(o *directory.Object) error {
 	c := ch.c
 	if err := c.checkPasswordFlags(); err != nil {
@@ -150,8 +148,8 @@ func (c *call) accessLists(o *directory.Object) error {
 	return nil
 }
 
-// setEnabled is the body of Enable-ADAccount and Disable-ADAccount. It writes
-// nothing if the account already has that state (facts E11, H14).
+// setEnabled is the body of Enable-ADAccount and Disable-ADAccount. It writes nothing if the
+// account is already in that state (facts E11, H14).
 func setEnabled(on bool) func(*call) error {
 	return func(c *call) error {
 		o, err := c.identity("userAccountControl")
@@ -167,8 +165,7 @@ func setEnabled(on bool) func(*call) error {
 	}
 }
 
-// unlockAccount sets lockoutTime to 0; it writes nothing if the account is not
-// locked (facts E15, H13).
+// unlockAccount sets lockoutTime to 0. It writes nothing if the account is not locked (facts E15, H13).
 func unlockAccount(c *call) error {
 	o, err := c.identity("lockoutTime")
 	if err != nil {
@@ -181,8 +178,8 @@ func unlockAccount(c *call) error {
 	return c.change(o, ch)
 }
 
-// change is the common end of the commands that change one object: it asks for
-// confirmation, writes and returns the object for -PassThru.
+// change completes the commands that change one object: it asks for confirmation, writes,
+// and returns the object for -PassThru.
 func (c *call) change(o *directory.Object, ch *changes) error {
 	c.target = o.DN
 	ok, err := c.ShouldProcess(o.DN)

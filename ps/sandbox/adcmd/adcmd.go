@@ -1,12 +1,11 @@
-// Package adcmd implements the sandbox's ActiveDirectory module: a table of
-// cmdlets over the simulated directory (package ps/sandbox/directory). It has
-// the cmdlets and parameters that the gateway's scripts use, and no others.
+// Package adcmd implements the sandbox's ActiveDirectory module: a table of cmdlets over the simulated
+// directory (package ps/sandbox/directory). It contains only the cmdlets and parameters that the gateway's
+// scripts use.
 //
 // # Tour
 //
-// [Module] builds the module for an engine. Each cmdlet is a row: its name, its
-// body and the parameters it supports. Its documented contract (parameter sets,
-// types, positions) comes from package ps/cmdlets.
+// [Module] builds the module for an engine. Each cmdlet is a row: its name, its body and the parameters it
+// supports. Its documented contract (parameter sets, types, positions) comes from package ps/cmdlets.
 //
 //   - commands.go: the tables of cmdlets
 //   - get.go: the reading cmdlets
@@ -24,19 +23,16 @@
 //
 // # Simulated behaviour
 //
-// A user is created in three steps and is left behind disabled when a later one
-// fails (facts E2); protection is two access control entries (facts E37);
-// adding an existing member succeeds silently (facts E25); identities resolve
-// as described in facts C16 and facts C17. Messages are in the culture of
+// A user is created in three steps and is left behind disabled when a later one fails (facts E2);
+// protection is two access control entries (facts E37); adding an existing member succeeds silently (facts
+// E25); identities resolve as described in facts C16 and facts C17. Messages are in the culture of
 // [Options]; error ids and codes are not localized (facts D3).
 //
 // # Known differences
 //
-// A parameter that the cmdlet's row does not list is rejected by name with
-// System.NotSupportedException, never ignored: -Instance, say, and -Filter, whose
-// language resolves variables of the session and needs escaping of its own
-// (facts C9, C10). A credential is checked but does not change what the caller
-// may do.
+// A parameter that the cmdlet's row does not list is rejected by name with System.NotSupportedException,
+// never ignored: -Instance, say, and -Filter, whose language resolves variables of the session and needs
+// escaping of its own (facts C9, C10). A credential is checked but does not change what the caller may do.
 package adcmd
 
 import (
@@ -56,21 +52,19 @@ type Options struct {
 	Domain *directory.Domain
 	// Culture is the language of messages: "en-US" (the default) or "de-DE".
 	Culture string
-	// Location is the time zone of DateTime values, which are local (facts
-	// B26); nil means time.Local.
+	// Location is the time zone of DateTime values, which are in local time (facts B26). Nil means time.Local.
 	Location *time.Location
-	// Account owns the ADWS connections of all sessions. ADWS limits the
-	// connections per account and controller (facts D19). An empty account is not
-	// limited.
+	// Account owns the ADWS connections of all sessions. ADWS limits the connections per
+	// account and controller (facts D19). Without an account there is no limit.
 	Account string
-	// Skew is how far the clock of the domain is ahead of the clock of the caller.
+	// Skew is how far the domain's clock is ahead of the caller's.
 	Skew time.Duration
-	// Gate, if not nil, is called before each command with the controller's name: it
-	// waits while the controller is slow, and reports whether the caller reaches it.
+	// Gate, if not nil, is called before each command with the controller's name. It waits
+	// while the controller is slow, and reports whether the caller reaches it.
 	Gate func(ctx context.Context, controller string) (caller string, reached bool)
 }
 
-// The module as Get-Module shows it.
+// The module's properties as shown by Get-Module.
 const (
 	ModuleName    = "ActiveDirectory"
 	ModuleVersion = "1.0.1.0"
@@ -103,12 +97,11 @@ type command struct {
 	name  string
 	class string // class of the objects it works on, e.g. "ADUser"
 	run   func(*call) error
-	// params are the parameters the body supports, in addition to commonParams
-	// and attrs.
+	// params are the parameters that the body supports, in addition to commonParams and attrs.
 	params []string
-	// sets reports whether the cmdlet has parameters that set attributes.
+	// sets means that the cmdlet has parameters that set attributes.
 	sets bool
-	// attrs are those parameters, see attributeParams.
+	// attrs are the parameters that set attributes, see attributeParams.
 	attrs []string
 }
 
@@ -125,7 +118,7 @@ func (row command) command(h *host) *engine.Command {
 	if row.sets {
 		row.attrs = attributeParams(decl)
 	}
-	known := map[string]bool{} // as declared and in lower case
+	known := map[string]bool{} // as declared, and in lower case
 	for _, list := range [][]string{commonParams, row.params, row.attrs} {
 		for _, p := range list {
 			known[p], known[strings.ToLower(p)] = true, true
@@ -157,11 +150,11 @@ type call struct {
 	row    *command
 	dc     *directory.DC
 	class  *class
-	free   func() // returns the connection of the command; may be called again
+	free   func() // releases the connection of the command; may be called again
 	writes bool
-	// catalog is set if -Server names a global catalog.
+	// catalog is true if -Server names a global catalog.
 	catalog bool
-	target  any // what the command acts on, for error records
+	target  any // the object that the command acts on, for error records
 }
 
 func (c *call) ctx() context.Context { return c.Context() }

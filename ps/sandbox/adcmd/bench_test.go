@@ -74,8 +74,7 @@ func (h *benchHost) Write(v any) error                  { h.written = append(h.w
 func (h *benchHost) ShouldProcess(string) (bool, error) { return true, nil }
 func (h *benchHost) Throw(*dotnet.ErrorRecord) error    { return errors.New("the command failed") }
 
-// benchmarkCommand runs the body of a command without an engine; next sets the
-// parameters of the i-th run.
+// benchmarkCommand runs the body of a command without an engine. next sets the parameters of the i-th run.
 func benchmarkCommand(b *testing.B, name string, next func(i int, names []string, bound map[string]any), want int) {
 	m, names := module10k(b)
 	at := slices.IndexFunc(m.Commands, func(c *engine.Command) bool { return c.Decl.Name == name })
@@ -96,8 +95,7 @@ func benchmarkCommand(b *testing.B, name string, next func(i int, names []string
 	}
 }
 
-// BenchmarkDetails looks up another user each time, with all properties of a
-// details request.
+// BenchmarkDetails looks up a different user each time, with all properties of a details request.
 func BenchmarkDetails(b *testing.B) {
 	properties := dotnet.NewArray()
 	for _, name := range strings.Fields(`accountExpires c company department description displayName givenName homeDirectory

@@ -39,8 +39,7 @@ const (
 	binFeature = "CN=" + binName + ",CN=Optional Features," + services
 )
 
-// getFeature is the body of Get-ADOptionalFeature. The sandbox knows the Recycle Bin
-// only.
+// getFeature is the body of Get-ADOptionalFeature. The sandbox has only the Recycle Bin.
 func getFeature(c *call) error {
 	d := c.h.Domain
 	dn := binFeature + d.RootDN()

@@ -14,13 +14,13 @@ import (
 type changes struct {
 	c    *call
 	list []directory.Change
-	by   map[string]string // attribute, folded -> parameter that changes it
+	by   map[string]string // folded attribute -> parameter that changes it
 }
 
 func (c *call) newChanges() *changes { return &changes{c: c, by: map[string]string{}} }
 
-// claim records that a parameter changes an attribute. It is an error if another
-// parameter changes it too.
+// claim records that a parameter changes an attribute. It is an error if another parameter
+// already changes it.
 func (ch *changes) claim(attr, param string) error {
 	key := fold(attr)
 	if other, ok := ch.by[key]; ok && other != param {
@@ -34,15 +34,14 @@ func (ch *changes) add(op directory.ChangeOp, attr string, values ...any) {
 	ch.list = append(ch.list, directory.Change{Op: op, Name: attr, Values: values})
 }
 
-// attrParams maps parameters to attributes where the documentation does not
-// name a valid one.
+// attrParams maps parameters to attributes if the documentation names no valid one.
 var attrParams = map[string]string{
 	"UserPrincipalName": "userPrincipalName",
 	"Manager":           "manager",
 	"ManagedBy":         "managedBy",
 }
 
-// ldapName returns the attribute that a parameter sets, "" if there is none.
+// ldapName returns the attribute that a parameter sets, or "" if there is none.
 func (c *call) ldapName(param string) string {
 	if name, ok := attrParams[param]; ok {
 		return name
@@ -57,11 +56,11 @@ func (c *call) ldapName(param string) string {
 	return ""
 }
 
-// references are the parameters that identify another object, with its class.
+// references are the parameters that identify another object, with the class of that object.
 var references = map[string]string{"Manager": "ADUser", "ManagedBy": "ADPrincipal"}
 
-// parameters adds the named parameters that are bound. $null clears; an empty
-// string is passed on to the directory, which rejects it (facts E7).
+// parameters adds the bound named parameters. $null clears an attribute. An empty string is
+// passed on to the directory, which rejects it (facts E7).
 func (ch *changes) parameters() error {
 	c := ch.c
 	for _, param := range c.row.attrs {
@@ -104,7 +103,7 @@ func (ch *changes) parameter(param string) error {
 	return nil
 }
 
-// specialParams are the parameters that do not simply set one string value.
+// specialParams are the parameters that do more than set one string value.
 var specialParams = map[string]func(ch *changes, param string) error{
 	"AccountExpirationDate": (*changes).expiration,
 	"ServicePrincipalNames": (*changes).principalNames,
@@ -188,8 +187,8 @@ func (ch *changes) table(param string, op directory.ChangeOp, table *dotnet.Hash
 		if err != nil {
 			return err
 		}
-		// Several tables may change the same attribute, to add one value and
-		// remove another. A named parameter may not change it too.
+		// Several tables may change the same attribute, for example to add one value and remove
+		// another. A named parameter must not also change it.
 		ch.by[fold(attr)] = param
 		ch.add(op, attr, values...)
 	}
@@ -225,7 +224,7 @@ func (c *call) values(param string, v any) ([]any, error) {
 	return out, nil
 }
 
-// value converts one value for the directory; ok is false for $null.
+// value converts one value for the directory. ok is false for $null.
 func (c *call) value(v any) (out any, ok bool) {
 	switch v := v.(type) {
 	case nil, dotnet.Nothing:

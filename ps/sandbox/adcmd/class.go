@@ -10,34 +10,34 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// class is one class of objects the module returns.
+// class is a class of objects that the module returns.
 type class struct {
 	name     string // "ADUser"
 	typ      *dotnet.Type
-	filter   string   // restricts searches to the class; "" if it does not
+	filter   string   // restricts searches to the class; "" if unnecessary
 	defaults []string // properties returned without -Properties
 	sid, sam bool     // -Identity also accepts a SID, a sAMAccountName (facts C16)
 	dollar   bool     // -Identity may omit the "$" of a computer
 
 	props    map[string]*property // by lower-case friendly name
 	schema   *directory.Schema
-	compiled *directory.Filter // filter, compiled; may be nil
-	plan     plan              // of the default properties
-	plans    *planCache        // of the property lists that scripts repeat
+	compiled *directory.Filter // compiled filter; may be nil
+	plan     plan              // for the default properties
+	plans    *planCache        // for the property lists that scripts repeat
 }
 
 // property is a friendly property of a class.
 type property struct {
 	name  string
 	attrs []string // attributes that get needs
-	// get returns the value from an object that has the attributes.
+	// get returns the value for an object that was read with the attributes.
 	get func(r *reader, o *directory.Object) any
 }
 
 var objectDefaults = []string{"DistinguishedName", "Name", "ObjectClass", "ObjectGUID"}
 
-// classRows are the classes. Searches for users exclude computers, whose LDAP
-// class derives from user.
+// classRows are the classes. Searches for users exclude computers, because the LDAP class of
+// computers derives from user.
 var classRows = []class{
 	{name: "ADObject", typ: tObject, defaults: objectDefaults},
 	{name: "ADOrganizationalUnit", typ: tOU, filter: "(objectClass=organizationalUnit)",
@@ -83,8 +83,8 @@ func newClasses(schema *directory.Schema) map[string]*class {
 	return out
 }
 
-// newProperty returns a property of the object model: a computed one, an account
-// bit, a list, or the value of one attribute.
+// newProperty returns a property of the object model: a computed one, an account bit, a
+// list, or the value of one attribute.
 func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	if row, ok := computed[p.Name]; ok {
 		return &property{name: p.Name, attrs: row.attrs, get: row.get}
@@ -102,8 +102,8 @@ func newProperty(schema *directory.Schema, p cmdlets.Property) *property {
 	return &property{name: p.Name, attrs: []string{attr}, get: firstOf(schema, attr)}
 }
 
-// firstOf returns a getter of the attribute's first value: friendly properties
-// are single-valued, whatever the schema says.
+// firstOf returns a getter of the attribute's first value. Friendly properties are
+// single-valued, whatever the schema says.
 func firstOf(schema *directory.Schema, name string) func(*reader, *directory.Object) any {
 	a, ok := schema.Attribute(name)
 	if !ok {
@@ -125,8 +125,8 @@ func listOf(schema *directory.Schema, name string) func(*reader, *directory.Obje
 	return func(r *reader, o *directory.Object) any { return collection(r.h.raws(o, a)) }
 }
 
-// rawProperty returns an attribute under its LDAP name. Its value is a collection
-// if the attribute is multi-valued, $null without values (facts B21).
+// rawProperty returns an attribute under its LDAP name. Its value is a collection if the
+// attribute is multi-valued, and $null without values (facts B21).
 func rawProperty(a *directory.Attribute) *property {
 	return &property{name: a.Name, attrs: []string{a.Name}, get: func(r *reader, o *directory.Object) any {
 		if a.SingleValued {
@@ -142,24 +142,24 @@ func rawProperty(a *directory.Attribute) *property {
 // plan describes a read: the attributes to request and the properties to build.
 type plan struct {
 	attrs    []string
-	selected *directory.Selection // attrs, looked up
+	selected *directory.Selection // the attributes, looked up
 	props    []*property
-	blank    dotnet.Props // the names of props without values
-	all      bool         // add every attribute that the first object has (facts B23)
+	blank    dotnet.Props // the names of the properties, without values
+	all      bool         // add every attribute of the first object (facts B23)
 }
 
-// planCache keeps plans by the requested names.
+// planCache caches plans by the requested names.
 type planCache struct {
 	mu    sync.RWMutex
 	plans map[string]plan
 }
 
-// maxPlans bounds the cache, as scripts may request arbitrary names.
+// maxPlans limits the cache, because scripts may request arbitrary names.
 const maxPlans = 256
 
 // cached is [class.read] with a cache. Plans are shared and must not be changed.
 func (c *class) cached(names []string) (plan, string) {
-	var buf [1024]byte // enough for the key of nearly every list
+	var buf [1024]byte // enough for the keys of nearly all lists
 	key := buf[:0]
 	for _, name := range names {
 		key = append(append(key, name...), 0)
@@ -183,8 +183,8 @@ func (c *class) cached(names []string) (plan, string) {
 	return p, ""
 }
 
-// read returns the plan for -Properties. bad is the first name that is neither a
-// property of the class nor an attribute of the schema.
+// read returns the plan for -Properties. bad is the first name that is neither a property of
+// the class nor an attribute of the schema; "" if there is none.
 func (c *class) read(names []string) (p plan, bad string) {
 	seen := map[string]bool{}
 	add := func(prop *property) {
@@ -231,8 +231,8 @@ func (c *class) find(name string) *property {
 	return nil
 }
 
-// attributesOf returns the attributes that properties need. The list is never
-// empty, which would request all: every class has the default property Name.
+// attributesOf returns the attributes that properties need. The list is never empty, which
+// would request all attributes, because every class has the default property Name.
 func attributesOf(props []*property) []string {
 	var attrs []string
 	seen := map[string]bool{}
@@ -247,8 +247,8 @@ func attributesOf(props []*property) []string {
 	return attrs
 }
 
-// extend adds the attributes of the first object to the plan for -Properties *.
-// Later objects have no other properties (facts B23).
+// extend adds the attributes of the first object to the plan for -Properties *. Later
+// objects get no other properties (facts B23).
 func (c *class) extend(p plan, first *directory.Object) plan {
 	p.all = false
 	props := append([]*property(nil), p.props...)
@@ -271,7 +271,7 @@ func (c *class) extend(p plan, first *directory.Object) plan {
 	return p
 }
 
-// blank returns the properties without values, in their order.
+// blank returns the properties in order, without values.
 func blank(props []*property) (names dotnet.Props) {
 	names.Grow(len(props))
 	for _, prop := range props {
@@ -287,11 +287,11 @@ type reader struct {
 	h   *host
 	c   *call
 	dc  *directory.DC
-	err error // of a property whose read found no connection
+	err error // of a property that got no connection for its read
 }
 
-// other runs a read of another object that a property needs, on a connection of its
-// own. It returns false if the object cannot be read.
+// other runs a read of another object that a property needs, on a separate connection. It
+// returns false if the object cannot be read.
 func (r *reader) other(read func() error) bool {
 	release, err := r.h.connection(r.dc)
 	if err != nil {

@@ -72,9 +72,8 @@ var domainCommands = []command{
 	{name: "Get-ADRootDSE", run: getRootDSE, params: []string{"Properties"}},
 }
 
-// attributeParams returns the parameters of a cmdlet that set an attribute, an
-// account bit or access control entries. Names are not included, they become
-// part of the DN; -Certificates is not supported.
+// attributeParams returns the parameters of a cmdlet that set an attribute, an account bit or access control
+// entries. Names are not included, because they become part of the DN. -Certificates is not supported.
 func attributeParams(decl *cmdlets.Cmdlet) []string {
 	var out []string
 	for _, p := range decl.Params {
@@ -92,17 +91,15 @@ func attributeParams(decl *cmdlets.Cmdlet) []string {
 	return out
 }
 
-// nullable maps a documented value type to the type that the parameter really
-// has, which accepts $null: -AccountExpirationDate $null means never (facts
-// E9), -ResultSetSize $null means all (facts C15), and a flag of $null counts
-// as absent. The documentation does not show that part of the types.
+// nullable maps a documented value type to the actual type of the parameter, which accepts $null.
+// -AccountExpirationDate $null means never (facts E9), -ResultSetSize $null means all (facts
+// C15), and a flag with $null counts as absent. The documentation omits that part of the types.
 var nullable = map[string]string{
 	"Boolean": "Nullable[bool]", "DateTime": "Nullable[datetime]", "TimeSpan": "Nullable[timespan]", "Int32": "Nullable[int]",
 }
 
-// declaration returns the contract of a cmdlet for the binder, with nullable
-// types. The binder passes $null, which clears, and the empty string (facts E7)
-// on unchanged.
+// declaration returns the contract of a cmdlet for the binder, with nullable types. The
+// binder passes on $null, which clears an attribute, and the empty string (facts E7).
 func declaration(decl *cmdlets.Cmdlet) *cmdlets.Cmdlet {
 	out := *decl
 	out.Params = make([]*cmdlets.Param, len(decl.Params))

@@ -6,11 +6,10 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// connection takes one of the account's connections to a controller. A command holds
-// one while the web service works for it: until it writes its first object, as the
-// answer is complete by then, or to the last page of an enumeration (see
-// [call.search]). Commands that run inside another's pipeline, and properties that are
-// read from another object, take further ones. release may be called again.
+// connection takes one of the account's connections to a controller. A command holds one while the web
+// service works for it: until it writes its first object, because the answer is complete by then, or until
+// the last page of an enumeration (see [call.search]). Commands in the same pipeline, and properties that
+// are read from another object, take further connections. release may be called more than once.
 func (h *host) connection(dc *directory.DC) (release func(), err error) {
 	if h.Account == "" {
 		return func() {}, nil

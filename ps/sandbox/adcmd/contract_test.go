@@ -16,8 +16,7 @@ import (
 
 var noStreams engine.Streams
 
-// Every parameter of a row exists, and every attribute parameter has an attribute
-// of the schema.
+// Every parameter of a row exists, and every parameter for an attribute names an attribute of the schema.
 func TestRowsFollowTheContract(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)
@@ -51,7 +50,7 @@ func TestRowsFollowTheContract(t *testing.T) {
 	assert.Len(t, Module(Options{Domain: d}).Commands, len(seen))
 }
 
-// The friendly properties of every class only need attributes of the schema.
+// The friendly properties of all classes need only attributes of the schema.
 func TestPropertiesFollowTheModel(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)
@@ -68,7 +67,7 @@ func TestPropertiesFollowTheModel(t *testing.T) {
 	}
 }
 
-// cmdletID begins the error ids of exceptions without an ErrorCode (facts D1).
+// cmdletID is the prefix of error ids for exceptions without an ErrorCode (facts D1).
 const cmdletID = "ActiveDirectoryCmdlet:"
 
 // Facts D.1: the exception type of each code and the category of each type.
@@ -121,7 +120,7 @@ func TestCodesAndCategories(t *testing.T) {
 	}
 }
 
-// Facts D14-D17: errors without a number are distinguished by the exception inside them.
+// Facts D14-D17: errors without a number differ in the exception inside them.
 func TestErrorsWithoutNumber(t *testing.T) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Facts G13: one computer that only looks like a domain controller hides all of
-// them from -Filter, but not from other ways of asking.
+// Facts G13: a single computer that only looks like a domain controller hides all
+// controllers from -Filter, but not from other queries.
 func TestAnImpostorHidesAllControllers(t *testing.T) {
 	d, err := directory.BuiltIn(directory.Options{Seed: 1, Clock: func() time.Time { return noon }})
 	require.NoError(t, err)

@@ -86,8 +86,8 @@ func (n creation) run(c *call) error {
 	return c.passThru(o.GUID)
 }
 
-// newDN returns the DN of the new object. -Name is escaped here; -Path is a DN
-// (facts C21) and must exist (facts D.2).
+// newDN returns the DN of the new object. It escapes -Name. -Path is a DN (facts C21) and
+// must exist (facts D.2).
 func (c *call) newDN(n creation, objectClass string) (string, error) {
 	class, ok := c.h.Domain.Schema().Class(objectClass)
 	if !ok {
@@ -118,8 +118,8 @@ func (c *call) checkDN(path string) error {
 	return nil
 }
 
-// accountName sets sAMAccountName to the name unless the caller gave one, and
-// appends the suffix if it is missing.
+// accountName sets sAMAccountName to the name unless the caller gave one, and appends the
+// suffix if it is missing.
 func (ch *changes) accountName(name, suffix string) {
 	const attr = "sAMAccountName"
 	ch.fallback(attr, name)
@@ -134,14 +134,15 @@ func (ch *changes) accountName(name, suffix string) {
 	}
 }
 
-// userAttributes creates every user disabled, whatever -Enabled says (facts E2).
+// userAttributes sets the attributes of a new user, which is always created disabled,
+// whatever -Enabled says (facts E2).
 func userAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
 	ch.fallback("userAccountControl", ch.c.bits(uacNormal|uacDisabled, "Enabled"))
 	return nil
 }
 
-// finishUser sets the password, then enables (facts E2, H1-H4).
+// finishUser sets the password and then enables the account (facts E2, H1-H4).
 func finishUser(c *call, o *directory.Object) error {
 	if err := c.newPassword(o); err != nil {
 		return err
@@ -161,7 +162,7 @@ func (c *call) newPassword(o *directory.Object) error {
 	return nil
 }
 
-// finishAccount writes what needs the password to be there, then the access lists.
+// finishAccount writes the attributes that require a password, and then the access lists.
 func (c *call) finishAccount(o *directory.Object, enable bool) error {
 	ch := c.newChanges()
 	if change, given := c.flag("ChangePasswordAtLogon"); given {
@@ -180,16 +181,16 @@ func (c *call) finishAccount(o *directory.Object, enable bool) error {
 	return c.accessLists(o)
 }
 
-// computerAttributes creates a workstation account, disabled until it has a
-// password; its account name ends in "$" (facts E47).
+// computerAttributes sets the attributes of a workstation account, which is disabled until
+// it has a password and whose name ends in "$" (facts E47).
 func computerAttributes(ch *changes, name string) error {
 	ch.accountName(name, "$")
 	ch.fallback("userAccountControl", ch.c.bits(uacWorkstation|uacDisabled, "Enabled"))
 	return nil
 }
 
-// finishComputer sets the given password or a random one of 240 characters, and
-// enables the account unless -Enabled is false (facts E47).
+// finishComputer sets the given password, or a random one of 240 characters, and enables the
+// account unless -Enabled is false (facts E47).
 func finishComputer(c *call, o *directory.Object) error {
 	if c.bound("AccountPassword") != nil {
 		if err := c.newPassword(o); err != nil {
@@ -216,7 +217,7 @@ var (
 	categoryBits = map[string]int64{"distribution": 0, "security": groupSecurity, "0": 0, "1": groupSecurity}
 )
 
-// groupAttributes creates a security group by default.
+// groupAttributes sets the attributes of a new group, by default a security group.
 func groupAttributes(ch *changes, name string) error {
 	ch.accountName(name, "")
 	n, err := ch.c.groupType(groupSecurity)
@@ -255,8 +256,8 @@ func enumText(v any) string {
 	return dotnet.ToText(v)
 }
 
-// finishOU protects the OU unless the caller opts out, which reads the access lists
-// all the same. If this fails, an unprotected OU is left behind (facts E36, E73).
+// finishOU protects the OU unless the caller opts out; the access lists are read in both
+// cases. If this fails, an unprotected OU remains (facts E36, E73).
 func finishOU(c *call, o *directory.Object) error {
 	protect, given := c.flag("ProtectedFromAccidentalDeletion")
 	if err := c.dc.SetProtected(c.ctx(), o.GUID.Ref(), protect || !given); err != nil {

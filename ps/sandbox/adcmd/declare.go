@@ -5,9 +5,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Declaration returns the module without a directory: the commands as the binder
-// needs them, with a nil Process, and the types of values. The DirectoryEntry
-// types are left out, as they need a directory.
+// Declaration returns the module without a directory: the commands that the binder needs, with a nil
+// Process, and the types of values. It omits the DirectoryEntry types, because they need a directory.
 func Declaration() *engine.Module {
 	m := &engine.Module{Name: ModuleName, Version: ModuleVersion, GUID: moduleGUID, Types: append([]*dotnet.Type{tSID}, order...)}
 	for _, row := range allCommands() {

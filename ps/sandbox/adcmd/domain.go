@@ -110,7 +110,7 @@ func getDomain(c *call) error {
 	return c.Write(inst)
 }
 
-// level returns the functional level of the root object, 2016 if it has none.
+// level returns the functional level of the root object, or 2016 if it has none.
 func level(t *dotnet.Type, root *directory.Object) dotnet.Enum {
 	n, ok := root.Int("msDS-Behavior-Version")
 	if !ok {
@@ -119,8 +119,8 @@ func level(t *dotnet.Type, root *directory.Object) dotnet.Enum {
 	return dotnet.Enum{Type: t, Value: n}
 }
 
-// getRootDSE is the body of Get-ADRootDSE. It returns every property it knows,
-// whatever -Properties asks for.
+// getRootDSE is the body of Get-ADRootDSE. It returns all properties that it knows, whatever
+// -Properties requests.
 func getRootDSE(c *call) error {
 	d := c.h.Domain
 	dn := d.RootDN()
@@ -162,8 +162,8 @@ func serverObject(dc *directory.DC) string {
 
 func ntdsSettings(dc *directory.DC) string { return "CN=NTDS Settings," + serverObject(dc) }
 
-// getControllers is the body of Get-ADDomainController: one controller by name,
-// all of them, or the one the locator finds (facts G2).
+// getControllers is the body of Get-ADDomainController. It returns a controller by name, all
+// controllers, or the one that the locator finds (facts G2).
 func getControllers(c *call) error {
 	d := c.h.Domain
 	switch {
@@ -196,9 +196,8 @@ func getControllers(c *call) error {
 	return c.Write(c.controller(c.dc))
 }
 
-// impostor throws the error of -Filter if a computer looks like a domain controller
-// and is none: the module asks for the NTDS settings of all of them at once (facts
-// G13).
+// impostor throws the error of -Filter if a computer looks like a domain controller but is
+// none, because the module requests the NTDS settings of all of them at once (facts G13).
 func (c *call) impostor() error {
 	accounts, err := c.dc.Search(c.ctx(), directory.SearchRequest{
 		Filter:     "(&(objectCategory=computer)(|(userAccountControl:1.2.840.113556.1.4.803:=8192)(primaryGroupID=516)(primaryGroupID=521)))",

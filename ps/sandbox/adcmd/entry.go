@@ -10,11 +10,10 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// entryTypes returns System.DirectoryServices.DirectoryEntry and its two
-// collections. They support what scripts need to read and write single
-// attributes over LDAP (facts F20): paths with a server, RefreshCache and
-// CommitChanges. Values are strings, booleans or 32-bit integers; attributes
-// with other values are rejected.
+// entryTypes returns System.DirectoryServices.DirectoryEntry and its two collections. They
+// support the members with which scripts read and write single attributes over LDAP (facts
+// F20): paths with a server, RefreshCache and CommitChanges. Values are strings, booleans or
+// 32-bit integers; attributes with other values are rejected.
 func entryTypes(h *host) []*dotnet.Type {
 	s := &entries{host: h}
 	s.values = dotnet.Define(dotnet.Class{Name: entryNamespace + "PropertyValueCollection", Members: []dotnet.Member{
@@ -49,7 +48,7 @@ func entryTypes(h *host) []*dotnet.Type {
 
 const entryNamespace = "System.DirectoryServices."
 
-// entries holds the types of one module.
+// entries contains the types of one module.
 type entries struct {
 	*host
 	entry, properties, values *dotnet.Type
@@ -59,22 +58,21 @@ type entries struct {
 type entry struct {
 	*entries
 	path     string
-	ctx      func() context.Context     // the context of the current run
+	ctx      func() context.Context     // returns the context of the current run
 	cache    map[string]*attributeCache // by folded name
-	bound    bool                       // the object was found
+	bound    bool                       // the object has been found
 	disposed bool
 }
 
 var _ dotnet.ContextUser = (*entry)(nil)
 
-// UseContext implements [dotnet.ContextUser]: reads and writes end with the run
-// that makes them.
+// UseContext implements [dotnet.ContextUser]. Reads and writes end with the run that makes them.
 func (e *entry) UseContext(current func() context.Context) { e.ctx = current }
 
 var _ dotnet.Preparer = (*entry)(nil)
 
-// Prepare implements [dotnet.Preparer]: PowerShell's adapter asks the object for an
-// attribute of the member's name first, which connects to the server (facts F21).
+// Prepare implements [dotnet.Preparer]. PowerShell's adapter first asks the object for an
+// attribute with the member's name, which connects to the server (facts F21).
 func (e *entry) Prepare() error {
 	if e.bound {
 		return nil
@@ -128,7 +126,7 @@ func (a *attributeCache) put(items []any) error {
 	return nil
 }
 
-// ADSI paths, and the errors of ADSI that do not come from the server.
+// ADSI paths, and the ADSI errors that do not come from the server.
 const (
 	hresultBadPath  = 0x80005000 // E_ADS_BAD_PATHNAME
 	hresultWin32    = 0x80070000
@@ -138,7 +136,7 @@ const (
 	messageDisposed = "Cannot access a disposed object."
 )
 
-// bind returns the controller and the object reference of the path, which is
+// bind returns the controller and the object reference for the path, which is
 // LDAP://server/<GUID=...> or LDAP://server/DN.
 func (e *entry) bind() (*directory.DC, string, error) {
 	if e.disposed {

@@ -9,10 +9,10 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// This file reads userParameters as the extension of Windows for the Remote Desktop
-// settings does (facts F2, F9, F10, F11, F18): independently of the scripts, which write it.
+// This file reads userParameters in the same way as the Windows extension for Remote Desktop
+// settings (facts F2, F9, F10, F11, F18). It is independent of the scripts that write the attribute.
 
-// hresultUnknownName is DISP_E_UNKNOWNNAME: a directory entry has no such property.
+// hresultUnknownName is DISP_E_UNKNOWNNAME: the directory entry does not have the property.
 const hresultUnknownName = 0x80020006
 
 const (
@@ -20,7 +20,7 @@ const (
 	flagLogonDisabled    = 0x10000
 )
 
-// extended are the properties of the extension that take the gateway's fields.
+// extended are the properties of the extension that contain the gateway's fields.
 var extended = map[string]func(items map[string][]byte) any{
 	"terminalservicesprofilepath":   extendedText("ctxwfprofilepath"),
 	"terminalserviceshomedirectory": extendedText("ctxwfhomedir"),
@@ -42,7 +42,7 @@ func (e *entry) invokeGet(name string) (any, error) {
 	return read(splitUserParameters(stored)), nil
 }
 
-// extendedText reads the wide form of a text, or else the narrow one.
+// extendedText returns a function that reads the wide form of a text, or else the narrow one.
 func extendedText(name string) func(map[string][]byte) any {
 	return func(items map[string][]byte) any {
 		if wide, ok := items[name+"w"]; ok && len(wide)%2 == 0 {
@@ -58,7 +58,7 @@ func extendedText(name string) func(map[string][]byte) any {
 	}
 }
 
-// extendedFlag returns set if the bit is set in the flags, otherwise unset.
+// extendedFlag returns a function that returns set if the bit is set in the flags, otherwise unset.
 func extendedFlag(bit uint32, set, unset int32) func(map[string][]byte) any {
 	return func(items map[string][]byte) any {
 		if raw := items["ctxcfgflags1"]; len(raw) == 4 && binary.LittleEndian.Uint32(raw)&bit != 0 {
@@ -68,8 +68,8 @@ func extendedFlag(bit uint32, set, unset int32) func(map[string][]byte) any {
 	}
 }
 
-// splitUserParameters returns the properties by name, in lower case. It is empty
-// unless all of the value is well-formed and CtxCfgPresent is set (facts F9).
+// splitUserParameters returns the properties by lower-case name. The result is empty unless
+// the whole value is well-formed and CtxCfgPresent is set (facts F9).
 func splitUserParameters(text string) map[string][]byte {
 	const header, signature = 50, 'P'
 	units := utf16.Encode([]rune(text))

@@ -24,7 +24,7 @@ func TestDirectoryEntry(t *testing.T) {
 		require.Nil(t, thrown, script)
 		return values
 	}
-	// A string may contain any character, control characters included.
+	// A string may contain any character, including control characters.
 	text := "CtxCfgPresent" + strings.Repeat(" ", 35) + "P\x01\x1a\x08\x01\u3030\u6666\x02" + "😀"
 	l.session.SetVariable("text", text)
 	out(openAlice + `$e.RefreshCache([string[]]@('userParameters')); $e.Properties['userParameters'].Value = $text; $e.CommitChanges(); $e.Dispose()`)
@@ -33,7 +33,7 @@ func TestDirectoryEntry(t *testing.T) {
 	assert.Equal(t, text, o.String("userParameters"))
 	assert.Equal(t, []any{text, int32(1)}, out(openAlice+`$e.Properties['userParameters'].Value; $e.Properties['USERPARAMETERS'].Count`))
 
-	// Nothing is written before CommitChanges; RefreshCache discards changes.
+	// Nothing is written before CommitChanges. RefreshCache discards changes.
 	out(openAlice + `$e.Properties['userParameters'].Value = 'x'; $e.RefreshCache([string[]]@('userParameters')); $e.CommitChanges()`)
 	assert.Equal(t, []any{text}, out(openAlice+`$e.Properties['userParameters'].Value`))
 	out(openAlice + `$e.Properties['userParameters'].Clear(); $e.CommitChanges()`)
@@ -77,8 +77,8 @@ func TestDirectoryEntryErrors(t *testing.T) {
 	}
 }
 
-// PowerShell's adapter connects when any member is looked for, even one that every object has. The
-// error is a look-up error around ADSI's.
+// PowerShell's adapter connects when any member is looked up, even one that every object
+// has. The ADSI error is inside a look-up error.
 func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
 	for _, member := range []string{"RefreshCache([string[]]@('sn'))", "GetType()", "ToString()", "Path", "Dispose()", "Properties"} {
 		l := newLab(t, "en-US")
@@ -95,7 +95,7 @@ func TestAnyMemberOfADirectoryEntryBinds(t *testing.T) {
 	assert.Len(t, values, 1)
 }
 
-// A directory entry ends with the run that uses it.
+// The operations of a directory entry end with the run that uses it.
 func TestDirectoryEntryIsCancelled(t *testing.T) {
 	l := newLab(t, "")
 	m := Module(Options{Domain: l.domain})

@@ -9,8 +9,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// byCode maps Win32 codes to exception types (facts D.1); the type of all other
-// codes is ADException.
+// byCode maps Win32 codes to exception types (facts D.1). All other codes have the type ADException.
 var byCode = map[int]string{
 	directory.CodeAccessDenied:        "System.UnauthorizedAccessException",
 	directory.CodeInvalidPassword:     "ADInvalidPasswordException",
@@ -28,8 +27,8 @@ var byCode = map[int]string{
 	directory.CodeIllegalModify:       "ADIllegalModifyOperationException",
 }
 
-// categories maps exception types to error categories. A type that is not
-// listed is NotSpecified, even if its base type is (facts D6).
+// categories maps exception types to error categories. An unlisted type is NotSpecified,
+// even if its base type is listed (facts D6).
 var categories = map[string]dotnet.Category{
 	"ADIdentityNotFoundException":                            dotnet.ObjectNotFound,
 	"ADIdentityAlreadyExistsException":                       dotnet.ResourceExists,
@@ -82,9 +81,9 @@ func typeNamed(name string) *dotnet.Type {
 	return systemTypes[name]
 }
 
-// failure describes an error from which an error record is created.
+// failure describes an error for which an error record is created.
 type failure struct {
-	typ      string // short name of a type of this module, full name of a .NET type
+	typ      string // short name of a type of this module, or full name of a .NET type
 	message  string
 	code     int
 	server   string            // ServerErrorMessage, or ServerName
@@ -94,8 +93,8 @@ type failure struct {
 	param    string            // ParamName of an ArgumentException
 }
 
-// record creates the error record. Only exceptions that have an ErrorCode carry
-// the code, also in the error id (facts D1, D15).
+// record creates the error record. Only exceptions that have an ErrorCode contain the code,
+// which is then also part of the error id (facts D1, D15).
 func (c *call) record(f failure) *dotnet.ErrorRecord {
 	t := typeNamed(f.typ)
 	e := &dotnet.Exception{Type: t, Message: f.message, Inner: f.inner}
@@ -140,9 +139,8 @@ func (c *call) fail(err error) error {
 	return c.throw(c.failureOf(e))
 }
 
-// failureOf returns the failure by which the module reports a directory error.
-// All but the module's own errors have an exception of the web service's client
-// inside (facts D14).
+// failureOf returns the failure that the module reports for a directory error. All but the
+// module's own errors contain an exception of the web service's client (facts D14).
 func (c *call) failureOf(e *directory.Error) failure {
 	message := e.Message(c.h.Culture) + "."
 	f := failure{typ: byCode[e.Code], message: message, code: e.Code, server: e.ServerMessage()}
@@ -171,7 +169,7 @@ func (c *call) failureOf(e *directory.Error) failure {
 	return f
 }
 
-// serverDown is the failure of a controller that accepts no connection.
+// serverDown is the failure for a controller that does not accept connections.
 func (c *call) serverDown(host string) failure {
 	return failure{
 		typ: "ADServerDownException", message: c.say("serverDown"), server: host,
@@ -179,7 +177,7 @@ func (c *call) serverDown(host string) failure {
 	}
 }
 
-// rejected is the failure of an account that the controller does not accept.
+// rejected is the failure for an account that the controller does not accept.
 func (c *call) rejected() failure {
 	return failure{
 		typ: "System.Security.Authentication.AuthenticationException", message: c.say("rejected"),
@@ -187,7 +185,7 @@ func (c *call) rejected() failure {
 	}
 }
 
-// notFound is the failure of an -Identity that does not exist (facts D.2).
+// notFound is the failure for an -Identity that does not exist (facts D.2).
 func (c *call) notFound(identity string) failure {
 	return failure{
 		typ: "ADIdentityNotFoundException", message: c.say("notFound", identity, c.h.Domain.RootDN()),
@@ -226,7 +224,7 @@ func isCode(err error, code int) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
-// cancelled reports whether err is the error of a context that has ended.
+// cancelled reports whether err is the error of an ended context.
 func cancelled(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

@@ -7,8 +7,7 @@ import (
 
 const serviceModel = "System.ServiceModel."
 
-// The exceptions of the web service's client that stand inside the exceptions of the module (facts
-// D14, D16).
+// The exceptions of the web service's client that are inside the exceptions of the module (facts D14, D16).
 var (
 	tCommunication = define(dotnet.Class{Name: serviceModel + "CommunicationException", Base: dotnet.Lookup("System.SystemException")})
 	tFault         = define(dotnet.Class{Name: serviceModel + "FaultException", Base: tCommunication})
@@ -17,8 +16,7 @@ var (
 	tFaultCode     = define(dotnet.Class{Name: serviceModel + "FaultCode"})
 )
 
-// faultOf maps Win32 codes to the subcode of the fault that brings them, as far
-// as it is known (facts D14).
+// faultOf maps Win32 codes to the subcode of the fault that contains them, as far as it is known (facts D14).
 var faultOf = map[int]string{
 	directory.CodeAccessDenied: "AccessDenied",
 	directory.CodeObjectExists: "AlreadyExists",
@@ -28,13 +26,12 @@ var faultOf = map[int]string{
 	directory.CodeUnwilling:    "UnwillingToPerform",
 }
 
-// faultReasons are the server's own sentences, always English, of faults for
-// which the module has none.
+// faultReasons are the server's own sentences, always in English, for faults for which the module has none.
 var faultReasons = map[string]string{
 	"EndpointUnavailable": "A connection to the directory on which to process the request was unavailable. This is likely a transient condition.",
 }
 
-// newFault returns a FaultException. An empty subcode leaves it without one.
+// newFault returns a FaultException. If subcode is empty, the exception has none.
 func newFault(reason, subcode string) *dotnet.Exception {
 	code := dotnet.NewInstance(tFaultCode, "Name", "Sender", "SubCode", nil)
 	if subcode != "" {
@@ -42,6 +39,6 @@ func newFault(reason, subcode string) *dotnet.Exception {
 	}
 	fault := dotnet.NewException(tFault, reason)
 	fault.Props.Set("Code", code)
-	fault.Props.Set("Detail", nil) // scripts look into it for the names that ADWS itself gives
+	fault.Props.Set("Detail", nil) // scripts look there for the names that ADWS itself uses
 	return fault
 }

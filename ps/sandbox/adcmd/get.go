@@ -9,7 +9,7 @@ import (
 
 var getParams = []string{"LDAPFilter", "Properties", "SearchBase", "SearchScope", "ResultSetSize", "ResultPageSize"}
 
-// getObjects is the body of Get-ADUser, Get-ADGroup and the like.
+// getObjects is the body of Get-ADUser, Get-ADGroup and similar cmdlets.
 func getObjects(c *call) error {
 	p, bad := c.class.cached(c.Strings("Properties"))
 	if bad != "" {
@@ -45,13 +45,12 @@ func (c *call) emit(cl *class, p plan, o *directory.Object) error {
 
 func (c *call) reader() *reader { return &reader{h: c.h, c: c, dc: c.dc} }
 
-// search writes the results of a request as they are found. The web service keeps a
-// connection to the directory for the enumeration until it has sent the last page
-// (facts D19), so the commands further down the pipeline, and the reads of properties
-// that need another object, take further ones until then.
+// search writes the results of a request as they are found. For the enumeration, the web service keeps a
+// connection to the directory until it has sent the last page (facts D19). Until then, commands further
+// down the pipeline, and reads of properties that need another object, take further connections.
 func (c *call) search(req directory.SearchRequest, p plan) error {
 	r := c.reader()
-	// A pipeline error is returned unchanged, a directory error is translated.
+	// A pipeline error is returned unchanged; a directory error is translated.
 	var written error
 	err := c.dc.SearchPages(c.ctx(), req, func(page []*directory.Object, more bool) error {
 		if !more {
@@ -85,8 +84,8 @@ var scopes = map[string]directory.Scope{
 	"0": directory.ScopeBase, "1": directory.ScopeOneLevel, "2": directory.ScopeSubtree,
 }
 
-// request builds the search from the parameters. Without -SearchBase it covers
-// the whole domain; without -ResultSetSize it is unbounded (facts C15).
+// request builds the search from the parameters. Without -SearchBase it covers the whole
+// domain; without -ResultSetSize it has no limit (facts C15).
 func (c *call) request(p plan) (req directory.SearchRequest, err error) {
 	req = directory.SearchRequest{Base: c.String("SearchBase"), Selected: p.selected, Deleted: c.deleted()}
 	req.Catalog = c.catalog
@@ -117,8 +116,8 @@ func (c *call) request(p plan) (req directory.SearchRequest, err error) {
 	return req, nil
 }
 
-// parenthesized returns the filter as the module sends it: with parentheses
-// added if it has none (facts C13).
+// parenthesized returns the filter in the form that the module sends: with parentheses added
+// if it has none (facts C13).
 func parenthesized(filter string) string {
 	if !strings.HasPrefix(strings.TrimLeft(filter, " "), "(") {
 		return "(" + filter + ")"
@@ -126,9 +125,8 @@ func parenthesized(filter string) string {
 	return filter
 }
 
-// only compiles a filter that matches objects of the class only; "" matches all
-// of them. The caller's filter is compiled on its own, so that combining it with
-// the class's filter cannot hide a syntax error.
+// only compiles a filter that matches only objects of the class. "" matches all of these. The caller's
+// filter is compiled separately, so that combining it with the class's filter cannot hide a syntax error.
 func (cl *class) only(filter string) (*directory.Filter, error) {
 	if filter == "" {
 		return cl.compiled, nil

@@ -134,7 +134,7 @@ func TestReadingFails(t *testing.T) {
 	}
 }
 
-// The binder rejects a name that is not in the enumeration.
+// The binder rejects a name that is not part of the enumeration.
 func TestEnumerationsConvert(t *testing.T) {
 	rec := newLab(t, "").fails(`Get-ADUser -LDAPFilter '(sn=x)' -SearchScope Sideways`)
 	assert.Equal(t, "CannotConvertArgumentNoMessage,Microsoft.ActiveDirectory.Management.Commands.GetADUser", rec.ErrorID)
@@ -155,7 +155,7 @@ func TestMessagesAreInTheCulture(t *testing.T) {
 	}
 }
 
-// Facts D5: the properties of an error that scripts read.
+// Facts D5: errors have the properties that scripts read.
 func TestErrorsCarryTheirCode(t *testing.T) {
 	l := newLab(t, "")
 	got := l.run(`try { New-ADUser -Name alice -SamAccountName alice } catch {
@@ -176,7 +176,7 @@ func TestErrorsCarryTheirCode(t *testing.T) {
 	}
 }
 
-// The target of an error record.
+// An error record contains its target.
 func TestErrorsNameTheirTarget(t *testing.T) {
 	l := newLab(t, "")
 	for script, want := range map[string]string{
@@ -218,7 +218,7 @@ func TestDefaultProperties(t *testing.T) {
 	}
 }
 
-// The values of properties behave in scripts as the real ones do.
+// The values of properties behave in scripts like real ones.
 func TestValuesInScripts(t *testing.T) {
 	l := newLab(t, "")
 	const readers = "CN=Readers," + staff

@@ -7,9 +7,9 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// connect selects the controller of the call and takes a connection to it. The controller is the
-// one in -Server, else the one that the object in -Identity was read from, else the domain's
-// default (facts G1, G5, G7).
+// connect selects the controller of the call and takes a connection to it. The controller is
+// the one in -Server, otherwise the one that the object in -Identity was read from,
+// otherwise the domain's default (facts G1, G5, G7).
 func (c *call) connect() (err error) {
 	if dc := c.origin(); dc != nil && !c.Has("Server") {
 		c.dc = dc
@@ -39,8 +39,7 @@ func (c *call) connect() (err error) {
 	return nil
 }
 
-// isCatalog reports whether -Server has a global catalog port. The global catalog
-// is read-only (facts G5).
+// isCatalog reports whether -Server names a port of a global catalog, which is read-only (facts G5).
 func isCatalog(server string) bool {
 	return strings.HasSuffix(server, ":3268") || strings.HasSuffix(server, ":3269")
 }
@@ -61,8 +60,8 @@ func (c *call) bound(name string) any {
 	return v
 }
 
-// authenticate checks -Credential with a logon. It has no other effect: the
-// sandbox has no access rights per account.
+// authenticate checks -Credential with a logon. That is its only effect, because the sandbox
+// has no access rights per account.
 func (c *call) authenticate() error {
 	cred, ok := c.bound("Credential").(*dotnet.PSCredential)
 	if !ok || cred == nil || cred.UserName == "" {
@@ -85,18 +84,18 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// identity finds the object of -Identity. If it does not exist the error is
-// terminating, whatever -ErrorAction says (facts C19, D4).
+// identity finds the object of -Identity. If it does not exist, the error is terminating,
+// whatever -ErrorAction says (facts C19, D4).
 func (c *call) identity(attributes ...string) (*directory.Object, error) {
 	return c.find(c.selection(attributes...))
 }
 
-// find is identity with a prepared selection of attributes.
+// find is identity with prepared attributes.
 func (c *call) find(want *directory.Selection) (*directory.Object, error) {
 	return c.resolve(c.class, c.bound("Identity"), "Identity", want)
 }
 
-// selection selects attributes by name; no names select none.
+// selection selects attributes by name. Without names it selects none.
 func (c *call) selection(names ...string) *directory.Selection {
 	if len(names) == 0 {
 		return &directory.Selection{}
@@ -125,8 +124,8 @@ func (c *call) resolve(cl *class, v any, param string, want *directory.Selection
 	return o, nil
 }
 
-// lookup is resolve without throwing: it returns either an object, the failure
-// to resolve, or the error of the search.
+// lookup is resolve without throwing. It returns an object, the failure to resolve it, or
+// the error of the search.
 func (c *call) lookup(cl *class, v any, given string, want *directory.Selection) (*directory.Object, *failure, error) {
 	filter := cl.identityFilter(v, given)
 	if filter == "" {
@@ -158,8 +157,8 @@ func (c *call) lookup(cl *class, v any, given string, want *directory.Selection)
 	return found[0], nil, nil
 }
 
-// configuration returns the base of the configuration for a distinguished name in it, as such a
-// name selects its naming context; "" for other identities, and if there is no configuration.
+// configuration returns the base of the configuration if given is a distinguished name in it, because such
+// a name selects its naming context. It returns "" for other identities, and if there is no configuration.
 func configuration(c *call, given string) string {
 	base := "CN=Configuration," + c.h.Domain.RootDN()
 	dn, err := directory.ParseDN(given)
@@ -172,12 +171,12 @@ func configuration(c *call, given string) string {
 	return base
 }
 
-// deleted reports whether the command works on deleted objects, too.
+// deleted reports whether the command also works on deleted objects.
 func (c *call) deleted() bool {
 	return c.row.name == "Restore-ADObject" || c.Bool("IncludeDeletedObjects")
 }
 
-// identityText returns the form of an identity for messages.
+// identityText returns an identity in the form used in messages.
 func identityText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -193,9 +192,9 @@ func identityText(v any) string {
 	return dotnet.ToText(v)
 }
 
-// identityFilter returns the filter for an identity (facts C16, C17). Text that
-// parses as a GUID is only compared with objectGUID; other text is tried in
-// every form that the class accepts. The filter is empty if none applies.
+// identityFilter returns the filter for an identity (facts C16, C17). Text that parses as a
+// GUID is only compared with objectGUID. Other text is tried in every form that the class
+// accepts. The filter is "" if no form applies.
 func (cl *class) identityFilter(v any, given string) string {
 	switch v := v.(type) {
 	case dotnet.Guid:
@@ -240,9 +239,8 @@ func or(parts []string) string {
 	return "(|" + strings.Join(parts, "") + ")"
 }
 
-// reference returns the DN for a parameter such as -Manager. A DN is passed on
-// unchanged, and the directory checks that it exists; anything else is resolved
-// here (facts E8).
+// reference returns the DN for a parameter such as -Manager. A DN is passed on unchanged,
+// and the directory checks that it exists. Any other text is resolved here (facts E8).
 func (c *call) reference(cl *class, v any, param string) (string, error) {
 	if s, ok := v.(string); ok && strings.Contains(s, "=") {
 		if _, err := directory.ParseDN(s); err == nil {

@@ -37,7 +37,7 @@ func TestIdentityForms(t *testing.T) {
 		dotnet.Guid{0x33, 0x22, 0x11, 0, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff}, "")))
 }
 
-// The filter for an identity is well formed, whatever the text.
+// The filter for an identity is well-formed, whatever the text.
 func FuzzIdentity(f *testing.F) {
 	d, err := newDomain(directory.Options{Seed: 1})
 	require.NoError(f, err)

@@ -107,7 +107,7 @@ func (l *lab) try(text string) ([]any, *dotnet.ErrorRecord) {
 	return out, nil
 }
 
-// run is try for scripts that must succeed. It returns a line per value.
+// run is try for scripts that must succeed. It returns one line per value.
 func (l *lab) run(text string) string {
 	l.t.Helper()
 	out, thrown := l.try("$ErrorActionPreference = 'Stop'\n" + text)
@@ -133,8 +133,7 @@ func (l *lab) fails(text string) *dotnet.ErrorRecord {
 	return thrown
 }
 
-// changed lists what f changed: "+DN" added, "-DN" removed, "DN -> DN" renamed,
-// "DN: attributes" modified.
+// changed lists the effects of f: "+DN" added, "-DN" removed, "DN -> DN" renamed, "DN: attributes" modified.
 func (l *lab) changed(f func()) []string {
 	l.t.Helper()
 	before, err := l.dc.Snapshot()
@@ -181,8 +180,8 @@ func assertError(t *testing.T, want wantError, command string, rec *dotnet.Error
 	assert.Equal(t, want.category, rec.Category)
 }
 
-// journal returns the operations of the writes of a script that must succeed,
-// including those that a snapshot does not show, such as passwords.
+// journal returns the write operations of a script that must succeed, including writes that
+// a snapshot does not show, such as passwords.
 func (l *lab) journal(text string) []string {
 	l.t.Helper()
 	var seq int64

@@ -5,9 +5,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// changeMembers is the body of Add-ADGroupMember and Remove-ADGroupMember. All
-// members are resolved first; if one is not found, nothing is changed (facts
-// E26).
+// changeMembers is the body of Add-ADGroupMember and Remove-ADGroupMember. All members are
+// resolved first. If one is not found, nothing is changed (facts E26).
 func changeMembers(op directory.ChangeOp) func(*call) error {
 	return func(c *call) error {
 		group, err := c.identity()
@@ -29,7 +28,7 @@ func changeMembers(op directory.ChangeOp) func(*call) error {
 		}
 		ch := c.newChanges()
 		ch.add(op, "member", members...)
-		// Adding a present and removing an absent member succeeds (facts E25).
+		// Adding an existing member and removing an absent member succeed (facts E25).
 		options := directory.ModifyOptions{Permissive: !c.Bool("DisablePermissiveModify")}
 		if err := ch.write(group, options); err != nil {
 			return err
@@ -57,8 +56,8 @@ func (c *call) member(v any) (*directory.Object, error) {
 	return nil, c.throw(*f)
 }
 
-// principalGroups is the body of Get-ADPrincipalGroupMembership. It returns the
-// primary group and the groups with direct membership (facts E22).
+// principalGroups is the body of Get-ADPrincipalGroupMembership. It returns the primary
+// group and the groups of which the object is a direct member (facts E22).
 func principalGroups(c *call) error {
 	o, err := c.identity("memberOf", "primaryGroupID")
 	if err != nil {

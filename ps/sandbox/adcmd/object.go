@@ -2,7 +2,7 @@ package adcmd
 
 import "adgateway/ps/sandbox/directory"
 
-// setObject is the body of Set-ADUser, Set-ADGroup and the like.
+// setObject is the body of Set-ADUser, Set-ADGroup and similar cmdlets.
 func setObject(c *call) error {
 	o, err := c.identity("userAccountControl", "pwdLastSet", "groupType")
 	if err != nil {
@@ -100,7 +100,7 @@ func moveObject(c *call) error {
 	return c.passThru(o.GUID)
 }
 
-// renameObject changes the name, and thus the DN, and nothing else (facts E12).
+// renameObject changes the name, and with it the DN, but nothing else (facts E12).
 func renameObject(c *call) error {
 	o, err := c.identity()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lists maps the friendly properties that are collections to their attributes.
-// The documentation of the object model does not distinguish them.
+// lists maps the friendly properties that are collections to their attributes. The
+// documentation of the object model does not mark them.
 var lists = map[string]string{
 	"MemberOf":              "memberOf",
 	"Members":               "member",
@@ -24,7 +24,7 @@ type computedRow struct {
 	get   func(r *reader, o *directory.Object) any
 }
 
-// computed are the friendly properties that are not the value of one attribute.
+// computed are the friendly properties that are not the value of a single attribute.
 var computed map[string]computedRow
 
 func init() {
@@ -70,7 +70,7 @@ func moment(attr string) func(*reader, *directory.Object) any {
 	}
 }
 
-// since1601 returns a getter of a FILETIME; 0 and never become $null.
+// since1601 returns a getter of a FILETIME. 0 and never become $null.
 func since1601(attr string) func(*reader, *directory.Object) any {
 	return func(r *reader, o *directory.Object) any { return r.h.fromFileTime(o.Value(attr)) }
 }
@@ -82,7 +82,7 @@ func computedBit(bit int64) func(*reader, *directory.Object) any {
 	}
 }
 
-// protected is $null if the access list cannot be read (facts E37).
+// protected returns $null if the access list cannot be read (facts E37).
 func protected(r *reader, o *directory.Object) any {
 	on := false
 	if !r.other(func() (err error) {
@@ -102,7 +102,7 @@ func cannotChangePassword(r *reader, o *directory.Object) any {
 	return on
 }
 
-// linkedPolicies returns the DNs in gpLink: [LDAP://dn;options]...
+// linkedPolicies returns the DNs in gpLink, which has the form [LDAP://dn;options]...
 func linkedPolicies(_ *reader, o *directory.Object) any {
 	var dns []any
 	for _, part := range strings.Split(o.String("gpLink"), "[") {

@@ -39,7 +39,7 @@ func TestServersHaveSeveralNames(t *testing.T) {
 	}
 }
 
-// Facts G6: a write needs a writable controller. By default it finds one.
+// Facts G6: a write needs a writable controller. By default the module finds one.
 func TestAReadOnlyController(t *testing.T) {
 	l := newLab(t, "")
 	l.domain.DCs()[0].SetWritable(false)
@@ -51,8 +51,8 @@ func TestAReadOnlyController(t *testing.T) {
 	assert.Equal(t, "True", l.run(`(Get-ADDomainController dc1).IsReadOnly`))
 }
 
-// Facts G1, G7: a write reaches the other controller later, and a piped object
-// is looked up on the controller it was read from.
+// Facts G1, G7: the other controller gets a write later, and a piped object is looked up on
+// the controller that it was read from.
 func TestControllersDiffer(t *testing.T) {
 	now := noon
 	d, err := newDomain(directory.Options{
@@ -91,8 +91,8 @@ func TestConnectionsOfAnAccountAreLimited(t *testing.T) {
 	assert.Equal(t, "alice", l.run(`(Get-ADUser alice -Server dc2).Name`))
 }
 
-// Facts D19: a command holds a connection until the last page of its answer has come,
-// and the reads in between take others.
+// Facts D19: a command holds a connection until the last page of its answer has arrived, and
+// the reads in between take others.
 func TestConnectionsOfACommand(t *testing.T) {
 	const (
 		short  = `Get-ADUser -LDAPFilter '(sn=*)' -ResultSetSize 256`
@@ -154,7 +154,7 @@ func TestLockout(t *testing.T) {
 	assert.Equal(t, "False\n0\nFalse", l.run(`Unlock-ADAccount alice;`+show))
 }
 
-// A cancelled run ends with the context's error, not with one of the directory.
+// A cancelled run ends with the context's error, not with a directory error.
 func TestCancelled(t *testing.T) {
 	l := newLab(t, "")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -170,7 +170,7 @@ func TestTheGlobalCatalogOnlyReads(t *testing.T) {
 	assertError(t, unwilling, "Set-ADUser", l.fails(`Set-ADUser alice -City x -Server dc1.corp.example:3268`))
 }
 
-// Every command that supports ShouldProcess acts with -Confirm:$false.
+// Every command that supports ShouldProcess runs with -Confirm:$false.
 func TestEveryWriteTakesConfirm(t *testing.T) {
 	calls := map[string]string{
 		"New-ADUser": `x`, "New-ADGroup": `x Global`, "New-ADComputer": `x`, "New-ADOrganizationalUnit": `x`, "New-ADObject": `x container`,

@@ -5,7 +5,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// sidValue returns a SecurityIdentifier, $null for the zero SID.
+// sidValue returns a SecurityIdentifier, or $null for the zero SID.
 func sidValue(s directory.SID) any {
 	if s.IsZero() {
 		return nil
@@ -22,7 +22,7 @@ func sidOf(self any) directory.SID {
 // their texts are.
 var tSID *dotnet.Type
 
-func init() { // the members refer to tSID, so its declaration cannot
+func init() { // in init, because the members refer to tSID
 	tSID = dotnet.Define(sidClass())
 }
 

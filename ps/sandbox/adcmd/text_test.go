@@ -20,8 +20,8 @@ var hostile = []string{
 	" leading", "trailing ", "#hash", "/slash/", "tab\tand\nline", "日本語", "😀", "e\u0301", "CN=x,DC=y", "%00", "-Identity", "\u202eright to left",
 }
 
-// FuzzStoredText writes a string as a description and as a name. It is either
-// read back unchanged, or there is a typed error and nothing has changed.
+// FuzzStoredText writes a string as a description and as a name. Either it is read back
+// unchanged, or there is a typed error and nothing has changed.
 func FuzzStoredText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
@@ -80,8 +80,7 @@ func FuzzStoredText(f *testing.F) {
 	})
 }
 
-// Every hostile string is a valid description, and a valid name unless it has
-// control characters.
+// Every hostile string is a valid description. It is also a valid name unless it contains control characters.
 func TestHostileTextsAreStored(t *testing.T) {
 	l := newLab(t, "")
 	for _, text := range hostile {

@@ -10,7 +10,7 @@ import (
 
 const (
 	empty = "OU=Empty,DC=corp,DC=example"
-	// What protection changes (facts E37): the object's access list and its parent's.
+	// The attributes that protection changes (facts E37): the access lists of the object and of its parent.
 	rootList  = "DC=corp,DC=example: nTSecurityDescriptor"
 	staffList = staff + ": nTSecurityDescriptor"
 	emptyList = empty + ": nTSecurityDescriptor"

@@ -45,7 +45,7 @@ var (
 	tServerDown = exception("ADServerDownException", "System.Exception")
 )
 
-// The exceptions that carry no code are no ADException (facts D15).
+// The exceptions without a code are not derived from ADException (facts D15).
 func init() {
 	for _, e := range []struct{ name, base string }{
 		{"ADIdentityResolutionException", "System.Exception"},
@@ -84,7 +84,7 @@ func enumFrom(name string, first int64, names ...string) *dotnet.Type {
 	return define(dotnet.Class{Name: namespace + name, Kind: dotnet.KindEnum, Values: values})
 }
 
-// mode defines the enumeration of functional levels of a domain or forest.
+// mode defines the enumeration of the functional levels of a domain or forest.
 func mode(name, suffix string) *dotnet.Type {
 	values := []dotnet.EnumValue{{Name: "Unknown" + suffix, Value: -1}}
 	for level, version := range []string{"2000", "2003Interim", "2003", "2008", "2008R2", "2012", "2012R2", "2016"} {
@@ -102,8 +102,8 @@ func exception(name, base string) *dotnet.Type {
 	return define(dotnet.Class{Name: namespace + name, Base: parent})
 }
 
-// collectionMembers are the members of ADPropertyValueCollection that scripts
-// use. It is also indexed and enumerated like any list.
+// collectionMembers are the members of ADPropertyValueCollection that scripts use. It can
+// also be indexed and enumerated like any list.
 var collectionMembers = []dotnet.Member{
 	dotnet.Property("Count", func(self any) (any, error) { return int32(len(self.(*dotnet.List).Items)), nil }),
 	dotnet.Property("Value", func(self any) (any, error) {
@@ -120,8 +120,7 @@ var collectionMembers = []dotnet.Member{
 	dotnet.Method("IndexOf", "object", func(self any, args []any) (any, error) { return int32(indexIn(self, args[0])), nil }),
 }
 
-// indexIn finds a value with the semantics of .NET's Equals: strings compare
-// ordinally.
+// indexIn finds a value with the semantics of .NET's Equals, which compares strings ordinally.
 func indexIn(self, v any) int {
 	for i, item := range self.(*dotnet.List).Items {
 		if item == v {

@@ -13,7 +13,7 @@ const secret = `$p = [System.Net.NetworkCredential]::new('', '` + goodPassword +
 $weak = [System.Net.NetworkCredential]::new('', 'x').SecurePassword
 `
 
-// writing is a case that must succeed, with its output and its changes.
+// writing is a case that must succeed, with its output and the changes it makes.
 type writing struct {
 	script string
 	want   string
@@ -32,7 +32,7 @@ func runWritings(t *testing.T, cases map[string]writing) {
 	}
 }
 
-// refusal is a case that must fail, with its error and what it leaves behind.
+// refusal is a case that must fail, with its error and the changes it leaves behind.
 type refusal struct {
 	script  string
 	command string
@@ -40,8 +40,8 @@ type refusal struct {
 	change  []string
 }
 
-// runRefusals runs each case in two cultures. Ids, types and categories are the
-// same in both, messages are not (facts D3, H24).
+// runRefusals runs each case in two cultures. Ids, types and categories are the same in
+// both; messages differ (facts D3, H24).
 func runRefusals(t *testing.T, cases map[string]refusal) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -33,7 +33,7 @@ func (h *host) local(t time.Time) dotnet.DateTime {
 	return dotnet.DateTime{Ticks: ticks, Kind: dotnet.Local}
 }
 
-// moment returns the time of a DateTime; any kind but UTC means local time.
+// moment returns the time of a DateTime. Any kind but UTC means local time.
 func (h *host) moment(d dotnet.DateTime) time.Time {
 	ticks := d.Ticks - unixTicks
 	seconds, rest := ticks/ticksPerSecond, ticks%ticksPerSecond
@@ -44,14 +44,14 @@ func (h *host) moment(d dotnet.DateTime) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), h.Location)
 }
 
-// fileTime converts a DateTime to a FILETIME; ok is false for times before 1601,
-// which have none.
+// fileTime converts a DateTime to a FILETIME. ok is false for times before 1601, for which
+// there is no FILETIME.
 func (h *host) fileTime(d dotnet.DateTime) (n int64, ok bool) {
 	n = directory.ToFileTime(h.moment(d))
 	return n, n > 0
 }
 
-// fromFileTime converts a FILETIME to a DateTime; 0 and never become nil.
+// fromFileTime converts a FILETIME to a DateTime. 0 and never become nil.
 func (h *host) fromFileTime(v any) any {
 	n, ok := v.(int64)
 	if !ok {
@@ -64,8 +64,8 @@ func (h *host) fromFileTime(v any) any {
 	return h.local(t)
 }
 
-// collection returns an ADPropertyValueCollection, the form of every multi-valued
-// property, even with one value or none.
+// collection returns an ADPropertyValueCollection. Every multi-valued property is one, even
+// with one value or none.
 func collection(items []any) *dotnet.List { return &dotnet.List{Type: tCollection, Items: items} }
 
 // raw converts a directory value to the type that the module returns.
@@ -94,8 +94,8 @@ func (h *host) raw(a *directory.Attribute, v any) any {
 // descriptor is the content of a security descriptor.
 type descriptor []byte
 
-// tSecurity stands for security descriptors. Their entries cannot be read, but a
-// script may give the descriptor of one object to another.
+// tSecurity stands for security descriptors. Scripts cannot read their entries, but may give
+// the descriptor of one object to another.
 var tSecurity = dotnet.Define(dotnet.Class{Name: "System.DirectoryServices.ActiveDirectorySecurity"})
 
 func (h *host) raws(o *directory.Object, a *directory.Attribute) []any {

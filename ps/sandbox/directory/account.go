@@ -30,7 +30,7 @@ const (
 	uacComputed = uacLockout | uacCannotChange | uacPasswordExpired
 )
 
-// secret holds salted hashes of a password and its predecessors. It is immutable.
+// secret contains salted hashes of a password and its predecessors. It is immutable.
 type secret struct {
 	known   bool // false if the account was loaded from a file
 	blank   bool // the password is empty
@@ -166,12 +166,12 @@ func (r *replica) acceptable(n *node, uac int64, password string, p policy) *Err
 	return nil
 }
 
-// symbols are the characters that the complexity rule counts as such. Blanks,
-// currency signs other than $, and emoji are not among them (facts H26).
+// symbols are the characters that the complexity rule counts as symbols. Spaces, currency
+// signs other than $, and emoji are not among them (facts H26).
 const symbols = "~!@#$%^&*_-+=`|\\(){}[]:;\"'<>,.?/"
 
-// classesOf counts the character classes: upper case, lower case, digits, other
-// letters, symbols. Other characters are of no class.
+// classesOf counts the character classes: upper case, lower case, digits, other letters,
+// symbols. Other characters belong to no class.
 func classesOf(s string) int {
 	var seen [5]bool
 	for _, c := range s {
@@ -197,8 +197,8 @@ func classesOf(s string) int {
 	return n
 }
 
-// setPassword resets a password of an account with the userAccountControl. History and age are not checked (facts E13,
-// H10).
+// setPassword resets the password of an account with the given userAccountControl. History
+// and age are not checked (facts E13, H10).
 func (t *tx) setPassword(n *node, uac int64, password string) *Error {
 	if !n.isAccount() {
 		return failAttr(CodeUnwilling, KindUnwilling, n.dn(), "unicodePwd", "the object has no password")
@@ -224,7 +224,7 @@ func (t *tx) storePassword(n *node, password string, p policy) {
 	t.set(n, t.rep.sch.pwdLastSet, itoa(ToFileTime(t.now)))
 }
 
-// changePassword changes a password as the user does, which also needs the old
+// changePassword changes a password in the same way as the user, which requires the old
 // password and checks history and age.
 func (t *tx) changePassword(n *node, old, password string) *Error {
 	if !n.isAccount() {
@@ -312,7 +312,7 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	if want&uacDisabled == 0 && old&uacDisabled != 0 && n.first(k.critical) == "TRUE" && n.sid.RID() == 502 {
 		return failAttr(CodeSpecialAccount, KindProtected, n.dn(), "userAccountControl", "krbtgt stays disabled")
 	}
-	// Accounts of computers have no such rule (facts H27).
+	// This rule does not apply to computer accounts (facts H27).
 	if want&uacNormal != 0 && want&(uacDisabled|uacNotRequired) == 0 && (n.secret == nil || n.secret.blank) {
 		return failAttr(CodePasswordRestriction, KindPolicy, n.dn(), "userAccountControl", "an account without a password cannot be enabled")
 	}
@@ -326,8 +326,8 @@ func (t *tx) setUAC(n *node, want int64) *Error {
 	return nil
 }
 
-// wrongUAC returns why the directory refuses a userAccountControl for any account,
-// "" if it does not (facts H28).
+// wrongUAC returns why the directory refuses a userAccountControl for any account, or "" if
+// it does not (facts H28).
 func wrongUAC(uac int64) string {
 	types := uac & uacTypes
 	switch {
@@ -356,7 +356,7 @@ func (t *tx) unlock(n *node) {
 	}
 }
 
-// setPwdLastSet accepts 0 (must change) and -1 (now) only (facts H6).
+// setPwdLastSet accepts only 0 (must change) and -1 (now) (facts H6).
 func (t *tx) setPwdLastSet(n *node, raw string) *Error {
 	k := t.rep.sch
 	switch raw {

@@ -147,7 +147,7 @@ func TestLockout(t *testing.T) {
 	unchanged(t, dc, func() { require.NoError(t, dc.Unlock(bg, "CN=Locked Out"+it)) }) // facts E15, H13
 	require.NoError(t, dc.ResetPassword(bg, "CN=Locked Out"+it, good))
 
-	// five bad passwords lock the account; a reset does not unlock it
+	// five bad passwords lock out the account; a reset does not unlock it
 	for i := 0; i < 5; i++ {
 		require.False(t, locked("Locked Out"))
 		requireCode(t, CodeLogonFailure, KindLogon, dc.Logon(bg, "locked.out", "wrong"))

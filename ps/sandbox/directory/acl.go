@@ -21,13 +21,13 @@ const (
 	RightWriteDacl     Rights = 0x40000
 )
 
-// ACE is a Deny entry of an access list. There are no Allow entries, as callers
-// have full control by default.
+// ACE is a Deny entry of an access list. There are no Allow entries, because callers have
+// full control by default.
 type ACE struct {
 	Trustee    SID
 	Rights     Rights
 	ObjectType GUID // limits the ACE to one control access right; zero means all
-	Inherit    bool // applies to all objects below too
+	Inherit    bool // also applies to all objects below
 }
 
 // String returns a text such as "Deny S-1-1-0 0x10040".
@@ -68,8 +68,7 @@ func mustGUID(s string) GUID {
 	return g
 }
 
-// denied reports whether an own or inherited ACE of the node denies a right to
-// the caller.
+// denied reports whether an ACE of the node, its own or inherited, denies a right to the caller.
 func (n *node) denied(right Rights) bool {
 	for m := n; m != nil; m = m.parent {
 		for _, a := range m.acl {
@@ -82,15 +81,14 @@ func (n *node) denied(right Rights) bool {
 	return false
 }
 
-// removable reports whether the caller may delete the node or move it away. Either
-// Delete on the node or DeleteChild on its parent is sufficient, so that both must
-// be denied to prevent it (facts E37, E38, E41).
+// removable reports whether the caller may delete the node or move it away. Either Delete on the node
+// or DeleteChild on its parent suffices, so both must be denied to prevent it (facts E37, E38, E41).
 func (n *node) removable() bool {
 	return !n.denied(RightDelete) || n.parent != nil && !n.parent.denied(RightDeleteChild)
 }
 
-// tellsSecrets reports whether the caller may read confidential attributes: that needs the control access
-// right besides the right to read (facts S40). Without it they are as if they had no value.
+// tellsSecrets reports whether the caller may read confidential attributes, which requires the control
+// access right in addition to the right to read (facts S40). Without it they appear to have no value.
 func (n *node) tellsSecrets() bool { return !n.denied(RightReadProperty | RightControlAccess) }
 
 func (n *node) writable() bool { return !n.denied(RightWriteProperty) }
@@ -104,8 +102,7 @@ func hasACE(acl []ACE, want ACE) bool {
 	return false
 }
 
-// withACE returns a copy of acl with an ACE added, or merged with one for the same
-// trustee and type.
+// withACE returns a copy of acl with an ACE added, or merged with an ACE for the same trustee and type.
 func withACE(acl []ACE, add ACE) []ACE {
 	out := slices.Clone(acl)
 	for i := range out {
@@ -141,14 +138,13 @@ func (n *node) isProtected() bool {
 	return hasACE(n.acl, ownProtection) && n.parent != nil && hasACE(n.parent.acl, parentProtection)
 }
 
-// readable reports whether the caller may read the access lists that the protection
-// is made of.
+// readable reports whether the caller may read the access lists that implement the protection.
 func (n *node) readable() bool {
 	return !n.denied(RightReadControl) && (n.parent == nil || !n.parent.denied(RightReadControl))
 }
 
-// protect sets or removes the protection (facts E37-E39). Removing it changes
-// nothing unless both ACEs are set, even if the object has its own.
+// protect sets or removes the protection (facts E37-E39). Removing it changes nothing unless
+// both ACEs are set, even if the object has its own one.
 func (t *tx) protect(n *node, on bool) *Error {
 	if !n.readable() {
 		return fail(CodeUnspecified, KindDenied, n.dn(), "insufficient permissions to read the protection of the object")

@@ -263,14 +263,14 @@ func defaultUAC(n *node) int64 {
 	return uacNormal | uacNotRequired | uacDisabled
 }
 
-// wantedUAC returns the userAccountControl that a new account will have.
+// wantedUAC returns the userAccountControl that a new account will get.
 func wantedUAC(n *node, attrs []Values) int64 {
 	for _, a := range attrs {
 		if strings.EqualFold(a.Name, "userAccountControl") && len(a.Values) == 1 {
 			uac, err := strconv.ParseInt(fmt.Sprint(a.Values[0]), 10, 64)
 			switch {
 			case err != nil:
-				return 0 // refused when it is set
+				return 0 // refused later, when it is set
 			case uac&uacTypes == 0:
 				return uac | defaultUAC(n)&uacTypes
 			}

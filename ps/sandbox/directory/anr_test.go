@@ -47,7 +47,7 @@ func TestANR(t *testing.T) {
 		"(anr=orlando)": {"u5"}, "(anr=ww)": {},
 		"(anr=*)": {}, "(!(anr=*))": {"u1", "u2", "u3", "u4", "u5", "u6", "u7"}, "(anr=*cd)": {}, "(!(anr=*cd))": {},
 		"(anr=ab*zz)": {"u6", "u7"}, `(anr=ab\2ac)`: {"u6"},
-		// References are compared whole, and have no order.
+		// References are only compared as a whole, and have no order.
 		"(manager=CN=*)": {}, "(!(manager=CN=*))": {}, "(manager>=CN=u1," + base + ")": {}, "(!(manager>=CN=u1," + base + "))": {},
 	} {
 		assert.Equal(t, want, found(filter), filter)

@@ -178,7 +178,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// BenchmarkMemory reports the heap of a domain with 100,000 users.
+// BenchmarkMemory reports the heap size of a domain with 100,000 users.
 func BenchmarkMemory(b *testing.B) {
 	var before, after runtime.MemStats
 	for b.Loop() {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The lifetimes of a forest whose configuration does not set them (facts R2).
+// The lifetime of tombstones in a forest whose configuration does not set it (facts R2).
 const defaultTombstoneLifetime = 180 * 24 * time.Hour
 
 // ReanimateRight is the control access right Reanimate-Tombstones, which is granted
@@ -26,8 +26,8 @@ func (d *Domain) TombstoneLifetime() time.Duration {
 	return defaultTombstoneLifetime
 }
 
-// DeletedObjectLifetime returns the time after which the Recycle Bin strips a deleted object. If it
-// is not set, it is the lifetime of tombstones.
+// DeletedObjectLifetime returns the time after which the Recycle Bin strips a deleted
+// object. If it is not set, it equals the tombstone lifetime.
 func (d *Domain) DeletedObjectLifetime() time.Duration {
 	if d.opts.DeletedObjectLifetime > 0 {
 		return d.opts.DeletedObjectLifetime
@@ -35,8 +35,8 @@ func (d *Domain) DeletedObjectLifetime() time.Duration {
 	return d.TombstoneLifetime()
 }
 
-// Service returns the object of the configuration that has the lifetimes of deleted
-// objects, CN=Directory Service. The rest of the configuration is not simulated.
+// Service returns CN=Directory Service, the object of the configuration with the lifetimes
+// of deleted objects. The rest of the configuration is not simulated.
 func (d *Domain) Service(want *Selection) *Object {
 	n := &node{guid: serviceGUID, rdnType: "CN", rdn: "Directory Service"}
 	n.class, _ = d.schema.Class("nTDSService")
@@ -54,16 +54,16 @@ func (d *Domain) Service(want *Selection) *Object {
 
 var serviceGUID = mustGUID("4f2a5c7e-0d13-4c86-9be1-52a7f3d0c918")
 
-// preserved are the attributes that a tombstone and a recycled object keep, besides
-// those that are computed (facts R5).
+// preserved are the attributes that a tombstone and a recycled object keep in addition to
+// the computed ones (facts R5).
 var preserved = map[string]bool{
 	"samaccountname": true, "useraccountcontrol": true, "grouptype": true, "dnshostname": true,
 	"sidhistory": true, "systemflags": true, "legacyexchangedn": true, "msds-lastknownrdn": true,
 }
 
-// bury deletes a leaf. Without the Recycle Bin it becomes a tombstone: its links in
-// both directions are removed (facts H19) and all attributes but those that identify
-// it. With it only objectCategory goes, and the links are hidden (facts R3).
+// bury deletes a leaf. Without the Recycle Bin it becomes a tombstone: its links in both
+// directions are removed (facts H19), and all attributes except those that identify it. With
+// the Recycle Bin, only objectCategory is removed, and the links are hidden (facts R3).
 func (t *tx) bury(n *node) {
 	r := t.rep
 	if r.dom.RecycleBin() {
@@ -85,8 +85,8 @@ func (t *tx) bury(n *node) {
 	r.dom.expireIn(t.now, r.dom.lifetime(n))
 }
 
-// mangled returns the name of a deleted object. A long name is cut so that the whole
-// stays within the range of a name (facts R10).
+// mangled returns the name of a deleted object. A long name is truncated so that the result
+// is within the range of a name (facts R10).
 func mangled(n *node) string {
 	const limit = 255
 	tail := "\nDEL:" + n.guid.String()
@@ -124,14 +124,14 @@ func (t *tx) unlinkAll(n *node) {
 	}
 }
 
-// hideAll hides all links of n in both directions, except lastKnownParent. Other
-// controllers hide them on their own when they bury the object.
+// hideAll hides all links of n in both directions, except lastKnownParent. Other controllers
+// hide them themselves when they bury the object.
 func (t *tx) hideAll(n *node) { t.switchLinks(n, false) }
 
 // showAll shows the hidden links of n whose other object is not deleted.
 func (t *tx) showAll(n *node) { t.switchLinks(n, true) }
 
-// switchLinks moves links of n from the visible to the hidden ones, or back.
+// switchLinks moves links of n from the visible links to the hidden ones, or back.
 func (t *tx) switchLinks(n *node, show bool) {
 	var moves []step
 	for _, s := range *n.linkSets(show) {
@@ -153,7 +153,7 @@ func (t *tx) switchLinks(n *node, show bool) {
 		s.kind, s.hidden = stepUnlink, show
 		t.did(s)
 		if show && s.def.SingleValued && s.n.linkSet(s.def) != nil {
-			continue // it has another value now
+			continue // it has a new value
 		}
 		s.kind, s.hidden = stepLink, !show
 		t.did(s)
@@ -168,7 +168,7 @@ func (d *Domain) lifetime(n *node) time.Duration {
 	return d.DeletedObjectLifetime()
 }
 
-// expireIn records when the next deleted object has to be recycled or removed.
+// expireIn records when the next deleted object must be recycled or removed.
 func (d *Domain) expireIn(now time.Time, after time.Duration) {
 	at := now.Add(after).Unix()
 	if next := d.sweepAt.Load(); next == 0 || at < next {
@@ -176,8 +176,8 @@ func (d *Domain) expireIn(now time.Time, after time.Duration) {
 	}
 }
 
-// sweep recycles and removes the deleted objects whose time has come, on every
-// controller. d.mu is held, but no replica's lock.
+// sweep recycles or removes the deleted objects whose time has come, on every controller.
+// d.mu is held, but no replica's lock.
 func (d *Domain) sweep(now time.Time) {
 	if next := d.sweepAt.Load(); next == 0 || now.Unix() < next {
 		return
@@ -210,7 +210,7 @@ func (r *replica) sweep(now time.Time) {
 	}
 }
 
-// recycle removes the values from a deleted object that a restore would need.
+// recycle removes from a deleted object the values that a restore would need.
 func (t *tx) recycle(n *node) {
 	t.strip(n)
 	for len(n.hidden) > 0 {
@@ -227,7 +227,7 @@ func (t *tx) recycle(n *node) {
 	n.changed, n.usnChanged = t.now.Unix(), t.rep.usn
 }
 
-// collect removes objects for good, and the references to them.
+// collect permanently removes objects and the references to them.
 func (r *replica) collect(t *tx, gone map[*node]bool) {
 	r.root.walk(func(n *node) {
 		for _, l := range append([]linkVal(nil), n.linkVals(r.sch.lastKnownParent)...) {
@@ -242,8 +242,8 @@ func (r *replica) collect(t *tx, gone map[*node]bool) {
 	}
 }
 
-// shown reports whether a search sees the node: a deleted one with the Show Deleted
-// control only, a recycled one not even then.
+// shown reports whether a search sees the node. It sees a deleted node only with the Show
+// Deleted control, and a recycled node not even then.
 func (r *replica) shown(n *node, deleted bool) bool {
 	return !n.deleted || deleted && !(r.dom.RecycleBin() && n.recycled)
 }
@@ -256,7 +256,7 @@ func (r *replica) resolveFor(ref string, deleted bool) (*node, *Error) {
 	return r.resolve(ref)
 }
 
-// resolveDeleted is resolve for references to deleted objects, too.
+// resolveDeleted is like resolve, and also resolves references to deleted objects.
 func (r *replica) resolveDeleted(ref string) (*node, *Error) {
 	n, err := r.resolve(ref)
 	if err == nil {
@@ -283,16 +283,16 @@ func (r *replica) resolveDeleted(ref string) (*node, *Error) {
 	return nil, err
 }
 
-// RestoreOptions say where a deleted object comes back.
+// RestoreOptions determine where a deleted object is restored.
 type RestoreOptions struct {
 	Parent string // a reference; "" means its last known parent
 	Name   string // the RDN value; "" means its last name
 }
 
-// Restore brings a deleted object back, as the undelete operation does (facts
-// R6-R8): with the Recycle Bin as it was, otherwise as what its tombstone kept. A
-// recycled or live object is 8310, a missing parent 8329, an existing name 8305, an
-// account name in use 1316 or 1318, a UPN 8648, an SPN 8647, a missing right 8344.
+// Restore restores a deleted object as the undelete operation does (facts R6-R8): completely
+// with the Recycle Bin, otherwise with the attributes that its tombstone kept. A recycled or
+// live object is 8310, a missing parent 8329, an existing name 8305, an account name in use
+// 1316 or 1318, a UPN 8648, an SPN 8647, a missing right 8344.
 func (c *DC) Restore(ctx context.Context, ref string, opts RestoreOptions) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -337,8 +337,8 @@ func (t *tx) restore(ref string, opts RestoreOptions) *Error {
 	return nil
 }
 
-// lastName returns the name an object had: a tombstone's is the text before the line
-// feed (facts R18).
+// lastName returns the former name of an object. For a tombstone it is the text before the
+// line feed (facts R18).
 func lastName(r *replica, n *node) string {
 	if name := n.first(r.sch.lastKnownRDN); name != "" {
 		return name
@@ -347,7 +347,7 @@ func lastName(r *replica, n *node) string {
 	return name
 }
 
-// restoreParent returns where an object comes back.
+// restoreParent returns the parent to which an object is restored.
 func (t *tx) restoreParent(n *node, ref string) (*node, *Error) {
 	gone := fail(CodeNoParent, KindNoParent, n.dn(), "the parent does not exist")
 	if ref != "" {
@@ -381,7 +381,7 @@ func (t *tx) mayRestore(n, parent *node, name RDN) *Error {
 	}
 	m := modifier{tx: t, n: n}
 	if sam := n.first(r.sch.sam); sam != "" {
-		m.sam = sam // its form was checked when it was set
+		m.sam = sam // its form was checked when it was first set
 		if err := m.checkSAM(sam); err != nil {
 			return err
 		}
@@ -402,8 +402,8 @@ func (t *tx) mayRestore(n, parent *node, name RDN) *Error {
 	return nil
 }
 
-// reanimate sets what a tombstone did not keep and the class requires: an account
-// comes back disabled and without a password (facts R5).
+// reanimate sets the attributes that a tombstone did not keep and the class requires. An
+// account is restored disabled and without a password (facts R5).
 func (t *tx) reanimate(n *node) {
 	k := t.rep.sch
 	if !n.isAccount() {

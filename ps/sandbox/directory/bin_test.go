@@ -10,7 +10,7 @@ import (
 
 func withBin(o *Options) { o.RecycleBin = true }
 
-// deleted reads a deleted object as -IncludeDeletedObjects does; nil: there is none.
+// deleted reads a deleted object as -IncludeDeletedObjects does, or returns nil if there is none.
 func deleted(t testing.TB, dc *DC, g GUID) *Object {
 	t.Helper()
 	found, err := dc.Search(bg, SearchRequest{
@@ -26,7 +26,7 @@ func deleted(t testing.TB, dc *DC, g GUID) *Object {
 // leftovers are attributes that a restored object has in addition to its former ones.
 var leftovers = map[string]bool{"lastKnownParent": true, "msDS-LastKnownRDN": true}
 
-// requireSame requires that the directory is as it was, except for leftovers.
+// requireSame requires that the directory equals the snapshot, except for leftovers.
 func requireSame(t testing.TB, dc *DC, before *Snapshot) {
 	t.Helper()
 	after, err := dc.Snapshot()
@@ -107,7 +107,7 @@ func TestReanimateTombstone(t *testing.T) {
 	assert.False(t, back.Has("memberOf") || back.Has("displayName"))
 }
 
-// Facts R7, R8
+// Facts R7, R8: a restore is refused.
 func TestRestoreRefused(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	ou, err := dc.Add(bg, "OU=bin,"+odd, Attr("objectClass", "organizationalUnit"))
@@ -184,7 +184,7 @@ func TestHiddenLinks(t *testing.T) {
 	}
 }
 
-// If a single-valued link got another value meanwhile, that value stays.
+// If a single-valued link has got another value meanwhile, that value stays.
 func TestRestoreKeepsNewManager(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	rolf, err := dc.BySAM(bg, "ring.rolf", "manager")
@@ -201,7 +201,7 @@ func TestRestoreKeepsNewManager(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// Facts R2, R18: deleted, then recycled, then gone.
+// Facts R2, R18: an object is first deleted, then recycled, then removed.
 func TestLifetimes(t *testing.T) {
 	dc, clock := lab(t, withBin, func(o *Options) {
 		o.DeletedObjectLifetime, o.TombstoneLifetime = 10*24*time.Hour, 20*24*time.Hour
@@ -249,7 +249,8 @@ func TestRestoreReplicates(t *testing.T) {
 	requireSound(t, dc2.rep)
 }
 
-// A long name is cut in the name of the deleted object, and restored as a whole.
+// The name of the deleted object contains a long name in truncated form; the restored object
+// has the whole name.
 func TestRestoreLongName(t *testing.T) {
 	dc, _ := lab(t, withBin)
 	long := "OU=" + "Long name of an organizational unit that fills the range of OU"

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// getter reads an attribute that is not stored; it appends the raw values to buf.
+// getter reads an attribute that is not stored. It appends the raw values to buf.
 type getter func(v *view, n *node, buf []string) []string
 
 // getters are the getters by folded attribute name.
@@ -68,8 +68,8 @@ func init() {
 	}
 }
 
-// descriptorRights returns which parts of its security descriptor the caller may write: owner 1,
-// group 2, the access list 4, auditing 8.
+// descriptorRights returns which parts of its security descriptor the caller may write: 1 is
+// the owner, 2 the group, 4 the access list, 8 auditing.
 func descriptorRights(_ *view, n *node, b []string) []string {
 	if n.denied(RightWriteDacl) {
 		return append(b, "11")
@@ -115,7 +115,7 @@ func (d *Domain) categoryDN(c *Class) string {
 	return "CN=" + c.Category + ",CN=Schema," + d.configNC
 }
 
-// categoryKey returns the key of that DN, "" if the class name makes it invalid.
+// categoryKey returns the key of that DN, or "" if the class name makes it invalid.
 func (d *Domain) categoryKey(c *Class) string {
 	dn, err := ParseDN(d.categoryDN(c))
 	if err != nil {
@@ -230,9 +230,8 @@ func dcOnly(value string) getter {
 	}
 }
 
-// getPSO returns the password settings object of a user: one that applies to it
-// directly, otherwise through its global groups. The lowest precedence wins, then
-// the lowest GUID.
+// getPSO returns the password settings object of a user: one that applies to it directly, otherwise
+// one that applies through its global groups. The lowest precedence wins, then the lowest GUID.
 func getPSO(v *view, n *node, b []string) []string {
 	if p := v.rep.pso(n); p != nil {
 		return append(b, p.dn())
@@ -296,7 +295,7 @@ func (r *replica) addGroup(groups *nodeSet, n, g *node) {
 	}
 }
 
-// tokenGroups returns the SIDs of security groups, in searches of ScopeBase only.
+// tokenGroups returns the SIDs of security groups, only in searches of ScopeBase.
 func tokenGroups(keep func(scope int64) bool) getter {
 	return func(v *view, n *node, b []string) []string {
 		if !v.base || n.sid.IsZero() {
@@ -377,8 +376,8 @@ func getUACComputed(v *view, n *node, b []string) []string {
 	return append(b, itoa(bits))
 }
 
-// getPasswordExpiry returns the FILETIME at which the password expires: Never if
-// it does not, 0 if it must be changed.
+// getPasswordExpiry returns the FILETIME at which the password expires: Never if it does not
+// expire, 0 if it must be changed.
 func getPasswordExpiry(v *view, n *node, b []string) []string {
 	if !n.isAccount() {
 		return b

@@ -40,16 +40,15 @@ type SearchRequest struct {
 	// Deleted includes tombstones, as the Show Deleted control does.
 	Deleted bool
 	// Catalog reads the global catalog: all naming contexts, with the attributes that it
-	// has. A Base of "" is the forest.
+	// contains. A Base of "" is the forest.
 	Catalog bool
 }
 
 // Values is an attribute with values for Add or Change.
 //
-// A value is a string, []byte, bool, integer, time.Time, GUID, SID or
-// fmt.Stringer, as the syntax of the attribute permits. Strings in LDAP form are
-// accepted for every syntax ("TRUE", "123", a DN, "20260101000000.0Z", S-1-..., a
-// GUID). An attribute of DN syntax also accepts "<GUID=...>" and "<SID=...>".
+// A value is a string, []byte, bool, integer, time.Time, GUID, SID or fmt.Stringer, if the syntax of the
+// attribute permits that. Strings in LDAP form are accepted for every syntax ("TRUE", "123", a DN,
+// "20260101000000.0Z", S-1-..., a GUID). An attribute of DN syntax also accepts "<GUID=...>" and "<SID=...>".
 type Values struct {
 	Name   string
 	Values []any
@@ -78,8 +77,8 @@ type Change struct {
 
 // ModifyOptions are options of Modify.
 type ModifyOptions struct {
-	// Permissive ignores adding a present value and removing an absent one, as the
-	// Permissive Modify control does (facts E25).
+	// Permissive ignores adding an existing value and removing an absent one, as the Permissive
+	// Modify control does (facts E25).
 	Permissive bool
 }
 
@@ -93,7 +92,7 @@ type DC struct {
 	index   int
 	rep     *replica
 
-	// NoCatalog takes the global catalog away from the controller.
+	// NoCatalog removes the global catalog from the controller.
 	NoCatalog atomic.Bool
 
 	off      atomic.Bool
@@ -110,7 +109,7 @@ func (c *DC) Name() string { return c.name }
 // dNSHostName that the account was loaded with.
 func (c *DC) HostName() string { return c.host }
 
-// Account returns the objectGUID of the computer account, zero if the domain was
+// Account returns the objectGUID of the computer account, or the zero GUID if the domain was
 // loaded without one.
 func (c *DC) Account() GUID { return c.account }
 
@@ -123,15 +122,14 @@ func (c *DC) Site() string { return "Default-First-Site-Name" }
 // Alive reports whether the controller is switched on.
 func (c *DC) Alive() bool { return !c.off.Load() }
 
-// SetAlive switches the controller on or off. It receives the changes of the other
-// controllers when it is switched on again.
+// SetAlive switches the controller on or off. When it is switched on again, it receives the
+// changes of the other controllers.
 func (c *DC) SetAlive(alive bool) { c.off.Store(!alive) }
 
 // Writable reports whether the controller accepts writes.
 func (c *DC) Writable() bool { return !c.readOnly.Load() }
 
-// SetWritable makes the controller writable or read-only; writes to a read-only
-// controller fail with 8595.
+// SetWritable makes the controller writable or read-only. Writes to a read-only controller fail with 8595.
 func (c *DC) SetWritable(writable bool) { c.readOnly.Store(!writable) }
 
 // down returns the error of a controller that is switched off.
@@ -139,10 +137,9 @@ func (c *DC) down(op string) *Error {
 	return &Error{Code: CodeUnspecified, Kind: KindServerDown, Op: op, DN: c.HostName(), Detail: "the domain controller does not answer"}
 }
 
-// Connect takes one of the Options.MaxConnections ADWS connections of an account.
-// The error is KindBusy with a fault and no
-// code if none is free (facts D14). release returns the connection; further
-// calls of it have no effect.
+// Connect takes one of the Options.MaxConnections ADWS connections of an account. The error
+// is KindBusy with a fault and no code if none is free (facts D14). release returns the
+// connection; calling it again has no effect.
 func (c *DC) Connect(account string) (release func(), err error) {
 	if !c.Alive() {
 		return nil, c.down("connect")
@@ -241,10 +238,9 @@ func (c *DC) write(ctx context.Context, op, ref string, f func(t *tx, n *node) *
 	return t.end(e)
 }
 
-// ResetPassword sets a password. The policy on length and complexity applies, not
-// that on history and age (facts E13): 1325. It sets pwdLastSet to now, and
-// neither unlocks nor enables the account. Objects that cannot have a password
-// are 8245.
+// ResetPassword sets a password. The policy on length and complexity applies, but not the
+// one on history and age (facts E13): 1325. It sets pwdLastSet to now, and neither unlocks
+// nor enables the account. Objects that cannot have a password are 8245.
 func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error {
 		if !n.writable() {
@@ -254,9 +250,8 @@ func (c *DC) ResetPassword(ctx context.Context, ref, password string) error {
 	})
 }
 
-// ChangePassword changes a password as the user does. The old password must match:
-// 86, which is also the error if the account was loaded without a password. The
-// whole policy applies: 1325.
+// ChangePassword changes a password in the same way as the user. The old password must match: 86, which
+// is also the error if the account was loaded without a password. The whole policy applies: 1325.
 func (c *DC) ChangePassword(ctx context.Context, ref, old, new string) error {
 	return c.write(ctx, "password", ref, func(t *tx, n *node) *Error { return t.changePassword(n, old, new) })
 }

@@ -188,7 +188,7 @@ func TestSearch(t *testing.T) {
 	assert.Equal(t, 1, count(SearchRequest{Filter: "(objectGUID=" + EscapeFilterBytes(g[:]) + ")"}), "objectGUID by its octets")
 	assert.Equal(t, 0, count(SearchRequest{Filter: "(objectGUID=" + g.String() + ")"}))
 
-	// attributes: all stored ones, or by name; computed ones by name only
+	// attributes: all stored ones, or some by name; computed ones only by name
 	o := mustObject(t, dc, "CN=Photo Paula,"+odd)
 	assert.True(t, o.Has("thumbnailPhoto") && o.Has("whenCreated") && !o.Has("canonicalName"))
 	o = mustObject(t, dc, "CN=Photo Paula,"+odd, "THUMBNAILPHOTO", "canonicalName", "noSuchAttribute", "title", "unicodePwd")
@@ -225,7 +225,7 @@ func TestSearch(t *testing.T) {
 	assert.Equal(t, 3, n)
 }
 
-// Objects that are deleted during a search are skipped, and its callback may write.
+// Objects that are deleted during a search are skipped, and the search's callback may write.
 func TestSearchWhileWriting(t *testing.T) {
 	d, err := New("corp.example", "", Options{Seed: 4})
 	require.NoError(t, err)

@@ -23,8 +23,8 @@ const (
 	hasObjectType   = 1
 )
 
-// descriptor returns an access list as a security descriptor without owner and
-// group. It contains the Deny entries, which are all that the sandbox knows.
+// descriptor returns an access list as a security descriptor without owner and group. It
+// contains the Deny entries; the sandbox knows no others.
 func descriptor(acl []ACE) []byte {
 	var entries []byte
 	for _, a := range acl {
@@ -53,8 +53,8 @@ func descriptor(acl []ACE) []byte {
 	return append(b, entries...)
 }
 
-// accessList returns the entries of a security descriptor as descriptor writes it;
-// ok is false for any other.
+// accessList returns the entries of a security descriptor in the form that descriptor
+// writes. ok is false for any other form.
 func accessList(b []byte) (acl []ACE, ok bool) {
 	if len(b) < headerSize+listSize {
 		return nil, false

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The access list of one object can be given to another, as it is; any other value is
-// rejected.
+// The access list of one object can be written unchanged to another. Any other value is rejected.
 func TestDescriptors(t *testing.T) {
 	dc, _ := lab(t)
 	paula := "CN=Photo Paula," + odd

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// undigested are the attributes that differ between two objects that were made by the
-// same calls: identities and times. volatile are left out as well.
+// undigested are the attributes that differ between objects made by equal calls: identities
+// and times. The attributes in volatile are also omitted from digests.
 var undigested = map[string]bool{
 	"objectGUID": true, "objectSid": true, "whenCreated": true, "pwdLastSet": true,
 	"badPasswordTime": true, "lastLogonTimestamp": true, "lockoutTime": true,
 }
 
-// Digest returns a hash of all objects with their attributes. Two snapshots have the same
-// one if people would find the same in both: identities, times and the order of values do
-// not count, nor passwords.
+// Digest returns a hash of all objects with their attributes. Snapshots have equal hashes if
+// they look equal to people: identities, times, passwords and the order of values do not count.
 func (s *Snapshot) Digest() string {
 	objects := make([]*snapObject, 0, len(s.objects))
 	for _, o := range s.objects {
@@ -46,7 +45,7 @@ func (s *Snapshot) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// put adds texts with their lengths, so that no two lists give the same bytes.
+// put adds texts with their lengths, so that different lists result in different bytes.
 func put(sum hash.Hash, texts ...string) {
 	for _, text := range texts {
 		sum.Write([]byte(strconv.Itoa(len(text)) + ":" + text)) // never fails

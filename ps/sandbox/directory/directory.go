@@ -31,11 +31,11 @@ import (
 
 // Options configure a domain. The zero value is usable.
 type Options struct {
-	// Seed determines the generated GUIDs and users, and the domain SID if the
-	// entries do not have it. Equal seeds and equal calls give equal domains.
+	// Seed determines the generated GUIDs and users, and the domain SID if the entries do not
+	// contain it. Equal seeds and equal calls result in equal domains.
 	Seed int64
-	// NetBIOS is the NetBIOS name. The default is the name in the entries, else the first label of
-	// the DNS name in upper case.
+	// NetBIOS is the NetBIOS name. The default is the name in the entries, otherwise the first
+	// label of the DNS name in upper case.
 	NetBIOS string
 	// Clock returns the current time; nil means time.Now. It must be safe for
 	// concurrent use.
@@ -52,22 +52,21 @@ type Options struct {
 	// MaxConnections limits the ADWS connections of an account to one DC; 0 means
 	// 5.
 	MaxConnections int
-	// OtherDomain is advice for a user who loads a file of another domain than the first layers
-	// have; it is part of the error.
+	// OtherDomain is advice for a user who loads a file of a domain other than the first
+	// layers'. It is part of the error.
 	OtherDomain string
 	// Progress, if not nil, is called occasionally while Open reads entries, and
 	// at the end.
 	Progress func(done, total int)
-	// JournalLimit is the number of writes that the journal keeps; 0 means
-	// 100,000. The oldest are dropped first.
+	// JournalLimit is the maximum number of writes in the journal; 0 means 100,000. The oldest
+	// are dropped first.
 	JournalLimit int
-	// Replicas gives every DC a replica of its own even without a replication lag, so
-	// that SetReplicationLag and Cut can be used.
+	// Replicas gives every DC its own replica even without a replication lag, which
+	// SetReplicationLag and Cut require.
 	Replicas bool
-	// OnLockout, if not nil, is called with each account that wrong passwords lock out, once it is.
+	// OnLockout, if not nil, is called with each account that wrong passwords have locked out.
 	OnLockout func(Lockout)
-	// OnWrite, if not nil, is called with each entry of the journal, in order. It must
-	// not call the domain.
+	// OnWrite, if not nil, is called with each journal entry, in order. It must not call the domain.
 	OnWrite func(JournalEntry)
 }
 
@@ -102,12 +101,12 @@ type Domain struct {
 	warnings []ldif.Fault
 }
 
-// Lockout is that an account was locked out after wrong passwords.
+// Lockout describes the lockout of an account after wrong passwords.
 type Lockout struct {
 	Time    time.Time
 	Account string // sAMAccountName
 	SID     SID
-	Source  string // computer that the last wrong password came from; empty: not known
+	Source  string // computer that sent the last wrong password; empty if unknown
 }
 
 // NetBIOSName returns the NetBIOS name of the domain, e.g. "CORP".
@@ -137,8 +136,8 @@ const (
 	wellKnownComputers = "AA312825768811D1ADED00C04FD8D5CD"
 )
 
-// UsersContainer returns the DN of the default container for users and groups: the one in the
-// root's wellKnownObjects, else CN=Users.
+// UsersContainer returns the DN of the default container for users and groups: the one in
+// the root's wellKnownObjects, otherwise CN=Users.
 func (d *Domain) UsersContainer() string { return d.container(wellKnownUsers, "CN=Users,") }
 
 // ComputersContainer returns the DN of the default container for computers.
@@ -199,9 +198,9 @@ func (d *Domain) DC(server string) (*DC, error) {
 //
 // A domain can have child domains: entries of class domainDNS below its root that have an
 // objectSid (other naming contexts, such as application partitions, have none). The
-// controllers of the domain hold them as a global catalog does: readable by searches of
-// the catalog only, without the attributes that the catalog lacks and the members of
-// groups that are not universal (facts G14, G15). They are never written.
+// controllers of the domain contain them in the form of a global catalog: only searches of
+// the catalog can read them, and they lack attributes that are not in the catalog and the
+// members of groups that are not universal (facts G14, G15). They are never written.
 type Child struct {
 	DN, DNSName, NetBIOS string
 	SID                  SID

@@ -23,10 +23,9 @@ func (r RDN) equal(other RDN) bool {
 	return strings.EqualFold(r.Type, other.Type) && sameName(r.Value, other.Value)
 }
 
-// ParseDN parses a DN with any valid escaping (RFC 4514 and the older forms that
-// the directory accepts: quoted values, ";" as separator, spaces around names).
-// Multi-valued RDNs are rejected, as Active Directory does. Errors are KindSyntax
-// with 8242.
+// ParseDN parses a DN with any valid escaping (RFC 4514 and the older forms that the
+// directory accepts: quoted values, ";" as separator, spaces around names). Multi-valued
+// RDNs are rejected, as in Active Directory. Errors are KindSyntax with 8242.
 func ParseDN(text string) (DN, error) {
 	p := dnParser{text: text}
 	d, ok := p.parse()
@@ -287,8 +286,7 @@ func (d DN) String() string {
 	return b.String()
 }
 
-// Equal reports whether two DNs are equal; types and values are compared without
-// case (facts C22).
+// Equal reports whether two DNs are equal. Types and values are compared without case (facts C22).
 func (d DN) Equal(other DN) bool {
 	return len(d.rdns) == len(other.rdns) && d.endsWith(other)
 }
@@ -306,7 +304,7 @@ func (d DN) endsWith(tail DN) bool {
 	return true
 }
 
-// Key returns a string that is equal for equal DNs only.
+// Key returns a string that is equal only for equal DNs.
 func (d DN) Key() string {
 	var buf [4 * shortName]byte
 	b := buf[:0]
@@ -330,7 +328,7 @@ func (d DN) Len() int { return len(d.rdns) }
 // IsZero reports whether the DN is empty.
 func (d DN) IsZero() bool { return len(d.rdns) == 0 }
 
-// RDN returns the first RDN, the zero RDN for the empty DN.
+// RDN returns the first RDN, or the zero RDN for the empty DN.
 func (d DN) RDN() RDN {
 	if len(d.rdns) == 0 {
 		return RDN{}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A value of SyntaxDNBinary is shown as "B:32:<digits>:<DN>". The directory holds the object and
-// not its name, so a value follows an object that is renamed, moved or deleted. It is stored as
-// "B:32:<digits>:<GUID=...>", and as text if its object does not exist.
+// A value of SyntaxDNBinary is shown as "B:32:<digits>:<DN>". The directory stores a reference
+// to the object and not its name, so a value follows an object that is renamed, moved or
+// deleted. The stored form is "B:32:<digits>:<GUID=...>", or text if the object does not exist.
 
 const heldPrefix = "<GUID="
 
@@ -21,7 +21,7 @@ func cutRef(raw string) (octets, name string, ok bool) {
 	return raw[:len(raw)-len(parts[3])], parts[3], true
 }
 
-// isRef reports whether a text is a value of SyntaxDNBinary.
+// isRef reports whether a text is a valid value of SyntaxDNBinary.
 func isRef(raw string) bool {
 	octets, name, ok := cutRef(raw)
 	if !ok {
@@ -52,7 +52,7 @@ func (r *replica) heldRef(raw string) string {
 	return octets + heldPrefix + n.guid.String() + ">"
 }
 
-// shownRef returns the value as it is read.
+// shownRef returns the value in the form in which it is read.
 func (r *replica) shownRef(raw string) string {
 	if octets, n := r.refTarget(raw); n != nil {
 		return octets + n.dn()
@@ -60,7 +60,7 @@ func (r *replica) shownRef(raw string) string {
 	return raw
 }
 
-// refTarget returns the octets and the object of a stored value, nil if it does not exist.
+// refTarget returns the octets and the object of a stored value. n is nil if the object does not exist.
 func (r *replica) refTarget(raw string) (octets string, n *node) {
 	octets, name, ok := cutRef(raw)
 	if !ok || !strings.HasPrefix(name, heldPrefix) {
@@ -73,7 +73,7 @@ func (r *replica) refTarget(raw string) (octets string, n *node) {
 	return octets, n
 }
 
-// wellKnown reports whether the domain's root refers to the object as one of its well-known ones.
+// wellKnown reports whether the domain's root refers to the object as a well-known object.
 func (r *replica) wellKnown(n *node) bool {
 	for _, s := range r.root.get(r.sch.wellKnown) {
 		if _, target := r.refTarget(s.val); target == n {
@@ -83,7 +83,7 @@ func (r *replica) wellKnown(n *node) bool {
 	return false
 }
 
-// holdRefs replaces the names in the values of a loaded object by the objects that have them.
+// holdRefs replaces the names in the values of a loaded object by references to the objects.
 func (l *loader) holdRefs(n *node) {
 	for i := range n.attrs {
 		if n.attrs[i].def.Syntax == SyntaxDNBinary {

@@ -130,13 +130,13 @@ type Error struct {
 	Op string
 	// DN identifies the object concerned, if it is known.
 	DN string
-	// Attribute and Value are those that caused the error, if any.
+	// Attribute and Value caused the error, if any.
 	Attribute string
 	Value     string
 	// BestMatch is the nearest existing ancestor of a missing object.
 	BestMatch string
-	// Fault is the subcode of the web service's fault, for an error that has no
-	// code: EndpointUnavailable, UnwillingToPerform (facts D14).
+	// Fault is the subcode of the web service's fault, for an error without a code:
+	// EndpointUnavailable, UnwillingToPerform (facts D14).
 	Fault string
 	// Detail describes the violated rule in English, for logs and tests.
 	Detail string
@@ -172,8 +172,8 @@ func (e *Error) Is(target error) bool {
 	return t.Code == e.Code && (t.Kind == KindOther || t.Kind == e.Kind)
 }
 
-// ServerMessage returns the raw message of the domain controller, which is English
-// and begins with the code in hexadecimal (facts D2).
+// ServerMessage returns the raw message of the domain controller, which is in English and
+// starts with the code in hexadecimal (facts D2).
 func (e *Error) ServerMessage() string {
 	l := ldapErrors[e.Code]
 	if l.class == "" {
@@ -196,7 +196,7 @@ func fail(code int, kind Kind, dn, detail string, args ...any) *Error {
 	return &Error{Code: code, Kind: kind, DN: dn, Detail: detail}
 }
 
-// failAttr is fail with the attribute that caused the error.
+// failAttr is like fail, with the attribute that caused the error.
 func failAttr(code int, kind Kind, dn, attr, detail string, args ...any) *Error {
 	e := fail(code, kind, dn, detail, args...)
 	e.Attribute = attr

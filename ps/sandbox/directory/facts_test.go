@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFactsPage checks FACTS.md against the tests in both directions.
+// TestFactsPage: FACTS.md and the tests name the same facts.
 func TestFactsPage(t *testing.T) {
 	page, err := os.ReadFile("FACTS.md")
 	require.NoError(t, err)

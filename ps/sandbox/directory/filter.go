@@ -30,7 +30,7 @@ type clause struct {
 	subs  []*clause
 	attr  string
 	value string   // unescaped octets
-	parts []string // of a substring: first, middle, last; "" at an end matches any text
+	parts []string // of a substring: first, middle, last; an empty first or last matches any text
 	rule  string   // OID of a matching rule
 }
 
@@ -46,9 +46,8 @@ const (
 	maxFilterText  = 1 << 20
 )
 
-// CompileFilter compiles a filter. Like Active Directory it accepts spaces between
-// the parts and "(!attr=value)" without inner parentheses. Errors are KindSyntax
-// with 8254 and have the position in Detail.
+// CompileFilter compiles a filter. Like Active Directory it accepts spaces between the parts and
+// "(!attr=value)" without inner parentheses. Errors are KindSyntax with 8254; Detail contains the position.
 func CompileFilter(text string) (*Filter, error) {
 	p := &filterParser{text: text}
 	if len(text) > maxFilterText {
@@ -68,8 +67,7 @@ func CompileFilter(text string) (*Filter, error) {
 	return &Filter{c}, nil
 }
 
-// AllOf returns the conjunction of filters, without duplicate clauses. A nil filter
-// matches everything.
+// AllOf returns the conjunction of filters without duplicate clauses. A nil filter matches everything.
 func AllOf(filters ...*Filter) *Filter {
 	var few [8]*clause
 	subs := few[:0]
@@ -94,7 +92,7 @@ func AllOf(filters ...*Filter) *Filter {
 	return &Filter{&clause{kind: clauseAnd, subs: slices.Clone(subs)}}
 }
 
-// among reports whether the clause is an equality that clauses already contains.
+// among reports whether the clause is an equality that is already among clauses.
 func (c *clause) among(clauses []*clause) bool {
 	for _, other := range clauses {
 		if c.kind == clauseEqual && other.kind == clauseEqual && c.attr == other.attr && c.value == other.value {

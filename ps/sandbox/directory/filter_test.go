@@ -87,8 +87,8 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
-// FuzzSearch runs any filter on the built-in domain and compares the indexed search
-// with a scan of all objects.
+// FuzzSearch runs any filter on the built-in domain. The indexed search must return the same
+// objects as a scan of all objects.
 func FuzzSearch(f *testing.F) {
 	dc, _ := lab(f)
 	for _, s := range searchSeeds(f) {
@@ -146,8 +146,8 @@ func searchSeeds(t testing.TB) []string {
 	return out
 }
 
-// TestFilters runs testdata/filters.txt: filter, tab, the names of the results or
-// their number. -update rewrites the results.
+// TestFilters: each filter in testdata/filters.txt finds the listed objects. A line is a
+// filter, a tab, and the names of the results or their number. -update rewrites the results.
 func TestFilters(t *testing.T) {
 	dc, _ := lab(t)
 	const file = "testdata/filters.txt"
@@ -194,7 +194,8 @@ func hits(t testing.TB, dc *DC, c *Filter) string {
 	return strings.Join(names, " | ")
 }
 
-// TestRandomFilters combines filters and compares indexed searches with scans.
+// TestRandomFilters: for random combinations of filters, an indexed search returns the same
+// objects as a scan.
 func TestRandomFilters(t *testing.T) {
 	dc, _ := lab(t)
 	r := rand.New(rand.NewPCG(5, 5))

@@ -9,12 +9,10 @@ import (
 	"golang.org/x/text/width"
 )
 
-// fold returns the key under which the directory compares names. Case and
-// diacritics are ignored, and ß equals ss (KB 938447: Müller is Muller, Meißner is
-// Meissner; facts H21); so are the width of characters and the kind of kana (facts
-// H25). Unlike the real collation it does not ignore soft hyphens and other
-// invisible characters. Strings that are equal under strings.EqualFold have equal
-// keys.
+// fold returns the key by which the directory compares names. It ignores case and diacritics, and ß
+// equals ss (KB 938447: Müller is Muller, Meißner is Meissner; facts H21). It also ignores the width of
+// characters and the kind of kana (facts H25). Unlike the real collation it does not ignore soft hyphens
+// and other invisible characters. Strings that are equal under strings.EqualFold have equal keys.
 func fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -57,8 +55,7 @@ var equalLetters = map[rune]string{'ß': "ss", 'ẞ': "ss", 'ø': "o", 'Ø': "o"
 // subscript is the iota subscript, a combining mark whose case folding is a letter.
 const subscript = '\u0345'
 
-// appendLetters folds any string and removes combining marks. A string that consists
-// of marks only is kept.
+// appendLetters folds any string and removes combining marks. A string that consists only of marks is kept.
 func appendLetters(b []byte, s string) []byte {
 	start := len(b)
 	for _, r := range norm.NFD.String(width.Fold.String(s)) {
@@ -97,7 +94,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// foldRune maps runes that only differ in case to the same rune.
+// foldRune maps runes that differ only in case to the same rune.
 func foldRune(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'A' <= r && r <= 'Z' {
@@ -117,7 +114,7 @@ func foldRune(r rune) rune {
 	return least
 }
 
-// utf16Len returns the length in UTF-16 units, in which the schema gives ranges.
+// utf16Len returns the length in UTF-16 units, which the schema uses for ranges.
 func utf16Len(s string) int {
 	n := 0
 	for _, r := range s {

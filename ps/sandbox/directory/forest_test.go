@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// emea is a child domain, with accounts whose names the domain has, too.
+// emea is a child domain. Some of its accounts have the same names as accounts of the domain.
 const (
 	emea     = "DC=emea,DC=corp,DC=example"
 	forestIn = `version: 1
@@ -72,8 +72,8 @@ func forestDC(t *testing.T, options Options) *DC {
 	return dc
 }
 
-// TestForest: the domain does not show its child domain, the global catalog shows all domains,
-// with what it has of their objects (facts G14, G15).
+// TestForest: the domain does not show its child domain. The global catalog shows all
+// domains, with the attributes that it contains (facts G14, G15).
 func TestForest(t *testing.T) {
 	dc := forestDC(t, Options{})
 	child := Child{DN: emea, DNSName: "emea.corp.example", NetBIOS: "EUROPE"}
@@ -114,7 +114,8 @@ func TestForest(t *testing.T) {
 	names := SearchRequest{Base: "CN=Partitions,CN=Configuration," + root, Filter: "(nETBIOSName=*)"}
 	assert.Len(t, find(names), 2)
 
-	// Nothing of another domain is written, its account names are free here, its UPNs and SPNs are not.
+	// Objects of another domain cannot be written. Their account names are free here, but their
+	// UPNs and SPNs are not.
 	replace := func(dn, attribute, value string) error {
 		return dc.Modify(bg, dn, []Change{{OpReplace, attribute, []any{value}}}, ModifyOptions{})
 	}
@@ -126,8 +127,8 @@ func TestForest(t *testing.T) {
 	requireCode(t, CodeSPNExists, KindExists, replace(own[0], "servicePrincipalName", "http/EMEA"))
 }
 
-// TestMembersOfAnotherDomain: a universal and a domain local group take members of another
-// domain of the forest, a global one does not (facts E.2, E31, G15).
+// TestMembersOfAnotherDomain: universal and domain local groups accept members of another
+// domain in the forest, global groups do not (facts E.2, E31, G15).
 func TestMembersOfAnotherDomain(t *testing.T) {
 	for _, replicas := range []bool{false, true} {
 		dc := forestDC(t, Options{Replicas: replicas})

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// FuzzOpen loads any file. It fails with ldif.Faults, or gives a consistent domain that is the same
-// when it is loaded again.
+// FuzzOpen loads any file. It must fail with ldif.Faults, or result in a consistent domain
+// that is the same when it is loaded again.
 func FuzzOpen(f *testing.F) {
 	f.Add(export)
 	f.Add("dn: CN=x,DC=lab,DC=test\nobjectClass: user\nmember: CN=x,DC=lab,DC=test\nmanager: CN=x,DC=lab,DC=test\n")
@@ -54,8 +54,8 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// FuzzModify changes any attribute in any way. It succeeds or fails with a code, and
-// the domain stays consistent.
+// FuzzModify changes any attribute in any way. The change must succeed or fail with a code,
+// and leave the domain consistent.
 func FuzzModify(f *testing.F) {
 	f.Add("CN=Administrator,CN=Users,DC=corp,DC=example", uint8(2), "userAccountControl", "512", "x", false)
 	f.Add("<SID=S-1-5-32-544>", uint8(0), "member", "CN=Guest,CN=Users,DC=corp,DC=example", "CN=krbtgt,CN=Users,DC=corp,DC=example", true)

@@ -18,9 +18,9 @@ var (
 		{"Oslo", "NO", "Norway", "578", "0150"}, {"Praha", "CZ", "Czechia", "203", "110 00"}, {"Austin", "US", "United States", "840", "73301"}}
 )
 
-// Generate adds n users below OU=Generated, in OUs and groups of 250. Equal domains,
-// n and seed give equal users. They are not recorded in the journal, and are
-// visible on all DCs at once. It fails if OU=Generated already exists.
+// Generate adds n users below OU=Generated, in OUs and groups of 250. Equal domains, n and
+// seed result in equal users. They are not recorded in the journal, and are immediately
+// visible on all DCs. It fails if OU=Generated already exists.
 func (d *Domain) Generate(n int, seed int64) error {
 	if n <= 0 {
 		return nil

@@ -62,8 +62,7 @@ func (r *replica) nesting(scope int64, group, member *node) *Error {
 	return nil
 }
 
-// addMember adds a member to a group. With permissive, adding a present member
-// succeeds (facts E25).
+// addMember adds a member to a group. If permissive is set, adding an existing member succeeds (facts E25).
 func (t *tx) addMember(group *node, v linkVal, permissive bool) *Error {
 	k := t.rep.sch
 	if v.n == nil {
@@ -220,8 +219,7 @@ func (r *replica) hasPrimaryMembers(g *node) bool {
 	return len(r.having(r.sch.primaryGroup, itoa(int64(g.sid.RID())))) > 0
 }
 
-// CodeMemberNotInGroup is the error of setting a primary group that the principal
-// is not a member of.
+// CodeMemberNotInGroup is the error of setting a primary group in which the principal is not a member.
 const CodeMemberNotInGroup = 1321
 
 // setPrimaryGroup changes primaryGroupID. The principal must be a member of the new group, a global
@@ -254,9 +252,8 @@ func (t *tx) setPrimaryGroup(n *node, want int64) *Error {
 	return nil
 }
 
-// crossesDomain checks the rules for members from other domains (facts E.2). Only universal
-// and domain local groups have any, and domain local groups are members in their own
-// domain only.
+// crossesDomain checks the rules for members from other domains (facts E.2). Only universal and domain
+// local groups can have such members, and domain local groups can be members only in their own domain.
 func crossesDomain(r *replica, scope int64, member *node) (code int, why string) {
 	switch {
 	case !abroad(r, member):

@@ -101,7 +101,7 @@ func TestMembership(t *testing.T) {
 	assert.Contains(t, tokens, "S-1-5-32-545", "what the primary group is nested in")
 	assert.Len(t, tokens, 4)
 
-	// a new primary group swaps roles with the old one
+	// a new primary group and the old one exchange their roles
 	require.NoError(t, dc.Modify(bg, paula, []Change{{OpReplace, "primaryGroupID", []any{int64(mustObject(t, dc, g).SID.RID())}}}, ModifyOptions{}))
 	o, err = dc.Get(bg, paula, "memberOf")
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestAdminCount(t *testing.T) {
 	assert.Equal(t, "1", mustObject(t, dc, rita).String("adminCount"), "it is kept")
 }
 
-// TestBigGroup changes the members of a large group.
+// TestBigGroup: members of a large group can be added and removed.
 func TestBigGroup(t *testing.T) {
 	d, err := New("corp.example", "", Options{Seed: 3})
 	require.NoError(t, err)

@@ -11,9 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// New returns a domain that only has the standard containers and the built-in
-// accounts. name is the DNS name; netBIOS defaults to its first label in upper
-// case. Its controllers are dc1 and dc2.
+// New returns a domain that contains only the standard containers and the built-in accounts. name is
+// the DNS name; netBIOS defaults to its first label in upper case. Its controllers are dc1 and dc2.
 func New(name, netBIOS string, opts Options) (*Domain, error) {
 	records, err := StandardRecords(name)
 	if err != nil {

@@ -81,7 +81,7 @@ type SID struct{ raw string }
 // IsZero reports whether s is the zero SID.
 func (s SID) IsZero() bool { return s.raw == "" }
 
-// Bytes returns the octets of objectSid, nil for the zero SID.
+// Bytes returns the octets of objectSid, or nil for the zero SID.
 func (s SID) Bytes() []byte {
 	if s.raw == "" {
 		return nil
@@ -92,7 +92,7 @@ func (s SID) Bytes() []byte {
 // Ref returns the SID as an object reference, "<SID=...>".
 func (s SID) Ref() string { return "<SID=" + s.String() + ">" }
 
-// String returns the S-1-... form, "" for the zero SID.
+// String returns the S-1-... form, or "" for the zero SID.
 func (s SID) String() string {
 	if len(s.raw) < 8 {
 		return ""
@@ -113,7 +113,7 @@ func (s SID) String() string {
 	return string(b)
 }
 
-// RID returns the last sub-authority, 0 for the zero SID.
+// RID returns the last sub-authority, or 0 for the zero SID.
 func (s SID) RID() uint32 {
 	if len(s.raw) < 12 {
 		return 0

@@ -144,8 +144,8 @@ func unchanged(t testing.TB, dc *DC, f func()) {
 	require.Len(t, dc.domain.Journal(0), seq, "the journal has a write")
 }
 
-// TestRandomWrites runs thousands of random operations, valid and invalid ones, and
-// checks the invariants. A failed operation must change nothing.
+// TestRandomWrites: thousands of random operations, valid and invalid ones, keep the
+// invariants, and a failed operation changes nothing.
 func TestRandomWrites(t *testing.T) {
 	for _, lag := range []time.Duration{0, time.Minute} {
 		t.Run(lag.String(), func(t *testing.T) {

@@ -17,7 +17,7 @@ type JournalEntry struct {
 	Objects []JournalObject
 }
 
-// JournalObject records the changes of a write to one object.
+// JournalObject contains the changes that a write made to one object.
 type JournalObject struct {
 	GUID    GUID
 	DN      string // before the write; "" if it created the object
@@ -25,9 +25,9 @@ type JournalObject struct {
 	Changes []AttributeChange
 }
 
-// AttributeChange is a change of one attribute, with values as text. For a linked
-// attribute it has the removed and added values only. A password is the name
-// unicodePwd without values, an access list nTSecurityDescriptor with its ACEs.
+// AttributeChange is a change of one attribute, with values as text. For a linked attribute
+// it contains only the removed and added values. A password is recorded as unicodePwd
+// without values, an access list as nTSecurityDescriptor with its ACEs.
 type AttributeChange struct {
 	Name          string
 	Before, After []string
@@ -43,12 +43,12 @@ type journal struct {
 
 type writerKey struct{}
 
-// WithWriter names the writer of the writes of a context, for the journal.
+// WithWriter names the writer for writes with the context, for the journal.
 func WithWriter(ctx context.Context, writer string) context.Context {
 	return context.WithValue(ctx, writerKey{}, writer)
 }
 
-// Writer returns the name that WithWriter gave, or "".
+// Writer returns the name set by WithWriter, or "".
 func Writer(ctx context.Context) string {
 	writer, _ := ctx.Value(writerKey{}).(string)
 	return writer

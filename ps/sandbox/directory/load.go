@@ -11,25 +11,22 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// Open creates a domain from LDIF records. The domain is the topmost domainDNS
-// entry. Entries may be in any order. A later layer may repeat entries of an
-// earlier one, whose attributes it replaces.
+// Open creates a domain from LDIF records. The domain is the topmost domainDNS entry. Entries may be
+// in any order. A later layer may repeat entries of an earlier one, whose attributes it replaces.
 //
-// Two extensions exist: adgatewayProtected: TRUE protects an entry from accidental
-// deletion, as access lists are not read; and the option ";x-dc2" of an attribute
-// that is not replicated marks the value of dc2.
+// There are two extensions. adgatewayProtected: TRUE protects an entry from accidental deletion,
+// because access lists are not read. The option ";x-dc2" of an attribute that is not replicated
+// marks the value of dc2.
 //
-// GUIDs and SIDs may be octets or text, and are generated if they are missing.
-// memberOf, directReports and managedObjects may be used instead of member, manager
-// and managedBy. Unknown attributes and classes are kept. Missing standard
-// containers are added. The DCs are the computers with the account type of a domain
-// controller, by default dc1 and dc2.
+// GUIDs and SIDs may be octets or text, and are generated if they are missing. memberOf,
+// directReports and managedObjects may be used instead of member, manager and managedBy. Unknown
+// attributes and classes are kept. Missing standard containers are added. The DCs are the computers
+// with the account type of a domain controller, by default dc1 and dc2.
 //
-// Exports of real directories load: an entry that cannot be held is skipped, and
-// parents that the files lack are added. Values that do not match the syntax of an
-// attribute that the simulation does not use itself are kept as written, and so are
-// references to missing objects. Warnings lists all that, Loaded counts it. The error
-// is an ldif.Faults with all that would falsify answers.
+// Exports of real directories load: an entry that cannot be held is skipped, and parents that the
+// files lack are added. Values that do not match the syntax of an attribute that the simulation does
+// not use itself are kept as written, and so are references to missing objects. Warnings lists all
+// that, Loaded counts it. The error is an ldif.Faults with all that would falsify answers.
 func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	schema, err := newSchema()
 	if err != nil {
@@ -58,20 +55,19 @@ func Open(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	return d, nil
 }
 
-// Loaded are the numbers of a load.
+// Loaded contains counts about a load.
 type Loaded struct {
-	Entries int // in the domain, without those that files lacked
-	Skipped int // entries that cannot be held
-	Kept    int // values that are kept as written
-	Added   int // parents that the files lacked
+	Entries int // in the domain, without those added as missing in the files
+	Skipped int // entries that the directory cannot contain
+	Kept    int // values kept as written
+	Added   int // parents missing in the files
 }
 
-// Loaded returns the numbers of the load.
+// Loaded returns the counts of the load.
 func (d *Domain) Loaded() Loaded { return d.loaded }
 
-// Warnings returns the oddities that Open accepted: skipped entries, values that are
-// kept as written, added parents, references to missing objects, skipped deleted
-// objects, duplicate user principal names.
+// Warnings returns the irregularities that Open accepted: skipped entries, values kept as written, added
+// parents, references to missing objects, skipped deleted objects, and duplicate user principal names.
 func (d *Domain) Warnings() []ldif.Fault { return append([]ldif.Fault(nil), d.warnings...) }
 
 // entry is an entry being loaded.
@@ -108,7 +104,7 @@ type loader struct {
 	now      time.Time
 	entries  []*entry
 	byDN     map[string]*entry
-	byText   map[string]*entry // by the DN as it is written
+	byText   map[string]*entry // by the DN as written
 	guids    map[GUID]*entry
 	sids     map[SID]*entry
 	faults   ldif.Faults
@@ -137,7 +133,7 @@ func (l *loader) warn(e *entry, format string, args ...any) {
 	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: e.rec.Line, DN: e.rec.DN, Message: fmt.Sprintf(format, args...)})
 }
 
-// skip leaves an entry out.
+// skip skips an entry.
 func (l *loader) skip(e *entry, format string, args ...any) {
 	l.skipAt(e, e.rec.Line, format, args...)
 }
@@ -191,7 +187,7 @@ func (l *loader) build() error {
 	l.unknownBinaries()
 	for i, e := range l.entries {
 		l.plant(e)
-		if e == root && r.root == nil { // nothing has a place
+		if e == root && r.root == nil { // without a root there is no place for any entry
 			l.fault(root, "%s", cmp.Or(root.bad, "the domain is a deleted object"))
 			return l.failed()
 		}
@@ -326,8 +322,8 @@ func (l *loader) netBIOS() string {
 	return ""
 }
 
-// unknownBinaries gives octet syntax to the unknown attributes that have a value
-// that is not valid UTF-8 in any entry.
+// unknownBinaries gives octet syntax to each unknown attribute that has a value that is not
+// valid UTF-8 in any entry.
 func (l *loader) unknownBinaries() {
 	for _, e := range l.entries {
 		for _, rec := range e.layers {
@@ -342,8 +338,8 @@ func (l *loader) unknownBinaries() {
 	}
 }
 
-// deleted reports whether an entry is a deleted object: it has the mark, or lies in a container of
-// deleted objects.
+// deleted reports whether an entry is a deleted object, because it is marked as one or is in
+// a container of deleted objects.
 func (l *loader) deleted(e *entry) bool {
 	const bin = "Deleted Objects"
 	if strings.EqualFold(e.dn.RDN().Value, bin) {
@@ -382,8 +378,7 @@ func (l *loader) plant(e *entry) {
 	l.hold(e, parent)
 }
 
-// parent returns the parent of an entry, nil for the root and for an entry that is
-// skipped.
+// parent returns the parent of an entry, or nil for the root and for a skipped entry.
 func (l *loader) parent(e *entry) *node {
 	if e.dn.Equal(l.d.rootDN) {
 		return nil
@@ -505,7 +500,7 @@ func (l *loader) ownSID(v string) string {
 // attributes stores the plain values of an entry and collects its references.
 func (l *loader) attributes(e *entry) {
 	done := map[string]bool{}
-	several := len(e.layers) > 1 // a record has each attribute once
+	several := len(e.layers) > 1 // a record contains each attribute only once
 	for _, rec := range e.layers {
 		for i := range rec.Attributes {
 			a := &rec.Attributes[i]

@@ -125,8 +125,8 @@ func (l *loader) account(n *node) {
 			n.put(def, []string{v})
 		}
 	}
-	// An account that is enabled, or whose password was set, has an unknown
-	// password, as files do not contain it.
+	// An account that is enabled, or whose password was set, has an unknown password, because
+	// files do not contain passwords.
 	if n.secret == nil && (uac&uacDisabled == 0 && uac&uacNotRequired == 0 || n.int(k.pwdLastSet, 0) != 0) {
 		n.secret = unknownSecret
 	}
@@ -142,8 +142,8 @@ func (l *loader) unique(e *entry) {
 	}
 }
 
-// referred returns the node of a reference, as resolveForest of the replica does. Most references
-// are written as the entry itself is.
+// referred returns the node of a reference, like resolveForest of the replica. Most
+// references are spelled in the same way as the entry itself.
 func referred(l *loader, text string) (*node, *Error) {
 	if e := l.byText[text]; e != nil && e.node != nil && !e.node.deleted {
 		return e.node, nil
@@ -194,10 +194,9 @@ func (l *loader) resolveRefs() {
 	}
 }
 
-// controllers creates the DCs and sets the values that are not replicated. A
-// computer is a DC if its account says so and it has a server object, to which
-// serverReferenceBL points; others only look like one. If no entry has a server
-// object, as in files written by hand, the accounts decide.
+// controllers creates the DCs and sets the values that are not replicated. A computer is a DC if its
+// account is one of a DC and it has a server object, to which serverReferenceBL points; others only
+// look like a DC. If no entry has a server object, as in hand-written files, the accounts alone decide.
 func (l *loader) controllers() {
 	r, k := l.t.rep, l.t.rep.sch
 	var hosts, registered []*node

@@ -16,7 +16,7 @@ type keptValues struct {
 	first ldif.Fault
 }
 
-// skipAt leaves an entry out because of a line. The first reason counts.
+// skipAt skips an entry because of a line. Only the first reason counts.
 func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
 	if e.bad != "" {
 		return
@@ -26,7 +26,7 @@ func (l *loader) skipAt(e *entry, line int, format string, args ...any) {
 	l.warnings = append(l.warnings, ldif.Fault{File: e.rec.File, Line: line, DN: e.rec.DN, Message: "skipped: " + e.bad})
 }
 
-// skipValue leaves an entry out because of a value.
+// skipValue skips an entry because of a value.
 func (l *loader) skipValue(e *entry, a *ldif.Attribute, i int) {
 	l.skipAt(e, lineOf(e, a, i), "the value %q of %s does not match the attribute's syntax", short(a.Values[i]), a.Name)
 }
@@ -71,20 +71,19 @@ func (k *known) uses(def *Attribute) bool {
 	return false
 }
 
-// loadMarks are the lengths of what is collected for later phases.
+// loadMarks are the lengths of the lists collected for later phases.
 type loadMarks struct{ refs, locals, protect, passwords int }
 
 func (l *loader) mark() loadMarks {
 	return loadMarks{len(l.refs), len(l.locals), len(l.protect), len(l.passwords)}
 }
 
-// forget drops what was collected for an entry that is skipped.
+// forget drops the list elements that were collected for a skipped entry.
 func (l *loader) forget(m loadMarks) {
 	l.refs, l.locals, l.protect, l.passwords = l.refs[:m.refs], l.locals[:m.locals], l.protect[:m.protect], l.passwords[:m.passwords]
 }
 
-// name completes the account name of a principal. It skips an entry whose name another
-// has.
+// name completes the account name of a principal. It skips an entry if another one has the same name.
 func (l *loader) name(e *entry) {
 	n, k := e.node, l.t.rep.sch
 	if !n.isPrincipal() || e.bad != "" {
@@ -102,8 +101,8 @@ func (l *loader) name(e *entry) {
 	}
 }
 
-// domainOfNames returns an entry for the domain of the names, if the files have none because they
-// export a part of the tree; nil if no name has a domain.
+// domainOfNames returns an entry for the domain that the names belong to, if the files contain
+// none because they export a part of the tree. It returns nil if no name contains a domain.
 func (l *loader) domainOfNames() *entry {
 	for _, e := range l.entries {
 		dn := e.dn
@@ -117,8 +116,8 @@ func (l *loader) domainOfNames() *entry {
 	return nil
 }
 
-// addParents adds entries for the parents that the files lack, as exports of a part of
-// the tree or with a filter do: the real directory has them.
+// addParents adds entries for parents that the files lack. The real directory contains them,
+// but exports with a filter, or of a part of the tree, do not.
 func (l *loader) addParents() {
 	for _, e := range slices.Clone(l.entries) {
 		for dn := e.dn.Parent(); dn.Under(l.d.rootDN) && l.byDN[dn.Key()] == nil; dn = dn.Parent() {
@@ -144,8 +143,7 @@ func (l *loader) addEntry(dn DN, e *entry) *entry {
 	return added
 }
 
-// foreign stops the load of a file that has no entry of the domain: it is an export of
-// another one.
+// foreign stops loading a file without an entry of the domain, because it is an export of another domain.
 func (l *loader) foreign() {
 	type outside struct {
 		count, all int
@@ -181,7 +179,7 @@ func (l *loader) foreign() {
 	}
 }
 
-// summarize adds the warnings that count.
+// summarize adds the warnings that contain counts.
 func (l *loader) summarize() {
 	if n := l.d.loaded.Added; n > 0 {
 		l.d.loaded.Entries -= n
@@ -257,8 +255,8 @@ func addForest(l *loader, root *entry) {
 	}
 }
 
-// addCrossRef adds the entry that names a domain of the forest, with what it lies in, unless
-// the files have it.
+// addCrossRef adds the entry that names a domain of the forest, and its parents, unless the
+// files contain them.
 func addCrossRef(l *loader, by *entry, dn, dnsName, netBIOS string) {
 	for _, e := range l.entries {
 		nc := e.get("nCName")
@@ -279,7 +277,7 @@ func addCrossRef(l *loader, by *entry, dn, dnsName, netBIOS string) {
 		ldif.Attribute{Name: "nETBIOSName", Values: []string{netBIOS}})
 }
 
-// addClass adds an entry that no file has.
+// addClass adds an entry that is in no file.
 func addClass(l *loader, dn DN, class string, by *entry, attributes ...ldif.Attribute) {
 	if l.byDN[dn.Key()] != nil {
 		return
@@ -291,8 +289,7 @@ func addClass(l *loader, dn DN, class string, by *entry, attributes ...ldif.Attr
 	l.entries = append(l.entries, e)
 }
 
-// domainOf returns the key of the domain that an entry belongs to: account names are unique in
-// it.
+// domainOf returns the key of the domain that an entry belongs to. Account names are unique within a domain.
 func domainOf(l *loader, e *entry) string {
 	best := ""
 	for _, c := range l.t.rep.children {
@@ -303,11 +300,11 @@ func domainOf(l *loader, e *entry) string {
 	return best
 }
 
-// catalogLacks reports whether a link of a loaded file is not in the catalog: the members of
-// global and domain local groups of other domains (facts G15).
+// catalogLacks reports whether a link in a loaded file is not in the catalog, which lacks
+// the members of global and domain local groups of other domains (facts G15).
 func catalogLacks(r *replica, group *node, def *Attribute) bool {
 	return def == r.sch.member && abroad(r, group) && r.groupType(group)&groupUniversal == 0
 }
 
-// samKey returns the key of an account name in sams.
+// samKey returns the key in sams for an account name.
 func samKey(l *loader, e *entry, sam string) string { return domainOf(l, e) + "/" + fold(sam) }

@@ -20,7 +20,7 @@ func records(t testing.TB, name, text string) []ldif.Record {
 	return r
 }
 
-// TestBuiltIn checks the built-in domain.
+// TestBuiltIn: the built-in domain is complete and consistent.
 func TestBuiltIn(t *testing.T) {
 	dc, _ := lab(t)
 	d := dc.domain
@@ -85,7 +85,7 @@ func TestBuiltIn(t *testing.T) {
 	assert.Greater(t, differ, 100)
 }
 
-// TestSeed: equal seeds give equal domains, other seeds other identities.
+// TestSeed: equal seeds result in equal domains, different seeds in different identities.
 func TestSeed(t *testing.T) {
 	open := func(seed int64) *Snapshot {
 		d, err := New("example.net", "", Options{Seed: seed, Clock: newClock().time})
@@ -205,7 +205,7 @@ minPwdLength: 3
 pwdProperties: 0
 `
 
-// TestOpen loads an export of another domain with entries in any order.
+// TestOpen: an export of another domain is loaded completely, whatever the order of its entries.
 func TestOpen(t *testing.T) {
 	d, err := Open(Options{Seed: 1}, records(t, "export.ldif", export))
 	require.NoError(t, err)
@@ -271,8 +271,8 @@ func TestOpen(t *testing.T) {
 	requireCode(t, CodePasswordRestriction, KindPolicy, dc.ResetPassword(bg, o.DN, "ab"))
 }
 
-// TestOpenSkips: an entry that the directory cannot hold is skipped as a whole, with its file,
-// line, value and reason.
+// TestOpenSkips: an entry that the directory cannot contain is skipped as a whole, with its
+// file, line, value and reason.
 func TestOpenSkips(t *testing.T) {
 	const x = "dn: CN=x,DC=lab,DC=test\nobjectClass: user\nunicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==\nmanager: DC=lab,DC=test\nlastLogon: 1\nadgatewayProtected: TRUE\n"
 	for _, tt := range []struct{ name, text, line, message string }{
@@ -414,8 +414,8 @@ unicodePwd:: IgBTAHQAcgAwAG4AZwAtAFAAYQBzAHMAIQAiAA==
 	require.NoError(t, dc.Logon(bg, "me", good))
 }
 
-// manyEntries returns a file with n users in 100 OUs, children before parents, who
-// are members of 50 groups through memberOf.
+// manyEntries returns a file with n users in 100 OUs, with children before their parents.
+// Through memberOf, the users are members of 50 groups.
 func manyEntries(n int) []byte {
 	var b bytes.Buffer
 	b.WriteString("dn: DC=lab,DC=test\nobjectClass: domainDNS\n\n")
@@ -473,8 +473,8 @@ func TestGenerate(t *testing.T) {
 	requireConverged(t, d)
 }
 
-// Without serverReferenceBL the account of a computer decides. If some entries have it, the others
-// only look like domain controllers (facts G13).
+// Without serverReferenceBL, the account of a computer decides whether it is a domain controller.
+// If some entries have it, computers without it only look like domain controllers (facts G13).
 func TestControllersOfFiles(t *testing.T) {
 	computer := func(name, uac, more string) string {
 		return "dn: CN=" + name + ",DC=lab,DC=test\nobjectClass: computer\nsAMAccountName: " + name + "$\nuserAccountControl: " + uac + "\n" + more + "\n"
@@ -482,7 +482,7 @@ func TestControllersOfFiles(t *testing.T) {
 	const server = "serverReferenceBL: CN=X,CN=Servers,CN=Here,CN=Sites,CN=Configuration,DC=lab,DC=test\n"
 	for name, c := range map[string]struct {
 		file string
-		want []string // host name, and whether it accepts writes
+		want []string // host names, and whether each accepts writes
 	}{
 		"none":       {"", []string{"dc1.lab.test true", "dc2.lab.test true"}},
 		"by account": {computer("A", "532480", "") + computer("B", "83890176", "") + computer("PC", "4096", ""), []string{"a.lab.test true", "b.lab.test false"}},

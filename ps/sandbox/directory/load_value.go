@@ -6,7 +6,7 @@ import (
 	"adgateway/ps/sandbox/internal/ldif"
 )
 
-// value converts a value as export tools write it.
+// value converts a value in the forms that export tools write.
 func (l *loader) value(def *Attribute, v string) (string, bool) {
 	if def.Syntax == SyntaxSID || def.Syntax == SyntaxGUID {
 		return def.octetsFromText(v)
@@ -49,8 +49,8 @@ func (l *loader) time(e *entry, def *Attribute, a *ldif.Attribute) {
 	loadTimes[def.key](e.node, t.Unix())
 }
 
-// local collects a value that is not replicated. It belongs to the DC in the option, by default the
-// first one.
+// local collects a value that is not replicated. It belongs to the DC in its option, or to
+// the first DC without one.
 func (l *loader) local(e *entry, def *Attribute, a *ldif.Attribute) {
 	v, err := strconv.ParseInt(a.Values[0], 10, 64)
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// truth is the three-valued result of a filter. A clause with an attribute or value
-// that the directory does not know is neither true nor false, and nor is its
-// negation.
+// truth is the three-valued result of a filter. A clause with an unknown attribute or value
+// is neither true nor false, and neither is its negation.
 type truth uint8
 
 const (
@@ -33,7 +32,7 @@ type matcher struct {
 	num   int64    // the value as a number
 	parts []string // folded
 	rule  string
-	never bool           // the result is unknown for every object
+	never bool           // the result is undefined for every object
 	node  *node          // the object of a DN value
 	chain map[*node]bool // the objects of an in-chain rule
 	class *Class         // of objectClass=class
@@ -138,8 +137,7 @@ func (v *view) bindValue(m *matcher, value string) {
 	}
 }
 
-// categoryKey returns the folded category DN for a DN or, as the directory does, a
-// class name.
+// categoryKey returns the folded category DN for a DN or, like the real directory, for a class name.
 func (v *view) categoryKey(value string) string {
 	if strings.Contains(value, "=") {
 		if d, err := ParseDN(value); err == nil {
@@ -189,7 +187,8 @@ func (v *view) bindRule(m *matcher, c *clause) {
 	}
 }
 
-// reach is reach within what the view sees: a rule stays in its naming context (facts E20).
+// reach is like the function reach, limited to objects that the view sees, because a rule
+// stays in its naming context (facts E20).
 func (v *view) reach(n *node, back *Attribute) map[*node]bool {
 	if len(v.rep.children) == 0 || v.catalog {
 		return reach(n, back)
@@ -197,8 +196,8 @@ func (v *view) reach(n *node, back *Attribute) map[*node]bool {
 	return reachIf(n, back, v.sees)
 }
 
-// reach returns all nodes that refer to n, directly or not, through the attribute
-// whose back link is back. Cycles are allowed.
+// reach returns all nodes that refer to n, directly or indirectly, through the attribute
+// with the back link back. Cycles are allowed.
 func reach(n *node, back *Attribute) map[*node]bool {
 	return reachIf(n, back, func(*node) bool { return true })
 }
@@ -219,9 +218,9 @@ func reachIf(n *node, back *Attribute, enter func(*node) bool) map[*node]bool {
 	return seen
 }
 
-// bindANR expands ambiguous name resolution (facts S1-S5): a prefix of any attribute of
-// the set, or the parts before and after the first blank as first and last name, in
-// either order. All operators mean the same.
+// bindANR expands ambiguous name resolution (facts S1-S5): a prefix of any attribute in the
+// set, or the parts before and after the first space as first and last name, in either
+// order. All operators have the same meaning.
 func (v *view) bindANR(m *matcher, c *clause) *Error {
 	text := c.value
 	switch c.kind {
@@ -259,7 +258,7 @@ func (v *view) bindANR(m *matcher, c *clause) *Error {
 }
 
 // suppressedANR reports which orders of first and last name the forest has switched off:
-// first and last, last and first.
+// first and last, then last and first.
 func (v *view) suppressedANR() (orders [2]bool) {
 	service, err := v.rep.resolve("CN=Directory Service,CN=Windows NT,CN=Services," + v.rep.dom.configNC)
 	if err != nil {

@@ -4,8 +4,8 @@ package directory
 // otherwise in English (facts D3).
 func (e *Error) Message(culture string) string { return Message(e.Code, culture) }
 
-// Message returns the system's message of a Win32 code, see Error.Message. A code without a message
-// has the message of an unspecified error.
+// Message returns the system's message of a Win32 code, see Error.Message. For an unknown
+// code it returns the message of an unspecified error.
 func Message(code int, culture string) string {
 	m, ok := messages[code]
 	if !ok {

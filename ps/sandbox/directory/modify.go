@@ -54,7 +54,7 @@ type modifier struct {
 	permissive bool
 	sam        string // generated account name, which is not checked
 	newUAC     int64  // userAccountControl of the object that is being created
-	oldPwd     string // from a delete of unicodePwd
+	oldPwd     string // from the delete part of a change of unicodePwd
 	hasOldPwd  bool
 }
 

@@ -2,9 +2,9 @@ package directory
 
 import "context"
 
-// Rename changes the RDN value, given unescaped (facts C21). A change of case is a
-// write, an equal name is not (facts E12). Protected objects can be renamed (facts
-// E40). An existing name is 8305, a critical system object 8245.
+// Rename changes the RDN value, given unescaped (facts C21). A change of case is a write;
+// setting an equal name is not (facts E12). Protected objects can be renamed (facts E40). An
+// existing name is 8305, a critical system object 8245.
 func (c *DC) Rename(ctx context.Context, ref, newName string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -27,10 +27,9 @@ func (t *tx) rename(ref, newName string) *Error {
 	return t.relocate(n, n.parent, RDN{n.rdnType, newName})
 }
 
-// Move moves an object, with all objects below it, to another parent (a
-// reference). Links are kept. A protected object is 5 (facts E40), a parent in the
-// moved tree 8245, an existing name 8305, a missing parent 8329, a parent of the
-// wrong class 8345, another domain 8235, a critical system object 8245.
+// Move moves an object, with all objects below it, to another parent (a reference). Links are kept. Errors:
+// a protected object 5 (facts E40), a parent in the moved tree 8245, an existing name 8305, a missing
+// parent 8329, a parent of the wrong class 8345, another domain 8235, a critical system object 8245.
 func (c *DC) Move(ctx context.Context, ref, newParent string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -95,8 +94,8 @@ func (t *tx) relocate(n, parent *node, name RDN) *Error {
 	return nil
 }
 
-// isSystem reports whether the object is a system object that cannot be renamed or moved. Built-in
-// users and groups can be, except the ones in the Builtin container.
+// isSystem reports whether the object is a system object that cannot be renamed or moved.
+// Built-in users and groups can, except those in the Builtin container.
 func (n *node) isSystem(r *replica) bool {
 	if n.parent == nil || n == r.bin || n.parent.is("builtinDomain") {
 		return true
@@ -104,9 +103,9 @@ func (n *node) isSystem(r *replica) bool {
 	return n.first(r.sch.critical) == "TRUE" && !n.isPrincipal()
 }
 
-// Delete deletes an object without children. It moves to CN=Deleted Objects and keeps
-// its GUID (facts H20), with the Recycle Bin nearly everything else. An object with children is 8213, a
-// protected one 5, a critical system object or a primary group 8398, a built-in
+// Delete deletes an object without children. It moves to CN=Deleted Objects and keeps its
+// GUID (facts H20) and, with the Recycle Bin, nearly all attributes. An object with children
+// is 8213, a protected one 5, a critical system object or a primary group 8398, a built-in
 // account (Administrator, Guest, krbtgt) or group 1371.
 func (c *DC) Delete(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
@@ -155,7 +154,7 @@ func (t *tx) mayDelete(n *node) *Error {
 	return nil
 }
 
-// mayDeleteWith is mayDelete for an object in a tree that is deleted as a whole: a
+// mayDeleteWith is like mayDelete, for an object in a tree that is deleted as a whole. A
 // primary group can be deleted together with all its members.
 func (t *tx) mayDeleteWith(tree, n *node) *Error {
 	err := t.mayDelete(n)
@@ -170,10 +169,10 @@ func (t *tx) mayDeleteWith(tree, n *node) *Error {
 	return nil
 }
 
-// DeleteTree deletes an object and all objects below it, as the tree-delete control
-// does. DeleteTree is checked on the root of the tree only (facts E43): a protected
-// root is 5, protected children are deleted. A critical object in the tree is 8560,
-// and nothing is deleted (the real directory may delete a part).
+// DeleteTree deletes an object and all objects below it, as the tree-delete control does.
+// The right DeleteTree is checked only on the root of the tree (facts E43): a protected root
+// is 5, but protected children are deleted. A critical object in the tree is 8560, and
+// nothing is deleted (the real directory may delete a part).
 func (c *DC) DeleteTree(ctx context.Context, ref string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -21,7 +21,7 @@ type node struct {
 	kids  nodeSet
 	names map[string]*node // kids by key; may be nil
 
-	attrs  []stored  // sorted by attribute, values of one are adjacent
+	attrs  []stored  // sorted by attribute, so the values of one are adjacent
 	links  []linkSet // both directions
 	hidden []linkSet // links of or to a deleted object, both directions
 	acl    []ACE
@@ -31,7 +31,7 @@ type node struct {
 	created, changed       int64 // Unix seconds
 	usnCreated, usnChanged int64
 	deleted                bool
-	recycled               bool // deleted and stripped, a tombstone
+	recycled               bool // deleted and stripped, or a tombstone
 
 	snapped atomic.Pointer[snapObject] // copy in the latest snapshot
 }
@@ -42,7 +42,7 @@ type stored struct {
 	val string
 }
 
-// localState holds the attributes that are not replicated (facts E17a).
+// localState contains the attributes that are not replicated (facts E17a).
 type localState struct {
 	lastLogon, badPasswordTime int64 // FILETIME
 	badPwdCount, logonCount    int32
@@ -310,7 +310,7 @@ func (n *node) hiddenVals(def *Attribute) []linkVal {
 	return nil
 }
 
-// linkSets returns the links of one of both kinds.
+// linkSets returns either the visible or the hidden links.
 func (n *node) linkSets(hidden bool) *[]linkSet {
 	if hidden {
 		return &n.hidden
@@ -350,7 +350,7 @@ func (n *node) removeLink(def *Attribute, v linkVal, hidden bool) {
 	}
 }
 
-// localOf returns the state of a DC, nil if none was set.
+// localOf returns the state of a DC, or nil if none was set.
 func (n *node) localOf(dc int) *localState {
 	if dc < len(n.local) {
 		return &n.local[dc]

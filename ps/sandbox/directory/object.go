@@ -11,7 +11,7 @@ import (
 // moment. Attribute names are lDAPDisplayNames; case is ignored. The zero Object is
 // empty.
 type Object struct {
-	DN      string   // escaped as Active Directory does
+	DN      string   // escaped in the form of Active Directory
 	GUID    GUID     // objectGUID
 	SID     SID      // objectSid; zero if the object is not a principal
 	Class   string   // the most specific structural class, e.g. "user"
@@ -36,7 +36,7 @@ func (o *Object) at(i int) objectAttr {
 	return objectAttr{o.defs[i], o.vals[from:o.ends[i]]}
 }
 
-// find returns an attribute; it has no values if it is absent.
+// find returns an attribute. If it is absent, it has no values.
 func (o *Object) find(name string) objectAttr {
 	for i, def := range o.defs {
 		if strings.EqualFold(def.Name, name) {
@@ -66,10 +66,9 @@ func (o *Object) Names() []string {
 	return names
 }
 
-// Values returns the values of an attribute in stored order, nil if it is absent.
-// The type depends on the syntax: string (text, names, OIDs), int32 (Integer,
-// Enumeration), int64 (LargeInteger), bool, time.Time in UTC, or []byte (octets,
-// SIDs, GUIDs). The caller may change the slice.
+// Values returns the values of an attribute in stored order, or nil if it is absent. The type depends
+// on the syntax: string (text, names, OIDs), int32 (Integer, Enumeration), int64 (LargeInteger),
+// bool, time.Time in UTC, or []byte (octets, SIDs, GUIDs). The caller may change the slice.
 func (o *Object) Values(name string) []any {
 	return o.find(name).values()
 }
@@ -103,8 +102,8 @@ func (a objectAttr) value() any {
 	return a.def.decode(a.vals[0])
 }
 
-// String returns the first value as LDAP text, "" if the attribute is absent. Octets
-// are returned unchanged, GUIDs and SIDs in text form, times in generalized form.
+// String returns the first value as LDAP text, or "" if the attribute is absent. Octets are
+// returned unchanged, GUIDs and SIDs in text form, times in generalized form.
 func (o *Object) String(name string) string {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -113,7 +112,7 @@ func (o *Object) String(name string) string {
 	return a.def.text(a.vals[0])
 }
 
-// Strings returns all values as String does, nil if the attribute is absent.
+// Strings returns all values in the form of String, or nil if the attribute is absent.
 func (o *Object) Strings(name string) []string {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -126,8 +125,7 @@ func (o *Object) Strings(name string) []string {
 	return out
 }
 
-// Int returns the first value as a number; ok is false if it is absent or not a
-// number.
+// Int returns the first value as a number. ok is false if it is absent or not a number.
 func (o *Object) Int(name string) (n int64, ok bool) {
 	a := o.find(name)
 	if len(a.vals) == 0 {
@@ -190,8 +188,7 @@ func ToFileTime(t time.Time) int64 {
 	return t.Unix()*10_000_000 + int64(t.Nanosecond()/100) + fileTimeEpoch
 }
 
-// FromFileTime converts a FILETIME to a time in UTC; ok is false for 0, negative
-// numbers and Never.
+// FromFileTime converts a FILETIME to a time in UTC. ok is false for 0, negative numbers and Never.
 func FromFileTime(n int64) (t time.Time, ok bool) {
 	if n <= 0 || n == Never {
 		return time.Time{}, false

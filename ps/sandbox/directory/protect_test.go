@@ -55,7 +55,7 @@ func TestProtection(t *testing.T) {
 	assert.False(t, protected(t, dc, a))
 	require.NoError(t, dc.SetProtected(bg, a, true))
 
-	// facts E41: with its own ACE only, after a move
+	// facts E41: with only its own ACE, after a move
 	require.NoError(t, dc.SetACL(bg, a, nil))
 	require.NoError(t, dc.Move(bg, a, other))
 	a = "OU=a2," + other
@@ -91,14 +91,14 @@ func TestProtection(t *testing.T) {
 	require.NoError(t, dc.SetACL(bg, other, []ACE{{Trustee: Everyone, Rights: RightWriteDacl}}))
 	unchanged(t, dc, func() { requireCode(t, CodeUnspecified, KindDenied, dc.SetProtected(bg, d, true)) })
 	requireCode(t, CodeUnspecified, KindDenied, dc.SetProtected(bg, root, true))
-	// facts E42: everything can be protected, not only OUs
+	// facts E42: any object can be protected, not only OUs
 	require.NoError(t, dc.SetProtected(bg, "CN=Photo Paula,"+odd, true))
 	requireCode(t, CodeAccessDenied, KindDenied, dc.Delete(bg, "CN=Photo Paula,"+odd))
 	_, err = dc.Protected(bg, "CN=x,"+odd)
 	requireCode(t, CodeNoSuchObject, KindNotFound, err)
 }
 
-// Facts D.2, E30: denied rights give 8344 and 5.
+// Facts D.2, E30: denied rights result in 8344 and 5.
 func TestDeniedRights(t *testing.T) {
 	dc, _ := lab(t)
 	deny := func(ref string, r Rights, inherit bool) {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// replica is a copy of the tree with its indexes. Without a replication lag all DCs
-// share one, otherwise each has its own.
+// replica is a copy of the tree with its indexes. Without a replication lag all DCs share a
+// single replica, otherwise each has its own.
 type replica struct {
 	dom *Domain
 	sch *known
@@ -42,7 +42,7 @@ func (r *replica) lock() {
 	r.writes++
 }
 
-// posting holds the nodes with a value, usually one.
+// posting contains the nodes with a value, usually only one.
 type posting struct {
 	one  *node
 	more *nodeSet // all nodes, if there are several
@@ -58,7 +58,7 @@ func (p *posting) nodes() []*node {
 	return []*node{p.one}
 }
 
-// known holds the attributes that the code refers to.
+// known contains the attributes that the code refers to.
 type known struct {
 	sam, upn, spn, uac, groupType, primaryGroup, pwdLastSet, lockoutTime   *Attribute
 	accountExpires, adminCount, critical, unicodePwd, member, memberOf     *Attribute
@@ -208,8 +208,7 @@ func (r *replica) leave(n *node) {
 	}
 }
 
-// find returns the live node of a DN, or nil; best is its nearest existing
-// ancestor.
+// find returns the live node with a DN, or nil. best is its nearest existing ancestor.
 func (r *replica) find(d DN) (n, best *node) {
 	n = r.root
 	rootLen := r.dom.rootDN.Len()
@@ -226,8 +225,8 @@ func (r *replica) find(d DN) (n, best *node) {
 	return n, n
 }
 
-// resolveForest returns the live node of a reference, whatever domain it is in. It fails as
-// resolve does.
+// resolveForest returns the live node of a reference in any domain of the forest. It has the
+// errors of resolve.
 func (r *replica) resolveForest(ref string) (*node, *Error) {
 	switch {
 	case ref == r.dom.rootText: // common base of searches
@@ -330,7 +329,7 @@ func splitmix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// freshSID returns a SID with the next RID, 8208 if there is none left.
+// freshSID returns a SID with the next RID, or error 8208 if there is none left.
 func (d *Domain) freshSID() (SID, *Error) {
 	if d.nextRID >= d.maxRID {
 		return SID{}, fail(CodeNoRIDs, KindBusy, "", "the RID pool is used up")
@@ -364,7 +363,7 @@ func (r *replica) resolve(ref string) (*node, *Error) {
 	return nil, fail(CodeReferral, KindReferral, ref, "the name is in another domain")
 }
 
-// own returns those of some nodes that belong to the domain.
+// own returns the nodes that belong to the domain.
 func own(r *replica, nodes []*node) []*node {
 	if len(r.children) == 0 {
 		return nodes

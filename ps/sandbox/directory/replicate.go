@@ -12,7 +12,7 @@ import (
 // one wins. Of two objects with the same name, one gets a conflict name (facts C23,
 // G10).
 
-// stamp identifies the latest write of something.
+// stamp identifies the latest write of an attribute, link or name.
 type stamp struct {
 	at int64
 	dc int
@@ -137,8 +137,7 @@ func (d *Domain) deliver(now time.Time) {
 	d.pending.Store(int32(len(d.queue)))
 }
 
-// Replicate delivers all pending changes to the DCs that are alive, regardless of
-// the lag, as repadmin /syncall does.
+// Replicate delivers all pending changes to the live DCs, regardless of the lag, like repadmin /syncall.
 func (d *Domain) Replicate() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -147,16 +146,16 @@ func (d *Domain) Replicate() {
 	}
 }
 
-// SetReplicationLag changes the lag of the writes from now on. It has no effect in a
-// domain without replicas, see Options.
+// SetReplicationLag changes the lag of future writes. It has no effect in a domain without
+// replicas, see Options.
 func (d *Domain) SetReplicationLag(lag time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.opts.ReplicationLag = lag
 }
 
-// Cut stops the replication between two DCs, in both directions, or resumes it and delivers the
-// changes made meanwhile. There is no way around through a third DC.
+// Cut stops the replication between two DCs in both directions, or resumes it and delivers
+// the changes made meanwhile. Changes do not take a detour through a third DC.
 func (d *Domain) Cut(a, b *DC, cut bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -184,7 +183,7 @@ func (c *change) apply(now time.Time) (solved *tx) {
 	return solved
 }
 
-// one applies a message and returns its node, nil if it has no effect.
+// one applies a message and returns its node, or nil if it has no effect.
 func (c *change) one(t, solved *tx, m message) *node {
 	r := c.to
 	n := r.byGUID[m.guid]
@@ -261,7 +260,7 @@ func (c *change) link(t *tx, n *node, m message) *node {
 	return n
 }
 
-// hiddenLink applies a change of a link to an object that was deleted here meanwhile.
+// hiddenLink applies a change to a link of an object that has been deleted here meanwhile.
 func (c *change) hiddenLink(t *tx, n *node, m message, v linkVal) *node {
 	if n.recycled || v.n != nil && v.n.recycled {
 		return nil
@@ -273,7 +272,7 @@ func (c *change) hiddenLink(t *tx, n *node, m message, v linkVal) *node {
 	return n
 }
 
-// raise brings an object back that another controller restored. Its place follows.
+// raise restores an object that another controller has restored. The change of its place follows.
 func (c *change) raise(t *tx, n *node) *node {
 	if !n.deleted {
 		return nil
@@ -283,8 +282,8 @@ func (c *change) raise(t *tx, n *node) *node {
 	return n
 }
 
-// place moves or renames a node. A deleted object can only move to Deleted Objects.
-// Of two moves that would create a cycle, the earlier one ends in LostAndFound.
+// place moves or renames a node. A deleted object can only move to Deleted Objects. If two
+// moves would create a cycle, the object of the earlier one ends up in LostAndFound.
 func (c *change) place(t, solved *tx, n *node, m message) *node {
 	r := c.to
 	parent := c.parent(m.parent)
@@ -323,7 +322,7 @@ func (c *change) lost() *node {
 	return c.to.root
 }
 
-// parent returns the parent in a message, LostAndFound if it was deleted.
+// parent returns the parent in a message, or LostAndFound if it was deleted.
 func (c *change) parent(g GUID) *node {
 	if p := c.to.byGUID[g]; p != nil && (!p.deleted || p == c.to.bin) {
 		return p
@@ -331,9 +330,8 @@ func (c *change) parent(g GUID) *node {
 	return c.lost()
 }
 
-// free returns the name of n below parent: the requested one, or a conflict name if
-// a later write gave it to another object. If an earlier write did, that object is
-// renamed.
+// free returns the name of n below parent: the requested one, or a conflict name if a later
+// write gave that name to another object. If an earlier write did, the other object is renamed.
 func (c *change) free(solved *tx, n, parent *node, name RDN) RDN {
 	other := parent.named(name.Value)
 	if other == nil || other == n {
@@ -356,8 +354,7 @@ func conflictName(g GUID, name RDN) RDN {
 	return RDN{name.Type, base + "\nCNF:" + g.String()}
 }
 
-// account resolves a duplicate sAMAccountName: the object created later gets a
-// generated name.
+// account resolves a duplicate sAMAccountName. The object that was created later gets a generated name.
 func (c *change) account(solved *tx, n *node) {
 	sam := c.to.sch.sam
 	for _, other := range append([]*node(nil), c.to.having(sam, n.first(sam))...) {

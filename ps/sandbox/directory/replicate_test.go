@@ -46,7 +46,7 @@ func TestReplicationLag(t *testing.T) {
 	requireConverged(t, a.domain)
 }
 
-// Facts G10, G12, C23: conflicting writes on two DCs.
+// Facts G10, G12, C23: conflicting writes on two DCs are resolved in the same way on both.
 func TestReplicationConflicts(t *testing.T) {
 	a, b, clock := lagLab(t)
 	// the same name twice
@@ -93,7 +93,7 @@ func TestReplicationConflicts(t *testing.T) {
 	requireConverged(t, a.domain)
 }
 
-// A DC receives the writes of an outage when it is on again.
+// A DC that is switched on again receives the writes made during its outage.
 func TestReplicationAfterOutage(t *testing.T) {
 	a, b, clock := lagLab(t)
 	b.SetAlive(false)

@@ -42,7 +42,7 @@ type Attribute struct {
 	// RangeLower and RangeUpper limit the length (in UTF-16 units or octets) or
 	// the number; an upper limit of 0 means none.
 	RangeLower, RangeUpper int64
-	SystemOnly             bool // written by the directory only
+	SystemOnly             bool // written only by the directory
 	Constructed            bool // computed, never stored, not allowed in filters
 	NotReplicated          bool // each DC has its own value
 	ANR                    bool // part of ambiguous name resolution
@@ -113,8 +113,8 @@ func (c *Class) is(key string) bool {
 	return false
 }
 
-// Schema holds attributes and classes. It is safe for concurrent use. Unknown
-// attributes and classes of loaded files are added to it.
+// Schema contains attributes and classes. It is safe for concurrent use. Unknown attributes
+// and classes of loaded files are added to it.
 type Schema struct {
 	mu      sync.RWMutex
 	attrs   map[string]*Attribute
@@ -129,7 +129,7 @@ var schemaText string
 //go:embed classes.txt
 var classText string
 
-// newSchema returns the schema of the built-in tables.
+// newSchema returns a schema with the built-in tables.
 func newSchema() (*Schema, error) {
 	s, err := builtInSchema()
 	if err != nil {
@@ -140,7 +140,8 @@ func newSchema() (*Schema, error) {
 	}, nil
 }
 
-// builtInSchema is parsed once: attributes and classes do not change, each schema only adds some.
+// builtInSchema is parsed only once, because attributes and classes do not change. Each
+// schema only adds to them.
 var builtInSchema = sync.OnceValues(parseSchema)
 
 // parseSchema parses the built-in tables.

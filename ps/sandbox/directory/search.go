@@ -23,10 +23,9 @@ func (c *DC) Search(ctx context.Context, req SearchRequest) ([]*Object, error) {
 	return out, nil
 }
 
-// SearchEach is Search for long lists. It calls f for each result, without holding a
-// lock, and stops at an error of f, which it returns. The results are determined at
-// the start, but objects that are deleted meanwhile are skipped. It returns the
-// context's error if the context ends.
+// SearchEach is Search for long lists. It calls f for each result without holding a lock. If f returns
+// an error, it stops and returns that error. The results are determined at the start, but objects that
+// are deleted meanwhile are skipped. If the context ends, it returns the context's error.
 func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) error) error {
 	return c.SearchPages(ctx, req, func(page []*Object, _ bool) error {
 		for _, o := range page {
@@ -38,8 +37,8 @@ func (c *DC) SearchEach(ctx context.Context, req SearchRequest, f func(*Object) 
 	})
 }
 
-// SearchPages is SearchEach by pages of at most 256 results, as clients of the web
-// service read them. more reports whether other results follow the page.
+// SearchPages is SearchEach in pages of at most 256 results, as clients of the web service
+// read them. more reports whether further results follow the page.
 func (c *DC) SearchPages(ctx context.Context, req SearchRequest, f func(page []*Object, more bool) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -134,7 +133,7 @@ func (c *DC) copies(hits []*node, want *Selection, req SearchRequest) ([]*Object
 	return out, nil
 }
 
-// collect returns the matching nodes in the order of creation.
+// collect returns the matching nodes in order of creation.
 func (v *view) collect(ctx context.Context, base *node, req SearchRequest, m *matcher) ([]*node, error) {
 	keep := func(n *node) bool {
 		return v.rep.shown(n, req.Deleted) && (m == nil || v.match(m, n) == yes) &&
@@ -222,8 +221,8 @@ func subtree(n *node) []*node {
 	return out
 }
 
-// candidates returns a superset of the matching nodes from an index; ok is false if
-// no index applies. The slice must not be changed.
+// candidates returns a superset of the matching nodes from an index. ok is false if no index
+// applies. The slice must not be changed.
 func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	if m == nil {
 		return nil, false
@@ -264,8 +263,8 @@ func (v *view) candidates(m *matcher) (cand []*node, ok bool) {
 	return nil, false
 }
 
-// narrowest returns the shortest candidate list of the clauses of a conjunction,
-// except class clauses. cand is the shortest so far; ok is false if there is none.
+// narrowest returns the shortest candidate list of a conjunction's clauses, except class
+// clauses. cand is the shortest list so far. ok is false if there is none.
 func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]
@@ -281,8 +280,8 @@ func (v *view) narrowest(subs []matcher, cand []*node, ok bool) ([]*node, bool) 
 	return cand, ok
 }
 
-// narrowestClasses is narrowest for class clauses. Their lists are long and only
-// built if they are shorter than cand.
+// narrowestClasses is narrowest for class clauses. Their lists are long, so they are built
+// only if they are shorter than cand.
 func (v *view) narrowestClasses(subs []matcher, cand []*node, ok bool) ([]*node, bool) {
 	for i := range subs {
 		m := &subs[i]

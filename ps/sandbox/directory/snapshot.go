@@ -11,21 +11,20 @@ type Snapshot struct {
 	objects map[GUID]*snapObject
 }
 
-// replicaSnapshot is a snapshot of a replica, which holds until the next write.
+// replicaSnapshot is a snapshot of a replica, valid until the next write.
 type replicaSnapshot struct {
 	writes   uint64
 	snapshot *Snapshot
 }
 
-// snapObject is an object in a snapshot. It is immutable: snapshots share unchanged
-// objects.
+// snapObject is an object in a snapshot. It is immutable, because snapshots share unchanged objects.
 type snapObject struct {
 	dn     string
 	attrs  map[string][]snapValue
 	source snapSource
 }
 
-// snapSource is the data that a snapObject was created from, to detect changes.
+// snapSource is the data from which a snapObject was created, to detect changes.
 type snapSource struct {
 	class       *Class
 	name        string
@@ -42,8 +41,7 @@ type snapLinks struct {
 	vals []snapValue
 }
 
-// snapValue is a value as text; target is the object of a reference, which may have
-// been renamed since.
+// snapValue is a value as text. target is the object of a reference, which may have been renamed since.
 type snapValue struct {
 	text   string
 	target GUID
@@ -78,8 +76,8 @@ func (c *DC) Snapshot() (*Snapshot, error) {
 	return s, nil
 }
 
-// snap returns a copy of a node, the previous one if nothing has changed. Back links
-// and attributes that are not replicated are omitted.
+// snap returns a copy of a node, or the previous copy if nothing has changed. Back links and
+// attributes that are not replicated are omitted.
 func (v *view) snap(n *node) *snapObject {
 	dn := n.dn()
 	if last := n.snapped.Load(); last != nil && last.dn == dn && last.source.holds(n) {
@@ -92,7 +90,8 @@ func (v *view) snap(n *node) *snapObject {
 		}
 		if a.def.Syntax == SyntaxDNBinary {
 			for _, s := range n.get(a.def) {
-				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val}) // whatever its object is called
+				// whatever the current name of its object
+				o.attrs[a.def.Name] = append(o.attrs[a.def.Name], snapValue{text: s.val})
 			}
 			continue
 		}
@@ -129,7 +128,7 @@ func sourceOf(n *node) snapSource {
 	return source
 }
 
-// holds reports whether the node is unchanged.
+// holds reports whether the node has not changed since.
 func (s *snapSource) holds(n *node) bool {
 	if s.class != n.class || s.name != n.esc || s.sid != n.sid ||
 		s.times != [2]int64{n.created, n.changed} || s.usns != [2]int64{n.usnCreated, n.usnChanged} ||
@@ -161,10 +160,9 @@ func (l linkVal) snap() snapValue {
 // volatile are the attributes that change with every write.
 var volatile = map[string]bool{"uSNChanged": true, "uSNCreated": true, "whenChanged": true, "distinguishedName": true}
 
-// Compare returns the differences from s to later, ordered by DN. Attributes that
-// change with every write (uSNChanged, whenChanged) and back links are omitted. The
-// values of an attribute are compared as sets, references by their target and not
-// by its name.
+// Compare returns the differences from s to later, ordered by DN. Attributes that change
+// with every write (uSNChanged, whenChanged) and back links are omitted. The values of an
+// attribute are compared as sets, and references by their target instead of its name.
 func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	var out []Difference
 	for g, a := range s.objects {
@@ -189,8 +187,9 @@ func (s *Snapshot) Compare(later *Snapshot) []Difference {
 	return out
 }
 
-// Names returns what an object is called: GUID, SID, distinguished name, the value of its RDN, account and
-// principal name, those that it has. Nil: the snapshot does not have it.
+// Names returns the names by which an object can be identified: GUID, SID, distinguished
+// name, the value of its RDN, account and principal name, as far as it has them. It returns
+// nil if the snapshot does not contain the object.
 func (s *Snapshot) Names(g GUID) []string {
 	o := s.objects[g]
 	if o == nil {
@@ -209,7 +208,7 @@ func (s *Snapshot) Names(g GUID) []string {
 	return names
 }
 
-// Joined returns the objects that values of a link have that this snapshot and a later one do not share.
+// Joined returns the objects that are values of a link in only one of this snapshot and a later one.
 func (s *Snapshot) Joined(later *Snapshot, g GUID, link string) []GUID {
 	count := map[GUID]int{}
 	for one, snapshot := range []*Snapshot{s, later} {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// special changes an attribute that has special rules. handled is false if default
-// processing must continue.
+// special changes an attribute with special rules. handled is false if default processing must continue.
 type special func(m *modifier, def *Attribute, c Change) (handled bool, err *Error)
 
 var specials map[string]special
@@ -28,8 +27,7 @@ func init() {
 	}
 }
 
-// only returns the value of a single-valued attribute after a change; ok is false if
-// the change removes it.
+// only returns the value of a single-valued attribute after a change. ok is false if the change removes it.
 func (m *modifier) only(def *Attribute, c Change) (raw string, ok bool, err *Error) {
 	vals, err := m.encode(def, c.Values)
 	if err != nil {
@@ -92,8 +90,8 @@ func changeSAM(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	return true, nil
 }
 
-// accountControl returns the userAccountControl of the account. While the object is
-// being created that is the one it will have, as the password is set first.
+// accountControl returns the userAccountControl of the account. While the object is being
+// created, it is the future one, because the password is set first.
 func (m *modifier) accountControl() int64 {
 	if m.adding {
 		return m.newUAC
@@ -101,8 +99,8 @@ func (m *modifier) accountControl() int64 {
 	return m.n.int(m.rep.sch.uac, 0)
 }
 
-// onlyDescription continues with default processing unless a user, group or computer
-// would have several descriptions: 8321 (facts H29).
+// onlyDescription continues with default processing unless a user, group or computer would
+// get several descriptions: 8321 (facts H29).
 func onlyDescription(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	if !m.n.isPrincipal() || c.Op != OpAdd && c.Op != OpReplace {
 		return false, nil
@@ -221,8 +219,8 @@ func changeExpiry(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	return true, nil
 }
 
-// changePassword handles unicodePwd: replace resets the password, delete and add in
-// one Modify change it as the user does.
+// changePassword handles unicodePwd: replace resets the password, and delete and add in the
+// same Modify change it in the way that the user does.
 func changePassword(m *modifier, def *Attribute, c Change) (bool, *Error) {
 	if len(c.Values) != 1 {
 		return true, failAttr(CodeUnwilling, KindUnwilling, m.n.dn(), def.Name, "exactly one password is expected")

@@ -12,8 +12,8 @@ import (
 
 const standardRoot = "DC=corp,DC=example"
 
-// StandardRecords returns the entries that every domain has, as the first layer for
-// Open: the root with its policies, the standard containers, built-in users and
+// StandardRecords returns the entries that every domain contains, as the first layer for
+// Open: the root with its policies, the standard containers, and the built-in users and
 // groups. name is the DNS name of the domain.
 func StandardRecords(name string) ([]ldif.Record, error) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
@@ -42,8 +42,8 @@ func BuiltIn(opts Options, layers ...[]ldif.Record) (*Domain, error) {
 	return Open(opts, slices.Concat(builtIn, layers)...)
 }
 
-// builtInLayers are the records of the built-in domain. They are parsed once, as
-// Open does not change them.
+// builtInLayers returns the records of the built-in domain. They are parsed only once,
+// because Open does not change them.
 var builtInLayers = sync.OnceValues(func() ([][]ldif.Record, error) {
 	standard, err := StandardRecords("corp.example")
 	if err != nil {

@@ -13,11 +13,11 @@ type tx struct {
 	dc      *DC // nil while loading
 	op      string
 	now     time.Time
-	writer  string // the writer, see WithWriter
+	writer  string // see WithWriter
 	steps   []step
 	touched []*node
 	quiet   bool     // steps are not recorded, while loading
-	locked  *Lockout // what the write has locked out; nil: nothing
+	locked  *Lockout // account that the write has locked out; nil: none
 }
 
 type stepKind uint8
@@ -46,7 +46,7 @@ type step struct {
 	fromKey, toKey   *secret
 	fromDN           string
 	silent           bool // not a write of n
-	hidden           bool // of a link: one with a deleted object
+	hidden           bool // of a link: its other end is a deleted object
 }
 
 // begin starts a write on the DC and takes the locks. The caller must call end.
@@ -252,8 +252,7 @@ func (t *tx) setSecret(n *node, s *secret) {
 	t.did(step{kind: stepSecret, n: n, fromKey: n.secret, toKey: s})
 }
 
-// tick returns the time of a write. It never goes back, so that times are in the
-// order of the writes.
+// tick returns the time of a write. It never decreases, so that times are in the order of the writes.
 func (d *Domain) tick() time.Time {
 	now := d.clock().UTC()
 	if now.Before(d.last) {

@@ -69,8 +69,8 @@ func (a *Attribute) badValue(v any) *Error {
 	return e
 }
 
-// encode converts a caller's value to its raw form and checks the syntax, but not
-// the range (see checkRange) and not that a reference exists.
+// encode converts a caller's value to its raw form. It checks the syntax, but neither the
+// range (see checkRange) nor whether the target of a reference exists.
 func (a *Attribute) encode(v any) (string, *Error) {
 	switch x := v.(type) {
 	case string:
@@ -215,8 +215,7 @@ func (a *Attribute) checkText(s string) (string, *Error) {
 			}
 		}
 	default:
-		// userParameters packs bytes into UTF-16 units and may hold lone
-		// surrogates (facts F.2).
+		// userParameters packs bytes into UTF-16 units and may contain lone surrogates (facts F.2).
 		if !utf8.ValidString(s) && a.key != "userparameters" {
 			return "", a.badValue(s)
 		}
@@ -265,7 +264,7 @@ func (a *Attribute) checkRange(raw string) *Error {
 	return nil
 }
 
-// matchKey returns the key under which raw values are compared for equality.
+// matchKey returns the key by which raw values are compared for equality.
 func (a *Attribute) matchKey(raw string) string {
 	switch a.Syntax {
 	case SyntaxUnicode, SyntaxIA5, SyntaxOID, SyntaxNumeric, SyntaxDNBinary:
@@ -288,8 +287,8 @@ func (a *Attribute) hasKey(raw, key string) bool {
 	return a.matchKey(raw) == key
 }
 
-// formatTime formats a time in UTC with timeLayout. It is faster than time.Format,
-// as nearly every read needs it.
+// formatTime formats a time in UTC with timeLayout. It is faster than time.Format, because
+// nearly every read needs it.
 func formatTime(t time.Time) string {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
@@ -304,7 +303,7 @@ func formatTime(t time.Time) string {
 	return string(b[:])
 }
 
-// parsePlain parses the format of formatTime only.
+// parsePlain parses only the format of formatTime.
 func parsePlain(s string) (time.Time, bool) {
 	if len(s) != len(timeLayout) || s[14:] != ".0Z" {
 		return time.Time{}, false
@@ -318,7 +317,7 @@ func parsePlain(s string) (time.Time, bool) {
 		n[i] = int(tens)*10 + int(ones)
 	}
 	t := time.Date(n[0]*100+n[1], time.Month(n[2]), n[3], n[4], n[5], n[6], 0, time.UTC)
-	// time.Date normalizes a day or an hour that does not exist.
+	// time.Date normalizes a day or an hour that does not exist, so the parts are compared.
 	return t, t.Month() == time.Month(n[2]) && t.Day() == n[3] && t.Hour() == n[4] && t.Minute() == n[5] && t.Second() == n[6]
 }
 
@@ -341,8 +340,8 @@ func parseTime(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// octetsFromText converts a binary value in any form that export tools write: the
-// text form of a GUID or SID, hexadecimal digits, base64 or octets.
+// octetsFromText converts a binary value in any form that export tools write: the text form
+// of a GUID or SID, hexadecimal digits, base64 or octets.
 func (a *Attribute) octetsFromText(s string) (string, bool) {
 	switch a.Syntax {
 	case SyntaxGUID:

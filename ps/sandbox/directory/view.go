@@ -14,10 +14,10 @@ type view struct {
 	now     time.Time
 	base    bool // the scope is ScopeBase, so tokenGroups is computed
 	deleted bool // deleted objects and hidden links are shown
-	catalog bool // the global catalog is read
+	catalog bool // the view reads the global catalog
 }
 
-// view takes the read lock, after delivering changes that are due.
+// view delivers the changes that are due and then takes the read lock.
 func (c *DC) view(op string) (v view, release func(), err error) {
 	if !c.Alive() {
 		return view{}, nil, c.down(op)
@@ -79,7 +79,7 @@ func (v *view) has(n *node, def *Attribute) bool {
 	return len(n.get(def)) > 0
 }
 
-// hidden reports whether the attribute is never returned, as passwords are.
+// hidden reports whether the attribute is never returned, such as a password.
 func (a *Attribute) hidden() bool {
 	switch a.key {
 	case "unicodepwd", "userpassword", "dbcspwd", "ntpwdhistory", "lmpwdhistory",
@@ -121,7 +121,7 @@ func (v *view) copyAll(o *Object, n *node, want *Selection) {
 	}
 }
 
-// always are the attributes that every object has and that are not stored.
+// always are attributes that every object has without storing them.
 var always = []string{
 	"distinguishedname", "name", "cn", "ou", "dc", "objectclass", "objectcategory", "objectguid", "objectsid",
 	"whencreated", "whenchanged", "usncreated", "usnchanged", "instancetype", "samaccounttype", "isdeleted", "isrecycled",
@@ -203,8 +203,8 @@ func (r *replica) canonical(n *node) string {
 	return b.String()
 }
 
-// sees reports whether a view returns objects of the node's naming context: those of other
-// domains in the catalog only.
+// sees reports whether a view returns objects of the node's naming context. It returns those
+// of other domains only in the catalog.
 func (v *view) sees(n *node) bool { return v.catalog || !abroad(v.rep, n) }
 
 // resolve returns the live node of a reference, for this view.

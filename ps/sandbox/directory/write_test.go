@@ -267,7 +267,7 @@ func TestModify(t *testing.T) {
 	assert.Equal(t, []string{"Chief"}, get("title"))
 	assert.Equal(t, []string{"hidden user"}, get("displayName"), "a change of case is a write")
 
-	// facts H22: whenChanged and uSNChanged only change with a write
+	// facts H22: only a write changes whenChanged and uSNChanged
 	was, err := dc.Get(bg, ref, "whenChanged", "uSNChanged")
 	require.NoError(t, err)
 	clock.advance(time.Hour)
@@ -324,7 +324,7 @@ func TestRename(t *testing.T) {
 	requireSound(t, dc.rep)
 }
 
-// Facts E45, H19: links and GUIDs are kept, the DNs below change.
+// Facts E45, H19: links and GUIDs are kept, the DNs of objects below change.
 func TestMove(t *testing.T) {
 	dc, _ := lab(t)
 	berlin := "OU=Berlin,OU=Staff," + corp
@@ -442,7 +442,7 @@ func TestDeleteTree(t *testing.T) {
 	// a critical object in the tree
 	require.NoError(t, dc.Move(bg, "CN=DC2,OU=Domain Controllers,"+root, empty))
 	unchanged(t, dc, func() { requireCode(t, CodeCriticalObject, KindProtected, dc.DeleteTree(bg, empty)) })
-	// a primary group is only deleted together with its members (facts E28)
+	// a primary group can be deleted only together with its members (facts E28)
 	nest := "OU=Trailing space\\ ," + odd
 	g, err := dc.Add(bg, "CN=pg,"+nest, Attr("objectClass", "group"), Attr("sAMAccountName", "pg"), Attr("member", "CN=Photo Paula,"+odd))
 	require.NoError(t, err)

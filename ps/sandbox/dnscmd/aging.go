@@ -69,7 +69,7 @@ func (c *call) interval(name string) *time.Duration {
 }
 
 // getScavenging is the body of Get-DnsServerScavenging. The simulated servers never
-// scavenge: their interval is 0.
+// scavenge, so their interval is 0.
 func getScavenging(c *call) error {
 	if _, err := c.server.Config(); err != nil {
 		return c.fail(err)
@@ -84,7 +84,7 @@ func getScavenging(c *call) error {
 	))
 }
 
-// getStatistics is the body of Get-DnsServerStatistics, for zones only (facts NC9).
+// getStatistics is the body of Get-DnsServerStatistics. It supports only zones (facts NC9).
 func getStatistics(c *call) error {
 	if !c.Has("ZoneName") {
 		e := dotnet.ExceptionNamed("System.NotSupportedException", "The sandbox has no statistics of a server, only of its zones.")

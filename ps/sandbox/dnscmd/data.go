@@ -17,7 +17,7 @@ import (
 // properties of RecordData.
 type dataRow struct {
 	kind  uint16
-	param string                            // switch of Add-DnsServerResourceRecord; empty: cannot be added
+	param string                            // switch of Add-DnsServerResourceRecord; empty: such records cannot be added
 	class string                            // CIM class of RecordData
 	show  func(rr dns.RR) []any             // pairs of property name and value
 	read  func(get func(string) any) dns.RR // returns nil if the properties are invalid
@@ -115,7 +115,8 @@ var dataRows = []dataRow{
 		}},
 	{dns.TypeTXT, "Txt", "DnsServerResourceRecordTxt",
 		func(rr dns.RR) []any {
-			return []any{"DescriptiveText", zones.Strings(rr.(*dns.TXT))[0]} // of several strings the first (facts NA10)
+			// only the first of several strings (facts NA10)
+			return []any{"DescriptiveText", zones.Strings(rr.(*dns.TXT))[0]}
 		},
 		func(get func(string) any) dns.RR {
 			text := dotnet.ToText(get("DescriptiveText"))
@@ -155,7 +156,7 @@ var dataRows = []dataRow{
 		}},
 }
 
-// The words of enumerations by their numbers; a number without a word is shown itself.
+// The words of enumerations, by number. A number without a word is shown as it is.
 var (
 	tlsaUsages    = []string{"CAConstraint", "ServiceCertificateConstraint", "TrustAnchorAssertion", "DomainIssuedCertificate"}
 	tlsaSelectors = []string{"FullCertificate", "SubjectPublicKeyInfo"}
@@ -182,7 +183,7 @@ func numberOf(words []string, v any) uint8 {
 	return uint8(number(v))
 }
 
-// rowOf returns the row of a record type; the last row is for all other types.
+// rowOf returns the row of a record type. The last row is used for all other types.
 func rowOf(kind uint16) *dataRow {
 	for i := range dataRows {
 		if dataRows[i].kind == kind {
@@ -192,14 +193,13 @@ func rowOf(kind uint16) *dataRow {
 	return &dataRows[len(dataRows)-1]
 }
 
-// typeNames are the values of -RRType that package dns spells differently or
-// does not know.
+// typeNames are the values of -RRType that package dns spells differently or does not know.
 var typeNames = map[string]uint16{
 	"key": dns.TypeKEY, "wks": 11, "nsnxt": dns.TypeNXT, "atma": dns.TypeATMA, "wins": 0xFF01, "winsr": 0xFF02,
 	"nasp": 22, "nasptr": dns.TypeNSAPPTR, "a6": 38,
 }
 
-// typeOf returns the type number of a value of -RRType, 0 if there is none.
+// typeOf returns the type number for a value of -RRType, or 0 if there is none.
 func typeOf(rrType string) uint16 {
 	if kind, ok := typeNames[strings.ToLower(rrType)]; ok {
 		return kind
@@ -207,8 +207,8 @@ func typeOf(rrType string) uint16 {
 	return dns.StringToType[strings.ToUpper(rrType)]
 }
 
-// nameOfServer are the types that the server knows by name, as -RRType lists them; it keeps
-// others as octets.
+// nameOfServer are the types that the server knows by name, as listed for -RRType. It stores
+// other types as octets.
 var nameOfServer = map[string]bool{
 	"A": true, "NS": true, "MD": true, "MF": true, "CNAME": true, "SOA": true, "MB": true, "MG": true, "MR": true, "PTR": true, "HINFO": true,
 	"MINFO": true, "MX": true, "TXT": true, "RP": true, "AFSDB": true, "X25": true, "ISDN": true, "RT": true, "KEY": true, "AAAA": true, "LOC": true,
@@ -280,5 +280,5 @@ func inSeconds(v any) uint32 {
 	return uint32(int64(span) / ticksPerSecond)
 }
 
-// maxText is the most octets that DescriptiveText takes (facts NA9).
+// maxText is the maximum length of DescriptiveText in octets (facts NA9).
 const maxText = 254

@@ -1,14 +1,11 @@
-// Package dnscmd implements the sandbox's DnsServer module: a table of cmdlets
-// over the simulated DNS service (package ps/sandbox/zones). It has the cmdlets
-// and parameters that the gateway's scripts use, and no others.
+// Package dnscmd implements the sandbox's DnsServer module: a table of cmdlets over the simulated DNS service
+// (package ps/sandbox/zones). It contains only the cmdlets and parameters that the gateway's scripts use.
 //
 // # Tour
 //
-// [Module] builds the module for an engine. Each cmdlet is a row of the table
-// below: its name, its CIM class, the parameters it supports and its body. Its
-// documented contract (parameter sets, types, positions) comes from package
-// ps/cmdlets. A parameter that the row does not list is rejected by name, never
-// ignored.
+// [Module] builds the module for an engine. Each cmdlet is a row of the table below: its name, its CIM class,
+// the parameters it supports and its body. Its documented contract (parameter sets, types, positions) comes
+// from package ps/cmdlets. A parameter that the row does not list is rejected by name, never ignored.
 //
 //   - zone.go: zones and conditional forwarders
 //   - delegation.go: delegations
@@ -21,10 +18,9 @@
 //
 // # Simulated behaviour
 //
-// Errors are CimExceptions and are non-terminating (facts D4, D11). Messages are
-// in the culture of [Options]; codes and error ids are not localized. Names in
-// record data have a trailing dot (facts E53), a static record has no time stamp
-// (facts E56), -Name without -Node also finds the names below (facts E55), and a
+// Errors are CimExceptions and are non-terminating (facts D4, D11). Messages are in the culture of [Options];
+// codes and error ids are not localized. Names in record data have a trailing dot (facts E53), a static
+// record has no time stamp (facts E56), -Name without -Node also finds the names below (facts E55), and a
 // removal by name and type removes all such records (facts E60).
 package dnscmd
 
@@ -44,12 +40,12 @@ type Options struct {
 	Store *zones.Store
 	// Culture is the language of messages: "en-US" (the default) or "de-DE".
 	Culture string
-	// Gate, if not nil, is called before each command with the server's name: it waits
-	// while the server is slow, and returns who the caller is and whether he reaches it.
+	// Gate, if not nil, is called before each command with the server's name. It waits while
+	// the server is slow, and returns the caller and whether the caller reaches the server.
 	Gate func(ctx context.Context, server string) (caller string, reached bool)
 }
 
-// The module as Get-Module shows it.
+// The module's properties as shown by Get-Module.
 const (
 	ModuleName    = "DnsServer"
 	ModuleVersion = "2.0.0.0"
@@ -69,13 +65,13 @@ func Module(o Options) *engine.Module {
 // command is one cmdlet: a row of the table.
 type command struct {
 	name   string
-	class  string // CIM class of the cmdlet, the type of its errors' target
-	params string // parameters the body supports, in addition to commonParams
+	class  string // CIM class of the cmdlet, which is the type of its errors' target
+	params string // parameters that the body supports, in addition to commonParams
 	run    func(*call) error
 }
 
-// commonParams are supported by every command that declares them. -ThrottleLimit
-// has no effect, as nothing runs in parallel.
+// commonParams are supported by every command that declares them. -ThrottleLimit has no
+// effect, because nothing runs in parallel.
 const commonParams = "ComputerName ThrottleLimit Confirm WhatIf"
 
 var commands = []command{
@@ -137,12 +133,12 @@ type call struct {
 	o      *Options
 	row    *command
 	server *zones.Server
-	host   string // the server as the caller named it, for messages
+	host   string // name of the server as given by the caller, for messages
 	// targetType is the type of the target in CategoryInfo.
 	targetType *dotnet.Type
 }
 
-// connect selects the server of -ComputerName, by default the first one.
+// connect selects the server in -ComputerName, by default the first one.
 func (c *call) connect() error {
 	c.host = c.String("ComputerName")
 	server, err := c.o.Store.Server(c.host)
@@ -164,7 +160,7 @@ func (c *call) connect() error {
 	return nil
 }
 
-// each writes what read returns for each name of a parameter, or its error.
+// each calls read for each name in a parameter and writes its result or its error.
 func (c *call) each(param string, read func(name string) (any, error)) error {
 	for _, name := range c.Strings(param) {
 		v, err := read(name)

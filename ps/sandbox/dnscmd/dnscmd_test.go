@@ -57,7 +57,7 @@ func newLab(t testing.TB, culture string) *lab {
 type result struct {
 	out    []string
 	all    []any
-	errs   []*dotnet.ErrorRecord // not terminating
+	errs   []*dotnet.ErrorRecord // non-terminating
 	thrown *dotnet.ErrorRecord
 }
 
@@ -95,7 +95,7 @@ func prop(t testing.TB, v any, path string) any {
 	return v
 }
 
-// TestTableFitsTheContract: every row is a cmdlet and has only its parameters.
+// TestTableFitsTheContract: every row is a cmdlet, and its parameters are parameters of that cmdlet.
 func TestTableFitsTheContract(t *testing.T) {
 	m := dnscmd.Module(dnscmd.Options{Store: zones.New(zones.Config{})})
 	require.Len(t, m.Commands, 20)
@@ -184,7 +184,7 @@ func TestRecordObjects(t *testing.T) {
 	assert.Equal(t, []string{"dc1.corp.example."}, ptr.out)
 }
 
-// Facts D11, D12 and the table of facts D.3.
+// Facts D11, D12 and the table of facts D.3 hold.
 func TestErrors(t *testing.T) {
 	cases := []struct {
 		what, script string
@@ -260,7 +260,7 @@ func TestAddAndRemoveRecords(t *testing.T) {
 	assert.Equal(t, []string{"new", "web1.corp.example.", "300", "2026-10-05T14:00:00Z"}, r.out)
 	assert.Empty(t, l.run(`Add-DnsServerResourceRecordCName -ZoneName corp.example -Name quiet -HostNameAlias web1.corp.example.`).out, "no output without -PassThru")
 
-	// facts E60: a removal by object removes that record only
+	// facts E60: removing a record object removes only that record
 	before := l.store.Snapshot()
 	r = l.run(`$all = Get-DnsServerResourceRecord -ZoneName corp.example -Name '@' -Node -RRType A
 		foreach ($r in $all) { if ($r.RecordData.IPv4Address.IPAddressToString -eq '10.0.0.11') { Remove-DnsServerResourceRecord -InputObject $r -ZoneName corp.example -Force } }`)
@@ -332,8 +332,7 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, []string{"True", "False", "dc1.corp.example"}, r.out)
 }
 
-// Records of types that the server cannot name are stored as octets; no cmdlet adds other types
-// that way.
+// Records of types that the server cannot name are stored as octets. No cmdlet adds other types in that way.
 func TestNumberedTypes(t *testing.T) {
 	l := newLab(t, "")
 	r := l.run(`Add-DnsServerResourceRecord -ZoneName corp.example -Name numbered -Type 257 -RecordData '00056973737565612E62' -Confirm:$false

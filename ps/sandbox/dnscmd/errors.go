@@ -8,8 +8,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// categories maps codes to error categories (facts D.3); all others are
-// NotSpecified.
+// categories maps codes to error categories (facts D.3). All other codes are NotSpecified.
 var categories = map[int]dotnet.Category{
 	zones.CodeAccessDenied:        dotnet.PermissionDenied,
 	zones.CodeInvalidParameter:    dotnet.InvalidArgument,
@@ -23,7 +22,7 @@ var categories = map[int]dotnet.Category{
 	zones.CodeDsZoneAlreadyExists: dotnet.ResourceExists,
 }
 
-// native maps categories to CIM status codes; all others are Failed.
+// native maps categories to CIM status codes. All other categories are Failed.
 var native = map[dotnet.Category]string{
 	dotnet.PermissionDenied: "AccessDenied",
 	dotnet.InvalidArgument:  "InvalidParameter",
@@ -31,8 +30,7 @@ var native = map[dotnet.Category]string{
 	dotnet.ResourceExists:   "AlreadyExists",
 }
 
-// fail writes a DNS error as a non-terminating error. Any other error is a defect
-// and returned unchanged.
+// fail writes a DNS error as a non-terminating error. Any other error is a defect and is returned unchanged.
 func (c *call) fail(err error) error {
 	var e *zones.Error
 	if !errors.As(err, &e) {

@@ -9,8 +9,7 @@ import (
 	"adgateway/ps/cmdlets"
 )
 
-// Params returns the supported parameters of each command, including the common
-// ones that it declares.
+// Params returns the supported parameters of each command, including common parameters that it declares.
 func Params() map[string][]string {
 	all := map[string][]string{}
 	for _, row := range commands {
@@ -26,7 +25,7 @@ func Params() map[string][]string {
 	return all
 }
 
-// The known categories of facts D.3; all other codes are NotSpecified.
+// These are the known categories of facts D.3. All other codes are NotSpecified.
 func TestCategories(t *testing.T) {
 	want := map[int]string{5: "PermissionDenied", 87: "InvalidArgument", 123: "InvalidArgument", 9560: "InvalidArgument",
 		9601: "ObjectNotFound", 9701: "ObjectNotFound", 9714: "ObjectNotFound",

@@ -11,7 +11,7 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// literal returns a PowerShell string literal; there are five single quotes.
+// literal returns a PowerShell string literal. PowerShell accepts five characters as a single quote.
 func literal(s string) string {
 	var b strings.Builder
 	b.WriteByte('\'')
@@ -25,9 +25,8 @@ func literal(s string) string {
 	return b.String()
 }
 
-// FuzzNamesAndTargets uses any name and target. The cmdlets create, find and
-// remove exactly that record, beside an older CNAME of the name, or fail with a typed
-// error and change nothing.
+// FuzzNamesAndTargets uses any name and target. The cmdlets create, find and remove exactly that
+// record, even if the name has an older CNAME, or they fail with a typed error and change nothing.
 func FuzzNamesAndTargets(f *testing.F) {
 	for _, s := range []string{"www", "new", "*", "*.x", "a.b", "@", ".", "$(x)", "'; Remove-DnsServerZone corp.example -Force; '", "`n", "a\u2019b", "[w]*", "bücher", "x.corp.example.", "", " "} {
 		f.Add(s, "web1.corp.example.")
@@ -57,7 +56,7 @@ func FuzzNamesAndTargets(f *testing.F) {
 			}
 		}
 		require.Len(t, created, 1)
-		if len(replaced) > 0 { // an older CNAME of the name (facts NA22)
+		if len(replaced) > 0 { // an older CNAME with the same name (facts NA22)
 			require.Len(t, replaced, 1)
 			owner, _, _ := strings.Cut(created[0][1:], " IN CNAME ")
 			require.True(t, strings.HasPrefix(replaced[0][1:], owner+" IN CNAME "), replaced[0])

@@ -35,16 +35,15 @@ func recordObject(r zones.Record) *dotnet.Instance {
 	return o
 }
 
-// dateTime returns a DateTime of kind Local, as CIM does.
+// dateTime returns a DateTime of kind Local, as CIM uses it.
 func dateTime(t time.Time) dotnet.DateTime {
 	_, offset := t.Local().Zone()
 	const ticksTo1970 = 621355968000000000
 	return dotnet.DateTime{Ticks: ticksTo1970 + (t.Unix()+int64(offset))*ticksPerSecond, Kind: dotnet.Local}
 }
 
-// recordOf converts a record object back. Name, type and data are taken from its
-// current properties, as a script may have changed them. ok is false if v is not
-// a record object.
+// recordOf converts an object back to a record. Name, type and data are taken from its current
+// properties, because a script may have changed them. ok is false if v is not a record object.
 func recordOf(v any, zone string) (r zones.Record, ok bool) {
 	o, isInstance := v.(*dotnet.Instance)
 	if !isInstance || o.Type != cimTypes["DnsServerResourceRecord"] {
@@ -114,8 +113,7 @@ func addCName(c *call) error {
 	return c.add(&dns.CNAME{Target: c.String("HostNameAlias")}, dns.TypeCNAME)
 }
 
-// addRecord is the body of Add-DnsServerResourceRecord, for the types that have a switch
-// in the table of data.
+// addRecord is the body of Add-DnsServerResourceRecord for the types that have a switch in the data table.
 func addRecord(c *call) error {
 	if c.Has("Type") {
 		return addNumbered(c)
@@ -138,8 +136,8 @@ func addRecord(c *call) error {
 	return c.failCode(zones.CodeInvalidType, zones.OpCreateRecord, c.String("ZoneName"), c.String("Name"))
 }
 
-// addNumbered adds a record of a type that the server has no name for. Whether it takes
-// octets for other types, too, is not known.
+// addNumbered adds a record of a type that the server cannot name. It is unknown whether a
+// real server also accepts octets for other types.
 func addNumbered(c *call) error {
 	kind := uint16(number(c.value("Type")))
 	rr := rowOf(0).read(func(string) any { return c.value("RecordData") })

@@ -62,8 +62,8 @@ func getSetting(c *call) error {
 	return c.Write(o)
 }
 
-// getPartition is the body of Get-DnsServerDirectoryPartition -Name. It knows the
-// partitions that zones can be created in besides the partitions of the domain and the forest.
+// getPartition is the body of Get-DnsServerDirectoryPartition -Name. In addition to the
+// partitions of the domain and the forest, it knows the partitions in which zones can be created.
 func getPartition(c *call) error {
 	name := c.String("Name")
 	exists, err := c.server.HasPartition(name)

@@ -48,8 +48,8 @@ func cimClass(name string) {
 	}
 }
 
-// newCim returns an instance of a class with properties from pairs of name and
-// value. As text it is the name of the class.
+// newCim returns an instance of a class with the given pairs of property name and value. Its
+// text is the name of the class.
 func newCim(class string, pairs ...any) *dotnet.Instance {
 	o := &dotnet.Instance{Type: cimTypes[class], Text: class}
 	o.Props.Grow(len(pairs)/2 + 1)

@@ -115,7 +115,7 @@ func setPrimaryZone(c *call) error {
 	})
 }
 
-// setZone changes the zone of -Name.
+// setZone changes the zone in -Name.
 func (c *call) setZone(class string, change func(name string) (zones.Zone, error)) error {
 	name := c.String("Name")
 	if ok, err := c.ShouldProcess(name); !ok || err != nil {
@@ -145,7 +145,7 @@ func addForwarder(c *call) error {
 }
 
 // setForwarder is the body of Set-DnsServerConditionalForwarderZone. UseRecursion is a
-// switch above and a Boolean here (facts NC2).
+// Boolean here, but a switch in addForwarder (facts NC2).
 func setForwarder(c *call) error {
 	return c.setZone(forwarderClass, func(name string) (zones.Zone, error) {
 		change := zones.ForwarderChange{Scope: zones.Scope(c.String("ReplicationScope")), Partition: c.String("DirectoryPartitionName"), Masters: addressesOf(c.value("MasterServers"))}
@@ -161,7 +161,8 @@ func setForwarder(c *call) error {
 	})
 }
 
-// addressesOf returns the addresses of an IPAddress[]; one that is none is invalid.
+// addressesOf returns the addresses of an IPAddress[]. An element that is not an address
+// becomes an invalid one.
 func addressesOf(v any) []netip.Addr {
 	list, ok := v.(*dotnet.Array)
 	if !ok {

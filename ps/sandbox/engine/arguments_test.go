@@ -16,8 +16,7 @@ import (
 	"adgateway/scripts"
 )
 
-// TestListsReachTheScript sends lists all the way through the prelude, and a script shows what it
-// got.
+// TestListsReachTheScript: lists sent through the prelude reach the script unchanged.
 func TestListsReachTheScript(t *testing.T) {
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
 	require.NoError(t, err)

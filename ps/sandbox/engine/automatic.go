@@ -6,7 +6,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// defineAutomatic creates the variables a session starts with.
+// defineAutomatic creates the initial variables of a session.
 func (s *Session) defineAutomatic() {
 	o := s.engine.opts
 	set := func(name string, value any) *variable { return s.global.add(intern(name), name, value) }
@@ -53,8 +53,8 @@ func automatic(key string) exprFn {
 	return nil
 }
 
-// refusedVariables are automatic variables of PowerShell that this engine does
-// not have: a script that used one would silently read $null.
+// refusedVariables are automatic variables of PowerShell that this engine does not have.
+// They are refused, because a script that used one would silently read $null.
 var refusedVariables = map[string]bool{
 	"?": true, "$": true, "^": true, "args": true, "input": true, "matches": true, "myinvocation": true, "foreach": true, "switch": true,
 	"this": true, "ofs": true, "stacktrace": true, "home": true, "pwd": true, "host": true, "profile": true, "lastexitcode": true,

@@ -11,8 +11,7 @@ import (
 	"adgateway/scripts"
 )
 
-// largest returns the texts of the largest script of the product: the prelude of its lane and the
-// script itself.
+// largest returns the texts of the product's largest script: the prelude of its lane and the script itself.
 func largest() []ps.Source {
 	all := scripts.Sources(ps.Directory)
 	return []ps.Source{scripts.Prelude(ps.Directory), slices.MaxFunc(all, func(a, b ps.Source) int { return len(a.Text) - len(b.Text) })}
@@ -57,7 +56,7 @@ func BenchmarkNewSession(b *testing.B) {
 	}
 }
 
-// Sources that must cost time in proportion to $n.
+// Sources whose run time must be proportional to $n.
 var linearSources = map[string]string{
 	"list":      "$l = New-Object -TypeName 'System.Collections.Generic.List[object]'; for ($i = 0; $i -lt $n; $i++) { $l.Add($i) }; $l.Count",
 	"foreach":   "$a = foreach ($i in $all) { $i }; $a.Count",

@@ -14,9 +14,9 @@ type argument struct {
 	hasValue bool
 	splat    bool // from a splatted dictionary
 	value    any
-	at       *place // of the name, if any, else of the value
+	at       *place // position of the name, or of the value if there is none
 	valueAt  *place
-	param    *param // resolved from the name, nil before that
+	param    *param // found by the name; nil until then
 }
 
 // indexSet is a set of parameter indexes.
@@ -46,21 +46,21 @@ func (s *indexSet) add(i int) {
 
 func (s *indexSet) clone() indexSet { return indexSet{low: s.low, more: slices.Clone(s.more)} }
 
-// invocation is one call of a command: its arguments and their bindings.
+// invocation is one call of a command: the arguments and their bindings.
 type invocation struct {
-	f       *frame // of the caller
+	f       *frame // frame of the caller
 	sig     *signature
-	block   *blockCode // called; nil when command is set
-	home    *module    // of the function that is called; nil: none
+	block   *blockCode // the block called; nil if command is set
+	home    *module    // module of the function called; nil: none
 	command *command
 	at      *place
 	args    []argument
-	argList []argument // backing list of args, returned to the session after binding
+	argList []argument // backing slice of args, returned to the session after binding
 	called  string     // name as written
 	hasPipe bool       // receives pipeline input
 
-	values  []any    // by parameter index; includes the common ones once one is bound
-	few     [4]any   // backing array of values for a command of few parameters
+	values  []any    // by parameter index; includes the common ones once one of them is bound
+	few     [4]any   // backing array of values, for a command with few parameters
 	bound   indexSet // of parameters
 	flags   uint64   // sets that are still possible
 	commons bool     // a common parameter is bound
@@ -68,7 +68,7 @@ type invocation struct {
 	hadError bool
 }
 
-// get returns the value bound to a parameter of a built-in command, nil if none.
+// get returns the value bound to a parameter of a built-in command, or nil if there is none.
 func (inv *invocation) get(name string) any {
 	v, _ := inv.boundValue(name)
 	return v
@@ -99,7 +99,7 @@ func (inv *invocation) boundNames() []string {
 	return names
 }
 
-// bindingError returns a ParameterBindingException. A nil place stands for the command's place.
+// bindingError returns a ParameterBindingException. A nil place means the command's place.
 func (inv *invocation) bindingError(exception, id string, category dotnet.Category, at *place, inner *dotnet.Exception, text string, target any) error {
 	e := dotnet.NewException(exceptionType("System.Management.Automation."+exception), text)
 	e.Inner = inner
@@ -128,9 +128,8 @@ func (inv *invocation) named(arg *argument) (*param, error) {
 	return inv.find(arg.name, arg.at)
 }
 
-// find returns the parameter with that name or alias, else the one with that
-// unambiguous prefix, or nil. The command's own parameters take precedence over
-// common ones.
+// find returns the parameter with the name or alias, or else the one with that unambiguous
+// prefix, or nil. The command's own parameters take precedence over common ones.
 func (inv *invocation) find(name string, at *place) (*param, error) {
 	if p := inv.sig.param(name); p != nil {
 		return p, nil
@@ -220,7 +219,7 @@ func (inv *invocation) bindRest() error {
 	return inv.chooseSet()
 }
 
-// pairNames joins each -Name with the value that follows it.
+// pairNames joins each -Name with the value after it.
 func (inv *invocation) pairNames() error {
 	args := inv.args
 	named := false
@@ -311,8 +310,7 @@ func (inv *invocation) bindNamed() error {
 	return nil
 }
 
-// bindSimple binds the arguments of a function without attributes by position,
-// in declared order.
+// bindSimple binds the arguments of a function without attributes by position, in the order of declaration.
 func (inv *invocation) bindSimple() error {
 	at := 0
 	params := inv.sig.params
@@ -331,8 +329,8 @@ func (inv *invocation) bindSimple() error {
 	return nil
 }
 
-// verifyProcessed reports an argument that was not bound. late is the conversion
-// error of a positional argument, if any.
+// verifyProcessed reports an argument that is not bound. late is the conversion error of a
+// positional argument, if any.
 func (inv *invocation) verifyProcessed(late error) error {
 	if len(inv.args) == 0 {
 		return nil

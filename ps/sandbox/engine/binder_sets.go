@@ -17,7 +17,7 @@ func (inv *invocation) ambiguousSet() error {
 	return inv.cannotBind("AmbiguousParameterSet", nil, "Parameter set cannot be resolved using the specified named parameters. One or more parameters issued cannot be used together or an insufficient number of parameters were provided.")
 }
 
-// resolveByMandatory chooses the only set that lacks no mandatory parameter.
+// resolveByMandatory chooses the only set without a missing mandatory parameter.
 func (inv *invocation) resolveByMandatory() error {
 	var all uint64
 	for _, p := range inv.sig.params {
@@ -73,14 +73,14 @@ func (inv *invocation) missingError(missing []*param) error {
 	return inv.cannotBind("MissingMandatoryParameter", nil, "Cannot process command because of one or more missing mandatory parameters: "+strings.Join(names, " ")+".")
 }
 
-// atPosition are the unbound parameters of one position.
+// atPosition contains the unbound parameters of one position.
 type atPosition struct {
 	position int
 	params   []*param
 }
 
-// bindPositional binds arguments without a name by position. late is the
-// conversion error of an argument that remains unbound.
+// bindPositional binds arguments without a name by position. late is the conversion error of
+// an argument that remains unbound.
 func (inv *invocation) bindPositional() (late error, err error) {
 	if len(inv.args) == 0 {
 		return nil, nil
@@ -134,8 +134,7 @@ func (inv *invocation) bindPositional() (late error, err error) {
 	return late, nil
 }
 
-// bindAt binds one positional argument: the default set first, and without
-// conversion first.
+// bindAt binds one positional argument. It tries the default set first, and binding without conversion first.
 func (inv *invocation) bindAt(params []*param, position int, valid uint64, arg *argument) (bound bool, late, err error) {
 	def := inv.sig.defaultSet
 	for _, coerce := range []bool{false, true} {

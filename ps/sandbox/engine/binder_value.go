@@ -6,7 +6,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// enumValues are the names an enumeration parameter accepts.
+// enumValues are the names that an enumeration parameter accepts.
 type enumValues struct {
 	typeName string
 	names    []string
@@ -40,9 +40,8 @@ func (e *enumValues) pick(v any) (string, bool) {
 	return found, found != ""
 }
 
-// bindParam converts, validates and stores the value of a parameter. Without
-// coerce it accepts only a value that needs no conversion; ok reports whether it
-// did.
+// bindParam converts, validates and stores the value of a parameter. Without coerce it
+// accepts only a value that needs no conversion. ok reports whether the value was bound.
 func (inv *invocation) bindParam(p *param, arg *argument, coerce bool) (ok bool, err error) {
 	v := plain(arg.value)
 	at := arg.at
@@ -182,7 +181,7 @@ func (inv *invocation) coerce(p *param, v any, at *place) (any, error) {
 	return nil, inv.transformError(p, at, pe.rec.Exception, pe.rec.Exception.Message)
 }
 
-// coerceBool converts what a bool or switch parameter accepts: strings are not.
+// coerceBool converts the values that a bool or switch parameter accepts. It does not accept strings.
 func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (any, bool, error) {
 	switch x := v.(type) {
 	case bool:
@@ -210,8 +209,8 @@ func (inv *invocation) coerceBool(p *param, t *dotnet.Type, v any, at *place) (a
 	return nil, true, inv.transformError(p, at, nil, text)
 }
 
-// transformError returns the error for a value that does not convert: a
-// transformation error for functions, a failed conversion for cmdlets.
+// transformError returns the error for a value that cannot be converted: a transformation
+// error for functions, a failed conversion for cmdlets.
 func (inv *invocation) transformError(p *param, at *place, inner *dotnet.Exception, why string) error {
 	if !inv.sig.function {
 		return inv.bindingError("ParameterBindingException", "CannotConvertArgumentNoMessage", dotnet.InvalidArgument, at, inner,

@@ -27,8 +27,8 @@ func bindingCalls(t *testing.T) []bindingCall {
 	return file.Calls
 }
 
-// functionText declares a cmdlet as the recording did: basic types unchanged, types with listed
-// values as strings with ValidateSet, all others as objects.
+// functionText declares a cmdlet in the same way as the recording: basic types unchanged,
+// types with listed values as strings with ValidateSet, and all others as objects.
 func functionText(decl *cmdlets.Cmdlet) string {
 	sig := &signature{byKey: map[string]*param{}}
 	for _, set := range decl.Sets {
@@ -84,7 +84,7 @@ func functionText(decl *cmdlets.Cmdlet) string {
 	return "function " + decl.Name + " { [CmdletBinding(" + binding + ")] param(\n" + strings.Join(params, ",\n") + ")\n Write-Bound $PSCmdlet.ParameterSetName @($PSBoundParameters.Keys) }\n"
 }
 
-// outcome returns what a call bound: "set: names", or the error id up to the comma.
+// outcome returns the parameters that a call bound, as "set: names", or the error id up to the comma.
 func (c bindingCall) outcome() string {
 	if c.Error != "" {
 		id, _, _ := strings.Cut(c.Error, ",")
@@ -124,8 +124,8 @@ func outcomeOf(t *testing.T, s *Session, call string, bound *string) string {
 	return *bound
 }
 
-// TestBindingOfFunctions binds all recorded calls to functions declared as in
-// the recording: the same set and names, or the same error.
+// TestBindingOfFunctions: every recorded call, bound to a function declared as in the
+// recording, has the recorded set and names, or the recorded error.
 func TestBindingOfFunctions(t *testing.T) {
 	var bound string
 	report := &Module{Name: "Report", Commands: []*Command{{
@@ -163,8 +163,8 @@ func TestBindingOfFunctions(t *testing.T) {
 	assert.Greater(t, same, len(calls)*3/4)
 }
 
-// TestBindingOfCmdlets binds the same calls to commands declared by package
-// cmdlets. Enumerations convert there instead of being validated.
+// TestBindingOfCmdlets: the same calls have the same results for commands declared by
+// package cmdlets. Enumerations are converted there instead of being validated.
 func TestBindingOfCmdlets(t *testing.T) {
 	var bound string
 	var modules []*Module
@@ -192,7 +192,7 @@ func TestBindingOfCmdlets(t *testing.T) {
 		sort.Strings(call.Bound)
 		want := call.outcome()
 		if strings.HasPrefix(call.Call, "Get-ADRootDSE 'positional'") {
-			want = "PositionalParameterNotFound" // only a function without positions numbers its parameters
+			want = "PositionalParameterNotFound" // only functions without positions number their parameters
 		}
 		switch want {
 		case "ParameterArgumentTransformationError", "ParameterArgumentValidationError":

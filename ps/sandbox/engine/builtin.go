@@ -8,15 +8,16 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// body implements a built-in command; package cmdlets declares its parameters.
+// body implements a built-in command. Package cmdlets declares its parameters.
 type body struct {
 	make       func(inv *invocation, out sink) (stage, error)
-	takesInput bool // from the pipeline: make returns an *inputStage
+	takesInput bool // takes pipeline input: make returns an *inputStage
 }
 
 var bodies map[string]body
 
-// Some bodies run texts, which looks commands up.
+// bodies is set in init, because some bodies run script text, which looks up commands in it.
+// Without init that would be an initialization cycle.
 func init() {
 	bodies = builtinBodies()
 }
@@ -42,8 +43,7 @@ var (
 	builtinMap  map[string]*command
 )
 
-// builtins returns the built-in commands by name in lower case. The map is
-// shared.
+// builtins returns the built-in commands by lower-case name. The map is shared.
 func builtins() map[string]*command {
 	builtinOnce.Do(func() {
 		builtinMap = map[string]*command{}
@@ -54,8 +54,8 @@ func builtins() map[string]*command {
 	return builtinMap
 }
 
-// builtin compiles a declaration. One that does not parse or has no body is a
-// defect of the table, which a test finds.
+// builtin compiles a declaration. If it does not parse or has no body, the table has a
+// defect, which a test finds.
 func builtin(declared cmdlets.Builtin) *command {
 	body, implemented := bodies[declared.Name]
 	script, errs := syntax.Parse(declared.Name, "[CmdletBinding()] param("+declared.Params+")")
@@ -70,8 +70,8 @@ func builtin(declared cmdlets.Builtin) *command {
 	return &command{name: declared.Name, module: "Microsoft.PowerShell.Utility", sig: sig, make: body.make, takesInput: body.takesInput}
 }
 
-// inputStage is a built-in command that handles each pipeline input as it
-// comes, or its -InputObject where there is no pipeline.
+// inputStage is a built-in command that handles each pipeline input as it arrives, or its
+// -InputObject if it is not in a pipeline.
 type inputStage struct {
 	inv  *invocation
 	each func(v any) error
@@ -149,7 +149,7 @@ func newObject(inv *invocation, out sink) error {
 	return out.write(object)
 }
 
-// The depth of ConvertTo-Json unless -Depth is given, and the largest one.
+// The default depth of ConvertTo-Json, and the maximum.
 const (
 	jsonDepth    = 2
 	maxJSONDepth = 100

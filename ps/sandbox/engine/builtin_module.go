@@ -57,7 +57,7 @@ func moduleInfo(m *Module) any {
 	return info
 }
 
-// getCommand is Get-Command for functions only.
+// getCommand implements Get-Command, for functions only.
 func getCommand(inv *invocation, out sink) error {
 	name := dotnet.ToText(inv.get("Name"))
 	fn := inv.f.scope.function(lower(name))
@@ -84,17 +84,17 @@ func setItem(inv *invocation, _ sink) error {
 	return nil
 }
 
-// module is a script module of a session: a session state of its own. Its functions do not
+// module is a script module in a session. It has its own session state: its functions do not
 // see the variables of their callers, unless these are global.
 type module struct {
 	root    *scope // variables of the module and its functions; its parent is the global scope
-	current *scope // the innermost scope of the module that runs
+	current *scope // the innermost running scope of the module
 	exports map[string]bool
 }
 
-// around returns the scope that surrounds a call of a function of a module, nil for one outside
-// modules. A call from another session state is inside whatever of its own still runs, such as a
-// function before it in the same pipeline.
+// around returns the scope that surrounds a call of a module's function, or nil for a
+// function outside modules. A call from another session state is inside any code of the
+// module that is still running, such as a function earlier in the same pipeline.
 func around(s *Session, home *module, caller *scope) *scope {
 	switch {
 	case caller.script().home == home:
@@ -105,8 +105,7 @@ func around(s *Session, home *module, caller *scope) *scope {
 	return home.current
 }
 
-// enter makes a scope the innermost of its session state; the function that it returns
-// ends that.
+// enter makes a scope the innermost of its session state until leave is called.
 func enter(s *Session, sc *scope) (leave func()) {
 	at := &s.running.current
 	if home := sc.script().home; home != nil {
@@ -117,7 +116,7 @@ func enter(s *Session, sc *scope) (leave func()) {
 	return func() { *at = before }
 }
 
-// importScript runs the text of a module and makes the functions that it exports global.
+// importScript runs the text of a module and makes its exported functions global.
 func importScript(s *Session, m *Module) error {
 	code, err := s.engine.compile(m.Name+".psm1", m.Script)
 	if err != nil {
@@ -138,7 +137,7 @@ func importScript(s *Session, m *Module) error {
 	return nil
 }
 
-// exportModuleMember is Export-ModuleMember -Function.
+// exportModuleMember implements Export-ModuleMember -Function.
 func exportModuleMember(inv *invocation, _ sink) error {
 	home := inv.f.scope.script().home
 	if home == nil {
@@ -153,7 +152,7 @@ func exportModuleMember(inv *invocation, _ sink) error {
 	return nil
 }
 
-// keepErrors gives the list of -ErrorVariable to the caller's variable.
+// keepErrors assigns the list of -ErrorVariable to the caller's variable.
 func (st *blockStage) keepErrors() {
 	if st.errors != nil {
 		name := dotnet.ToText(st.inv.get("ErrorVariable"))
@@ -161,13 +160,13 @@ func (st *blockStage) keepErrors() {
 	}
 }
 
-// sessionState is $PSCmdlet.SessionState, the caller's.
+// sessionState is the caller's $PSCmdlet.SessionState.
 type sessionState struct{ caller *scope }
 
-// callerVariables is its PSVariable.
+// callerVariables is the PSVariable of that SessionState.
 type callerVariables struct{ caller *scope }
 
-// Type is SessionState.
+// Type returns SessionState.
 func (o *sessionState) Type() *dotnet.Type { return typeSessionState() }
 
 // Member reads PSVariable.
@@ -178,20 +177,20 @@ func (o *sessionState) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke refuses every method.
+// Invoke refuses all methods.
 func (o *sessionState) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of SessionState", name)
 }
 
 func (*sessionState) partial() {}
 
-// Type is PSVariableIntrinsics.
+// Type returns PSVariableIntrinsics.
 func (o *callerVariables) Type() *dotnet.Type { return typeVariables() }
 
-// Member has no property.
+// Member finds no property.
 func (o *callerVariables) Member(string) (any, bool) { return nil, false }
 
-// Invoke calls GetValue(name), which is $null for a variable that is not there.
+// Invoke calls GetValue(name), which returns $null for an unknown variable.
 func (o *callerVariables) Invoke(name string, args []any) (any, error) {
 	if lower(name) != "getvalue" || len(args) != 1 {
 		return nil, dotnet.Refuse("the method %s of PSVariableIntrinsics with %d arguments", name, len(args))

@@ -6,15 +6,15 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Call gives the body of a [Command] its bound parameters and its outputs. It
-// is valid until the body returns and only on its goroutine.
+// Call gives the body of a [Command] its bound parameters and its outputs. It is valid only
+// until the body returns, and only on its goroutine.
 type Call struct {
 	inv  *invocation
 	out  sink
-	host Host // replaces the two above when set
+	host Host // used instead of the two above if set
 }
 
-// Context is done when the run is cancelled. A body that may take long checks it.
+// Context returns a context that is done when the run is cancelled. A body that may take long must check it.
 func (c *Call) Context() context.Context {
 	if c.host != nil {
 		return c.host.Context()
@@ -22,7 +22,7 @@ func (c *Call) Context() context.Context {
 	return c.inv.f.s.ctx
 }
 
-// Name is the command's own name.
+// Name returns the command's own name.
 func (c *Call) Name() string {
 	if c.host != nil {
 		return c.host.Name()
@@ -30,7 +30,7 @@ func (c *Call) Name() string {
 	return c.inv.sig.name
 }
 
-// Set is the name of the parameter set that was chosen.
+// Set returns the name of the chosen parameter set.
 func (c *Call) Set() string {
 	if c.host != nil {
 		return c.host.Set()
@@ -38,9 +38,8 @@ func (c *Call) Set() string {
 	return c.inv.setName()
 }
 
-// Bound returns a parameter's value, converted to its declared type: enumerations
-// and listed values in the spelling of the declaration, a switch as bool. ok is
-// false when the caller did not pass it.
+// Bound returns a parameter's value, converted to its declared type: enumerations and listed values
+// in the spelling of the declaration, a switch as bool. ok is false if the caller did not pass it.
 func (c *Call) Bound(name string) (v any, ok bool) {
 	if c.host != nil {
 		return c.host.Bound(name)
@@ -54,8 +53,7 @@ func (c *Call) Has(name string) bool {
 	return ok
 }
 
-// BoundNames returns the parameters the caller passed, without common ones, in
-// the order of their declaration.
+// BoundNames returns the parameters that the caller passed, without common ones, in the order of declaration.
 func (c *Call) BoundNames() []string {
 	if c.host != nil {
 		return c.host.BoundNames()
@@ -63,14 +61,13 @@ func (c *Call) BoundNames() []string {
 	return c.inv.boundNames()
 }
 
-// String returns a parameter as text, "" when it was not passed or is null.
+// String returns a parameter as text, or "" if it was not passed or is null.
 func (c *Call) String(name string) string {
 	v, _ := c.Bound(name)
 	return dotnet.ToText(v)
 }
 
-// Strings returns a parameter as texts, one for each item; nil when it was not
-// passed or is null.
+// Strings returns a parameter as texts, one per item, or nil if it was not passed or is null.
 func (c *Call) Strings(name string) []string {
 	v, _ := c.Bound(name)
 	if v == nil {
@@ -84,7 +81,7 @@ func (c *Call) Strings(name string) []string {
 	return texts
 }
 
-// Bool returns a switch parameter, false when it was not passed.
+// Bool returns a switch parameter, or false if it was not passed.
 func (c *Call) Bool(name string) bool {
 	v, _ := c.Bound(name)
 	return dotnet.Truthy(v)
@@ -100,8 +97,8 @@ func (c *Call) Write(v any) error {
 }
 
 // WriteError reports a non-terminating error, subject to -ErrorAction and
-// $ErrorActionPreference. The body must return a non-nil error unchanged, and
-// continues otherwise. The command's class is added to the record's id.
+// $ErrorActionPreference. The body must return a non-nil error unchanged, and otherwise
+// continues. The command's class is added to the record's id.
 func (c *Call) WriteError(rec *dotnet.ErrorRecord) error {
 	if c.host != nil {
 		return c.host.WriteError(rec)
@@ -125,9 +122,8 @@ func (c *Call) WriteVerbose(text string) error {
 	return c.inv.verbose(text)
 }
 
-// Throw returns the error with which a body ends the command: a terminating
-// error, as of ThrowTerminatingError. The command's class is added to the
-// record's id.
+// Throw returns the error with which a body ends the command: a terminating error, like that
+// of ThrowTerminatingError. The command's class is added to the record's id.
 func (c *Call) Throw(rec *dotnet.ErrorRecord) error {
 	if c.host != nil {
 		return c.host.Throw(rec)
@@ -135,8 +131,8 @@ func (c *Call) Throw(rec *dotnet.ErrorRecord) error {
 	return c.inv.terminating(c.inv.qualify(rec))
 }
 
-// ShouldProcess reports whether to act on the target. It fails when a prompt
-// would be needed, because sessions are not interactive.
+// ShouldProcess reports whether to act on the target. It fails if a prompt would be needed,
+// because sessions are not interactive.
 func (c *Call) ShouldProcess(target string) (bool, error) {
 	if c.host != nil {
 		return c.host.ShouldProcess(target)

@@ -2,8 +2,8 @@ package engine
 
 import "testing"
 
-// TestChangedWhileEnumerated changes collections while a loop or a pipeline enumerates them. Where
-// .NET reports an error, even after the last item, the engine refuses.
+// TestChangedWhileEnumerated: if a collection changes while a loop or a pipeline enumerates
+// it, and .NET would report an error, even after the last item, the engine refuses.
 func TestChangedWhileEnumerated(t *testing.T) {
 	const (
 		refused = "REFUSED: a change of a collection while it is enumerated."

@@ -9,7 +9,7 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// evaluate runs a text and returns its single output.
+// evaluate runs a text and returns its only output.
 func evaluate(t testing.TB, s *Session, text string) any {
 	var out []any
 	err := s.Run(t.Context(), "", text, Streams{

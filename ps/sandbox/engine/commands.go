@@ -14,7 +14,7 @@ type command struct {
 	sig    *signature
 	make   func(inv *invocation, out sink) (stage, error)
 
-	takesInput bool // from the pipeline: make returns an *inputStage
+	takesInput bool // takes pipeline input: make returns an *inputStage
 }
 
 // findCommand resolves the name of a command: a function, a built-in command or
@@ -52,7 +52,7 @@ func (s *Session) lookupCommand(key string) *command {
 		for _, m := range s.engine.modules {
 			for _, c := range m.Commands {
 				if lower(c.Decl.Name) == key {
-					_ = s.importModule(m) // its commands are in Go
+					_ = s.importModule(m) // cannot fail, because its commands are in Go
 					return s.commands[key]
 				}
 			}
@@ -83,7 +83,7 @@ func (s *Session) importModule(m *Module) error {
 	return nil
 }
 
-// signatureOf returns the signature of a module's command, built once per engine.
+// signatureOf returns the signature of a module's command. It is built once per engine.
 func (e *Engine) signatureOf(c *Command) *signature {
 	if sig, ok := e.sigs.Load(c); ok {
 		return sig.(*signature)
@@ -127,7 +127,7 @@ func declaredParam(sig *signature, p *cmdlets.Param) *param {
 	return out
 }
 
-// declaredSets returns the sets of a parameter. One that is declared alike in
+// declaredSets returns the sets of a parameter. A parameter with the same declaration in
 // every set of the command belongs to all sets.
 func declaredSets(sig *signature, p *cmdlets.Param) []inSet {
 	sets := make([]inSet, 0, len(p.PerSet))
@@ -157,8 +157,8 @@ func isObject(typeName string) bool {
 	return false
 }
 
-// declaredType returns the type of a declared parameter, nil for the types of
-// modules, whose values the bodies check.
+// declaredType returns the type of a declared parameter, or nil for the types of modules,
+// whose values the bodies check.
 func declaredType(name string) *dotnet.Type {
 	switch {
 	case isObject(name):

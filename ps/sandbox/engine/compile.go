@@ -13,7 +13,7 @@ type exprFn func(f *frame) (any, error)
 // stmtFn runs a statement and writes its output.
 type stmtFn func(f *frame, out sink) error
 
-// compiler turns the tree of one text into closures.
+// compiler compiles the tree of one text to closures.
 type compiler struct {
 	src     *syntax.Source
 	aliases map[string]string // available to the text
@@ -39,12 +39,12 @@ type blockCode struct {
 	params  []*syntax.Param
 	attrs   []*syntax.Attribute
 	sig     *signature
-	begin   stmtFn // nil: there is none
-	end     stmtFn // nil: there is none
+	begin   stmtFn // may be nil
+	end     stmtFn // may be nil
 	body    stmtFn
 	process bool // the body runs for each object of the pipeline
 
-	vars int // capacity for its scope: parameters and assigned variables
+	vars int // capacity of its scope: parameters and assigned variables
 }
 
 // text is the result of the block's ToString method.
@@ -142,15 +142,14 @@ func (c *compiler) statement(s syntax.Statement) stmtFn {
 	panic(fmt.Sprintf("engine: no statement: %T", s))
 }
 
-// refuse records a construct that the engine does not support: the text is
-// refused before it runs.
+// refuse records a construct that the engine does not support. The text is then refused before it runs.
 func (c *compiler) refuse(n syntax.Node, what string) {
 	c.faults = append(c.faults, &syntax.Error{ID: syntax.IDOutside, Outside: true, File: c.src.Name, Pos: n.Extent().From,
 		Message: "Outside the script subset: " + what + "."})
 }
 
-// value compiles a statement used as a value. A single expression keeps its
-// value as it is; the output of anything else is collected.
+// value compiles a statement used as a value. A single expression keeps its value unchanged;
+// the output of any other statement is collected.
 func (c *compiler) value(s syntax.Statement) exprFn {
 	if e := loneExpr(s); e != nil {
 		return c.located(c.expr(e.Expr), e)
@@ -168,7 +167,7 @@ func (c *compiler) value(s syntax.Statement) exprFn {
 	}
 }
 
-// loneExpr returns the expression that is the whole statement, or nil.
+// loneExpr returns the expression that makes up the whole statement, or nil.
 func loneExpr(s syntax.Statement) *syntax.ExprElement {
 	if p, ok := s.(*syntax.Pipeline); ok && len(p.Elements) == 1 {
 		if e, ok := p.Elements[0].(*syntax.ExprElement); ok {
@@ -190,7 +189,7 @@ func (c *compiler) items(b *syntax.Block) func(f *frame) ([]any, error) {
 	}
 }
 
-// located gives the errors of an expression the position of n.
+// located adds the position of n to the errors of an expression.
 func (c *compiler) located(run exprFn, n syntax.Node) exprFn {
 	at := c.place(n)
 	return func(f *frame) (any, error) {
@@ -220,14 +219,14 @@ func truth(run exprFn) func(f *frame) (bool, error) {
 	}
 }
 
-// isStep reports whether an expression is a ++ or --, which emits nothing.
+// isStep reports whether an expression is a ++ or --, which has no output.
 func isStep(e syntax.Expr) bool {
 	u, ok := e.(*syntax.Unary)
 	return ok && (u.Op == syntax.PostInc || u.Op == syntax.PostDec)
 }
 
-// expressionStatement compiles an expression that stands alone: its value is emitted, except the
-// value of ++ and --.
+// expressionStatement compiles an expression used as a statement. Its value is emitted,
+// except the value of ++ and --.
 func (c *compiler) expressionStatement(e syntax.Expr) stmtFn {
 	run := c.expr(e)
 	if isStep(e) {

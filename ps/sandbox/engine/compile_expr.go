@@ -125,7 +125,7 @@ func (c *compiler) arrayLiteral(e *syntax.ArrayLiteral) exprFn {
 	}
 }
 
-// plain turns "no output" into an ordinary null, for places that store values.
+// plain turns "no output" into an ordinary null, for code that stores values.
 func plain(v any) any {
 	if v == dotnet.AutomationNull {
 		return nil
@@ -161,9 +161,8 @@ func (c *compiler) arrayExpr(e *syntax.ArrayExpr) exprFn {
 	}
 }
 
-// blockValue compiles a block that is a single expression to its value before
-// enumeration; if the statement fails and execution continues, that is no output.
-// It returns nil for other blocks.
+// blockValue compiles a block that is a single expression to its value before enumeration. If the
+// statement fails and execution continues, that is no output. For other blocks it returns nil.
 func (c *compiler) blockValue(b *syntax.Block) exprFn {
 	if b == nil || len(b.Statements) != 1 {
 		return nil
@@ -186,8 +185,7 @@ func (c *compiler) blockValue(b *syntax.Block) exprFn {
 	}
 }
 
-// enumerated returns a copy of the items v yields in a pipeline, reusing buf if
-// they fit.
+// enumerated returns a copy of the items that v yields in a pipeline. It reuses buf if they fit.
 func (f *frame) enumerated(v any, buf []any) ([]any, error) {
 	items, many := dotnet.Enumerate(v)
 	if !many {
@@ -225,8 +223,8 @@ func (c *compiler) subExpr(e *syntax.SubExpr) exprFn {
 	}
 }
 
-// simpleScalar reports whether an expression can neither fail nor yield a
-// collection, so that $(...) around it changes nothing.
+// simpleScalar reports whether an expression can neither fail nor yield a collection, so
+// that $(...) around it has no effect.
 func simpleScalar(e syntax.Expr) bool {
 	switch e.(type) {
 	case *syntax.Number, *syntax.String:
@@ -267,7 +265,7 @@ func (c *compiler) hash(e *syntax.Hash, ordered bool) exprFn {
 	}
 }
 
-// customObject compiles [pscustomobject]@{ }: the object has the properties in the order in
+// customObject compiles [pscustomobject]@{ }. The object has the properties in the order in
 // which they are written. PSTypeName becomes the name of its type.
 func customObject(c *compiler, e *syntax.Hash) exprFn {
 	table := c.hash(e, true)
@@ -304,7 +302,7 @@ type hashEntry struct {
 	value exprFn
 	at    *place
 
-	after bool // a key before it is no constant text, so that it may be the same
+	after bool // an earlier key is not a constant text, so it may be the same
 }
 
 func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
@@ -338,7 +336,7 @@ func (e *hashEntry) put(f *frame, table *dotnet.Hashtable) error {
 	return nil
 }
 
-// once returns an error if a table has the key already.
+// once returns an error if a table already contains the key.
 func (e *hashEntry) once(table *dotnet.Hashtable, key any) error {
 	if _, twice := table.Get(key); !twice {
 		return nil
@@ -395,8 +393,8 @@ func (c *compiler) cast(e *syntax.Cast) exprFn {
 	}
 }
 
-// constantValue evaluates expressions that have the same value in every run:
-// numbers, strings and casts between these.
+// constantValue evaluates expressions that have the same value in every run: numbers,
+// strings and casts between them.
 func constantValue(e syntax.Expr) (v any, ok bool) {
 	switch e := e.(type) {
 	case *syntax.Number:
@@ -416,13 +414,13 @@ func constantValue(e syntax.Expr) (v any, ok bool) {
 	return nil, false
 }
 
-// convert is [t]v.
+// convert implements [t]v.
 func (f *frame) convert(v any, t *dotnet.Type) (any, error) {
 	switch t {
 	case dotnet.TVoid:
 		return dotnet.AutomationNull, nil
 	case dotnet.TString:
-		if v == dotnet.AutomationNull { // no output stays null, unlike null itself
+		if v == dotnet.AutomationNull { // unlike null, no output stays null
 			return nil, nil
 		}
 	case dotnet.TScriptBlock:

@@ -44,7 +44,7 @@ func (c *compiler) ifStatement(s *syntax.If) stmtFn {
 	}
 }
 
-// loopControl interprets the error of a loop's body: stop leaves the loop.
+// loopControl interprets the error of a loop's body. stop means that the loop ends.
 func loopControl(err error) (stop bool, out error) {
 	switch err {
 	case nil, flowContinue:
@@ -109,8 +109,7 @@ func (l *forEachLoop) overCopy(value exprFn, at *place) stmtFn {
 	}
 }
 
-// overOutput runs foreach ($x in command): the output of the command is a list, even if it is a
-// single null.
+// overOutput runs foreach ($x in command). The output of the command is a list, even if it is a single null.
 func (l *forEachLoop) overOutput(run stmtFn, at *place) stmtFn {
 	return func(f *frame, out sink) error {
 		written := collector{f: f}
@@ -190,7 +189,7 @@ func (c *compiler) forLoop(s *syntax.For) stmtFn {
 	}
 }
 
-// quiet compiles a statement whose output is discarded: the parts of a for loop.
+// quiet compiles a statement whose output is discarded, such as the parts of a for loop.
 func (c *compiler) quiet(s syntax.Statement) exprFn {
 	run := c.statement(s)
 	return func(f *frame) (any, error) { return nil, run(f, dropper{}) }
@@ -356,7 +355,7 @@ func (f *frame) catch(body stmtFn, rec *dotnet.ErrorRecord, out sink) error {
 	return err
 }
 
-// stopped returns err if it must end the run before finally blocks, else nil.
+// stopped returns err if it must end the run before finally blocks, otherwise nil.
 func (f *frame) stopped(err error) error {
 	switch err.(type) {
 	case *LimitError, *DefectError, *dotnet.LimitError, *dotnet.Refused:

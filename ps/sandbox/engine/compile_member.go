@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// constantName returns the text of a string without variables, else nil.
+// constantName returns the text of a string without variables, otherwise nil.
 func constantName(e syntax.Expr) *dotnet.Name {
 	if s, ok := e.(*syntax.String); ok {
 		return dotnet.NewName(s.Value)
@@ -33,7 +33,7 @@ func read(target exprFn, name *dotnet.Name, get func(f *frame, v any, name *dotn
 	}
 }
 
-// staticMember compiles [T]::name; a name of an enumeration is a constant.
+// staticMember compiles [T]::name. The name of an enumeration value is a constant.
 func (c *compiler) staticMember(e *syntax.Member) exprFn {
 	name := dotnet.NewName(e.Name.Value)
 	if x, ok := e.Target.(*syntax.TypeExpr); ok {
@@ -68,7 +68,7 @@ func (f *frame) getStatic(v any, name *dotnet.Name) (any, error) {
 	return name.GetStatic(t)
 }
 
-// getMember is $v.name: a member, or the members of the items of a collection.
+// getMember implements $v.name: a member, or the members of a collection's items.
 func (f *frame) getMember(v any, name *dotnet.Name) (any, error) {
 	if isNull(v) {
 		if name.IsCount() {
@@ -107,7 +107,7 @@ func (c *compiler) invoke(e *syntax.Invoke) exprFn {
 	return call.run
 }
 
-// checkSort refuses [array]::Sort() with an argument that is not cast: PowerShell
+// checkSort refuses [array]::Sort() with an argument without a cast, because PowerShell
 // infers a generic overload for typed keys, which sorts a copy of other items.
 func (c *compiler) checkSort(e *syntax.Invoke) {
 	for _, arg := range e.Args {
@@ -117,7 +117,7 @@ func (c *compiler) checkSort(e *syntax.Invoke) {
 	}
 }
 
-// methodCall is $v.name(args) or [T]::name(args).
+// methodCall is a compiled $v.name(args) or [T]::name(args).
 type methodCall struct {
 	target exprFn
 	name   *dotnet.Name
@@ -153,8 +153,8 @@ func (c *methodCall) run(f *frame) (any, error) {
 	return result, f.chargeValue(result)
 }
 
-// argumentStack holds the arguments of the method calls that run, the
-// innermost last: methods do not keep the slice.
+// argumentStack contains the arguments of the running method calls, innermost last. Methods
+// do not keep the slice.
 type argumentStack struct{ items []any }
 
 func (s *argumentStack) push(n int) []any {
@@ -172,7 +172,7 @@ func (s *argumentStack) pop(n int) {
 	s.items = s.items[:from]
 }
 
-// callMethod is $v.name(args).
+// callMethod implements $v.name(args).
 func (f *frame) callMethod(v any, name *dotnet.Name, args []any) (any, error) {
 	if isNull(v) {
 		return nil, runtimeError("InvokeMethodOnNull", dotnet.InvalidOperation, nil, "You cannot call a method on a null-valued expression.")
@@ -241,7 +241,7 @@ func (f *frame) getIndex(v, index any) (any, error) {
 	return f.indexed(value, err)
 }
 
-// getKey is $v['name'].
+// getKey implements $v['name'].
 func (f *frame) getKey(v any, name *dotnet.Name) (any, error) {
 	if isNull(v) {
 		return f.getIndex(v, nil)
@@ -250,8 +250,7 @@ func (f *frame) getKey(v any, name *dotnet.Name) (any, error) {
 	return f.indexed(value, err)
 }
 
-// indexed returns the result of an index operation: nothing for a value that
-// cannot be indexed.
+// indexed returns the result of an index operation, or no value if the operand cannot be indexed.
 func (f *frame) indexed(value any, err error) (any, error) {
 	if rec := dotnet.AsRecord(err); rec != nil && rec.ErrorID == "CannotIndex" {
 		return dotnet.AutomationNull, nil

@@ -59,8 +59,8 @@ func (c *compiler) binary(e *syntax.Binary) exprFn {
 	}
 }
 
-// checkPattern refuses a pattern that matches otherwise in the culture of the
-// session: ignoring case, i and I are different letters in Turkish and Azeri.
+// checkPattern refuses a pattern that matches differently in the culture of the session. In
+// Turkish and Azeri, i and I are different letters even if case is ignored.
 func (f *frame) checkPattern(pattern any) error {
 	culture := lower(f.s.engine.culture())
 	if !strings.HasPrefix(culture, "tr") && !strings.HasPrefix(culture, "az") {
@@ -68,7 +68,7 @@ func (f *frame) checkPattern(pattern any) error {
 	}
 	text := dotnet.ToText(pattern)
 	if operands, ok := dotnet.Enumerate(pattern); ok && len(operands) > 0 {
-		text = dotnet.ToText(operands[0]) // of -replace
+		text = dotnet.ToText(operands[0]) // for -replace
 	}
 	if strings.ContainsAny(text, "iI\u0130\u0131") || strings.Contains(lower(text), "-z") {
 		return dotnet.Refuse("the pattern '%s', which ignores case, in the culture %s", text, culture)
@@ -100,8 +100,7 @@ func int32s(l, r any) (a, b int32, ok bool) {
 	return a, b, ok
 }
 
-// sum compiles a chain of +. Once the left side is a string, the rest is
-// concatenated in one step at the end.
+// sum compiles a chain of +. If the left side is a string, the rest is concatenated in one step at the end.
 func (c *compiler) sum(e *syntax.Binary) exprFn {
 	type term struct {
 		run exprFn
@@ -155,7 +154,7 @@ func (c *compiler) sum(e *syntax.Binary) exprFn {
 	}
 }
 
-// add is l + r.
+// add implements l + r.
 func (f *frame) add(l, r any, at *place) (any, error) {
 	v, err := dotnet.Add(l, r)
 	if err != nil {
@@ -164,7 +163,7 @@ func (f *frame) add(l, r any, at *place) (any, error) {
 	return v, f.chargeValue(v)
 }
 
-// intOperators are fast paths for two Int32; ok is false if the result is not an Int32.
+// intOperators are fast paths for two Int32 values. ok is false if the result is not an Int32.
 var intOperators = map[syntax.BinaryOp]func(a, b int32) (any, bool){
 	syntax.Add: func(a, b int32) (any, bool) {
 		sum := int64(a) + int64(b)
@@ -246,7 +245,7 @@ func (c *compiler) typeOperator(e *syntax.Binary) exprFn {
 		if err != nil {
 			return nil, err
 		}
-		if t.Kind == dotnet.KindArray { // the array's own type, although a string[] can be used as an object[]
+		if t.Kind == dotnet.KindArray { // the array's exact type, although a string[] can be used as an object[]
 			return (dotnet.TypeOf(plain(l)) == t) == want, nil
 		}
 		return dotnet.Is(plain(l), t) == want, nil

@@ -60,7 +60,7 @@ func runClauses(f *frame, v any, clauses []switchClause, out sink) error {
 	return nil
 }
 
-// switchEqual reports whether a clause matches; texts compare as with -eq.
+// switchEqual reports whether a clause matches. Texts are compared as with -eq.
 func switchEqual(v, want any) (bool, error) {
 	if _, text := v.(string); text {
 		want = dotnet.ToText(want)

@@ -7,7 +7,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// variable compiles reading a variable.
+// variable compiles the reading of a variable.
 func (c *compiler) variable(v *syntax.Variable) exprFn {
 	name, sym := v.Name, intern(v.Name)
 	switch lower(v.Scope) {
@@ -40,7 +40,7 @@ func (c *compiler) variable(v *syntax.Variable) exprFn {
 	}
 }
 
-// assignTo compiles writing to the target of an assignment.
+// assignTo compiles the writing to the target of an assignment.
 func (c *compiler) assignTo(target syntax.Expr) func(f *frame, v any) error {
 	switch t := target.(type) {
 	case *syntax.Variable:
@@ -84,7 +84,7 @@ func (c *compiler) assignVariable(v *syntax.Variable) func(f *frame, v any) erro
 	}
 }
 
-// store assigns to an existing variable: constants reject it, typed ones convert.
+// store assigns to an existing variable. A constant rejects the value, a typed variable converts it.
 func (f *frame) store(x *variable, value any) error {
 	if x.constant {
 		return dotnet.Refuse("an assignment to $%s", x.name)
@@ -152,7 +152,7 @@ func (c *compiler) assignIndex(t *syntax.Index) func(f *frame, v any) error {
 	}
 }
 
-// assignment compiles an assignment; its value is the assigned value.
+// assignment compiles an assignment. Its value is the assigned value.
 func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 	at := c.place(s)
 	value, write := c.value(s.Value), c.assignTo(s.Target)
@@ -206,8 +206,7 @@ func (c *compiler) assignment(s *syntax.Assignment) exprFn {
 	}
 }
 
-// ownVariable compiles the left side of += and -=, which PowerShell reads in
-// the current scope only.
+// ownVariable compiles the left side of += and -=, which PowerShell reads only in the current scope.
 func (c *compiler) ownVariable(v *syntax.Variable) exprFn {
 	sym := intern(v.Name)
 	return func(f *frame) (any, error) {

@@ -96,7 +96,7 @@ func isRefused(err error) bool {
 	return errors.As(err, &parse) && parse.Errors[0].Outside || errors.As(err, &thrown) && thrown.Refused
 }
 
-// differences compares a run with the recording; empty means it matches.
+// differences compares a run with the recording. The result is empty if they match.
 func (c languageCase) differences(r ran) []string {
 	var diff []string
 	add := func(format string, args ...any) { diff = append(diff, fmt.Sprintf(format, args...)) }
@@ -189,7 +189,8 @@ func describe(values []any) []string {
 	return out
 }
 
-// TestLanguage runs every recorded case. It matches, or outside.txt lists it and it is refused.
+// TestLanguage: every recorded case has the recorded result, unless outside.txt lists it,
+// and then it is refused.
 func TestLanguage(t *testing.T) {
 	beyond := outside(t)
 	cases := languageCases(t)

@@ -20,8 +20,7 @@ type lineReader struct {
 // maxLine is the maximum length of a line of input in bytes.
 const maxLine = 64 << 20
 
-// ReadLine returns the next line without its line end, or io.EOF. It resets the
-// limits of the session.
+// ReadLine returns the next line without its line ending, or io.EOF. It resets the limits of the session.
 func (r *lineReader) ReadLine() (string, error) {
 	r.s.pauseMeter()
 	line, err := r.read()
@@ -65,7 +64,7 @@ func (r *lineReader) read() (string, error) {
 	}
 }
 
-// lineEnd returns the index of the first line end, or -1.
+// lineEnd returns the index of the first line ending, or -1.
 func lineEnd(text []byte) int {
 	at := bytes.IndexByte(text, '\n')
 	if at >= 0 {
@@ -80,7 +79,7 @@ func lineEnd(text []byte) int {
 // ReadLine reads the next line of the session's standard input, for the host.
 func (s *Session) ReadLine() (string, error) { return s.stdin.read() }
 
-// meteredWriter counts console output against the limit.
+// meteredWriter counts console output towards the limit.
 type meteredWriter struct {
 	s *Session
 	w io.Writer
@@ -114,11 +113,11 @@ func (o *outputSink) write(v any) error {
 	return o.to(v)
 }
 
-// Context returns the context of the run in progress.
+// Context returns the context of the current run.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Stdout returns the console's output, counted and limited as for scripts.
+// Stdout returns the console's output. It is counted and limited in the same way as for scripts.
 func (s *Session) Stdout() io.Writer { return s.stdout }
 
-// Stderr returns the console's error output, counted and limited as for scripts.
+// Stderr returns the console's error output. It is counted and limited in the same way as for scripts.
 func (s *Session) Stderr() io.Writer { return s.stderr }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// deepValues create values that contain themselves or are nested deeply.
+// deepValues create values that contain themselves or are deeply nested.
 var deepValues = map[string]string{
 	"list in itself":        "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x)",
 	"list in itself, twice": "$x = [System.Collections.Generic.List[object]]::new(); $x.Add($x); $x.Add($x)",
@@ -43,8 +43,8 @@ var deepUses = []string{
 	`$e = [System.Management.Automation.ErrorRecord]::new([System.Exception]::new('m'), 'id', 'NotSpecified', $x); "$e"; $e | Out-String; Write-Error -ErrorRecord $e`, `[Console]::Out.WriteLine($x)`, `[Console]::Out.Write($x)`,
 }
 
-// TestDeepValues uses endless values in every way. The result is a value, an error or a limit. A Go
-// stack that is too deep could not be recovered: it would end the process with all its sessions.
+// TestDeepValues: every use of an endless value results in a value, an error or a limit. A
+// Go stack overflow could not be recovered: it would end the process with all its sessions.
 func TestDeepValues(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(24 << 20))
 	for name, value := range deepValues {

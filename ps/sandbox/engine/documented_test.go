@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDocumented runs documented.txt: answers that PowerShell's documentation and source state and
-// no recording shows.
+// TestDocumented: the scripts in documented.txt have the answers that PowerShell's
+// documentation and source state but no recording shows.
 func TestDocumented(t *testing.T) {
 	count := runLines(t, "documented.txt", func(_, want string) string { return want })
 	assert.Greater(t, count, 100)
 }
 
-// TestRecordedLines runs recorded.txt: what a real engine answered, or a refusal.
+// TestRecordedLines: the scripts in recorded.txt have the answers of a real engine, or are refused.
 func TestRecordedLines(t *testing.T) {
 	count := runLines(t, "recorded.txt", func(script, want string) string {
 		real, refusal, stricter := strings.Cut(want, " ==> ")

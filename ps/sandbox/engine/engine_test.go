@@ -12,8 +12,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// lines runs a script and returns everything it emitted, one line each: output as text, other
-// streams with a prefix, and at last the error that ended it.
+// lines runs a script and returns all its output, one item per line: output as text, other
+// streams with a prefix, and finally the error that ended it.
 func lines(t *testing.T, s *Session, script string) []string {
 	out := []string{}
 	add := func(prefix string) func(string) { return func(text string) { out = append(out, prefix+text) } }
@@ -50,7 +50,7 @@ func runTable(t *testing.T, tests map[string]scriptTest, modules ...*Module) {
 	}
 }
 
-// TestErrorFlow is about what errors do to the statements after them.
+// TestErrorFlow: an error ends or skips the same statements as in PowerShell.
 func TestErrorFlow(t *testing.T) {
 	const boom = "function Get-Boom { [CmdletBinding()] param() 1/0; 'after' }; "
 	runTable(t, map[string]scriptTest{
@@ -75,12 +75,12 @@ func TestErrorFlow(t *testing.T) {
 	})
 }
 
-// TestStreams covers redirection and the streams other than the output.
+// TestStreams: redirection and the streams other than the output work as in PowerShell.
 func TestStreams(t *testing.T) {
 	runTable(t, map[string]scriptTest{})
 }
 
-// TestPipelines is about how commands in a pipeline work together.
+// TestPipelines: commands in a pipeline work together as in PowerShell.
 func TestPipelines(t *testing.T) {
 	runTable(t, map[string]scriptTest{
 		"dot leaves variables":      {". { $v = 1 }; & { $w = 2 }; \"$v$w\"", "1"},
@@ -90,7 +90,7 @@ func TestPipelines(t *testing.T) {
 	})
 }
 
-// testModule has commands that use every method of Call.
+// testModule returns a module whose commands use every method of Call.
 func testModule() *Module {
 	param := func(name, typ string, in ...cmdlets.InSet) *cmdlets.Param {
 		if len(in) == 0 {
@@ -136,7 +136,7 @@ func testModule() *Module {
 	}}
 }
 
-// TestCommands is about cmdlets written in Go.
+// TestCommands: cmdlets written in Go bind, report and fail like real ones.
 func TestCommands(t *testing.T) {
 	tests := map[string]scriptTest{
 		"parameters":             {"Get-Thing x -Mode slow -Names a, 5 -Deep", "x Slow a+5 True False"},
@@ -177,7 +177,7 @@ func TestAutoLoadAndAliases(t *testing.T) {
 	assert.True(t, thrown.Refused)
 	assert.Equal(t, []any{"a"}, out)
 
-	// The alias belongs to the line itself, and not to the functions that it calls.
+	// The alias is valid only in the line itself, not in the functions that it calls.
 	require.NoError(t, s.SetFunction("Write-It", "echo d"))
 	require.NoError(t, s.Run(t.Context(), "", "$block = { echo e }", to))
 	out = nil
@@ -190,7 +190,7 @@ func TestAutoLoadAndAliases(t *testing.T) {
 	assert.Equal(t, []any{"b"}, out)
 }
 
-// TestConsole is about the streams of the process.
+// TestConsole: scripts read and write the streams of the process.
 func TestConsole(t *testing.T) {
 	var stdout strings.Builder
 	s := NewEngine(Options{}).NewSession(Console{Stdin: strings.NewReader("one\r\ntwo\rthree\n\nlast"), Stdout: &stdout})
@@ -204,7 +204,7 @@ func TestConsole(t *testing.T) {
 	assert.Equal(t, []string{"a\ufffd|b\ufffd"}, lines(t, s, "[Console]::In.ReadLine() + '|' + [Console]::In.ReadLine()"))
 }
 
-// TestSessionsShareNothing runs two sessions of one engine.
+// TestSessionsShareNothing: a variable of one session does not exist in another session of the same engine.
 func TestSessionsShareNothing(t *testing.T) {
 	e := NewEngine(Options{Modules: []*Module{testModule()}})
 	a, b := e.NewSession(Console{}), e.NewSession(Console{})
@@ -213,7 +213,7 @@ func TestSessionsShareNothing(t *testing.T) {
 		lines(t, b, "\"$x\"; [bool](Get-Module); $Error.Count; try { Get-X } catch { $_.FullyQualifiedErrorId }"))
 }
 
-// TestSetFunction defines a script as a function: its errors carry the name.
+// TestSetFunction: the errors of a script defined as a function contain its name.
 func TestSetFunction(t *testing.T) {
 	s := NewEngine(Options{}).NewSession(Console{})
 	require.NoError(t, s.SetFunction("Get-Thing", "[CmdletBinding()]\nparam([Parameter(Mandatory)][string]$Name)\n\"thing $Name\""))
@@ -229,8 +229,8 @@ func TestSetFunction(t *testing.T) {
 	assert.Equal(t, int32(6), v)
 }
 
-// TestPatternsInTurkish: there i and I are different letters even if case is ignored, so a pattern
-// with one of them is refused.
+// TestPatternsInTurkish: in Turkish, i and I are different letters even if case is ignored,
+// so a pattern that contains one of them is refused.
 func TestPatternsInTurkish(t *testing.T) {
 	for line, want := range map[string]string{
 		"'file1' -clike 'fi*'; 'abc' -like 'A*'; 'S-1-5' -match '^S-[0-9]'; 'a-b' -replace '^.*-', ''": "True|True|True|b",

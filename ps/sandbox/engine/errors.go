@@ -10,7 +10,7 @@ import (
 // psError is an error record that propagates up the call chain.
 type psError struct {
 	rec    *dotnet.ErrorRecord
-	thrown bool // by the throw statement: ends the script unless an action preference ignores it
+	thrown bool // by a throw statement: ends the script unless an action preference ignores it
 	stop   bool // by -ErrorAction Stop or the preference: ends the script
 }
 
@@ -25,8 +25,8 @@ type (
 	continueFlow struct{ _ byte }
 	returnFlow   struct{ _ byte }
 
-	// pipelineStopped unwinds the commands upstream of a failed one: their finally
-	// blocks run, their catch clauses do not.
+	// pipelineStopped unwinds the commands upstream of a failed one. Their finally blocks run,
+	// but not their catch clauses.
 	pipelineStopped struct{ p *pipelineRun }
 )
 
@@ -54,8 +54,7 @@ func asPS(err error) *psError {
 	return nil
 }
 
-// fail sets the position of an error that has none, and converts the limits of
-// package dotnet.
+// fail sets the position of an error without one, and converts the limits of package dotnet.
 func fail(err error, at *place) error {
 	if refused, ok := err.(*dotnet.Refused); ok && refused.Record.Position == nil {
 		refused.Record.Position = at.position()
@@ -70,8 +69,8 @@ func fail(err error, at *place) error {
 	return pe
 }
 
-// statementError handles the error of a statement in a block. Nil means that the
-// block continues with the next statement.
+// statementError handles the error of a statement in a block. Nil means that the block
+// continues with the next statement.
 func (f *frame) statementError(err error, at *place) error {
 	pe := asPS(err)
 	if pe == nil {
@@ -97,14 +96,14 @@ func (f *frame) statementError(err error, at *place) error {
 	return nil
 }
 
-// locate sets the position of a record that has none.
+// locate sets the position of a record without one.
 func locate(rec *dotnet.ErrorRecord, at *place) {
 	if rec.Position == nil {
 		rec.Position = at.position()
 	}
 }
 
-// addError prepends a record to $Error, unless it is the first already.
+// addError prepends a record to $Error, unless it is already the first.
 func (s *Session) addError(rec *dotnet.ErrorRecord) {
 	for _, list := range s.running.watching {
 		if n := len(list.Items); n == 0 || list.Items[n-1] != any(rec) {
@@ -175,7 +174,7 @@ func preferenceIn(sc *scope, sym symbol, fallback action) action {
 
 func (f *frame) errorAction() action { return preferenceIn(f.scope, symErrorAction, actionContinue) }
 
-// runtimeError returns an error of the language itself.
+// runtimeError returns an error raised by the language itself.
 func runtimeError(id string, category dotnet.Category, target any, format string, args ...any) *dotnet.ErrorRecord {
 	return dotnet.RuntimeError(id, category, target, format, args...)
 }
@@ -189,7 +188,7 @@ func isFlow(err error) bool {
 	return false
 }
 
-// defect wraps a Go error from a command's body, unless it is one of this package.
+// defect wraps an error from a command's body, unless it is an error of this package.
 func defect(command string, err error) error {
 	if err == nil || asPS(err) != nil || isFlow(err) {
 		return err

@@ -2,7 +2,7 @@ package engine
 
 import "adgateway/ps/sandbox/engine/dotnet"
 
-// Errors returns the records of $Error, the newest first.
+// Errors returns the records of $Error, newest first.
 func (s *Session) Errors() []*dotnet.ErrorRecord {
 	var out []*dotnet.ErrorRecord
 	for _, item := range s.errorList.Items {

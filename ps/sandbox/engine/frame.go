@@ -92,9 +92,9 @@ func (f *frame) step(at *place) error {
 	return nil
 }
 
-// look measures the heap, which is too expensive at every step. The heap belongs to the whole
-// process, so a request that has allocated less than the limit is not ended; uncollected garbage is
-// not charged to a request.
+// look measures the heap, which is too expensive for every step. The heap belongs to the
+// whole process, so a request that has allocated less than the limit is not ended, and
+// uncollected garbage is not charged to a request.
 func (s *Session) look(at *place) error {
 	m := &s.meter
 	m.nextLook = m.alloc + lookEvery
@@ -125,8 +125,8 @@ func (s *Session) cancelled(at *place) error {
 	return &LimitError{Limit: "context", Line: at.line(), Cause: cause}
 }
 
-// charge counts the bytes of a new value. All values that a request creates
-// count, which also bounds what it keeps alive.
+// charge counts the bytes of a new value. All values that a request creates count, which
+// also limits the values that it keeps alive.
 func (f *frame) charge(n int) error {
 	m := &f.s.meter
 	m.alloc += int64(n)
@@ -159,7 +159,7 @@ func (f *frame) chargeValue(v any) error {
 	return nil
 }
 
-// resetMeter resets the limits: at the start of a run and with each line of input.
+// resetMeter resets the limits at the start of a run and with each line of input.
 func (s *Session) resetMeter() {
 	m := &s.meter
 	m.steps, m.alloc, m.output = 0, 0, 0
@@ -226,7 +226,7 @@ func (c *collector) write(v any) error {
 	switch {
 	case c.items == nil:
 		c.items = c.one[:0]
-	case len(c.items) == len(c.one): // grow once for many
+	case len(c.items) == len(c.one): // avoids several small reallocations
 		c.items = append(make([]any, 0, 16), c.items...)
 	}
 	c.items = append(c.items, v)
@@ -236,7 +236,7 @@ func (c *collector) write(v any) error {
 	return nil
 }
 
-// value returns the collected output as a value: nothing, the only item, or an array.
+// value returns the collected output as a value: no output, the only item, or an array.
 func (c *collector) value() any {
 	switch len(c.items) {
 	case 0:
@@ -253,8 +253,8 @@ type dropper struct{}
 
 func (dropper) write(any) error { return nil }
 
-// emit writes the value of an expression statement, collections item by item. It
-// is an error if the receiver modifies the collection.
+// emit writes the value of an expression statement, a collection item by item. It is an
+// error if the receiver modifies the collection.
 func emit(out sink, v any) error {
 	switch x := v.(type) {
 	case nil:

@@ -7,14 +7,14 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// function is a function of a scope.
+// function is a function in a scope.
 type function struct {
 	name string
 	code *blockCode
 	home *module // nil: it runs in the scopes of its caller
 }
 
-// functionName splits a name at its scope: global:NAME.
+// functionName splits a name such as global:NAME into name and scope.
 func functionName(written string) (name, scopeName string) {
 	if scopeName, name, ok := strings.Cut(written, ":"); ok {
 		return name, lower(scopeName)
@@ -30,8 +30,7 @@ func (s *Session) defineFunction(sc *scope, scopeName string, fn *function) {
 	sc.setFunction(lower(fn.name), fn)
 }
 
-// underName returns the block under the name of a function: its errors carry
-// the name.
+// underName returns the block with the name of a function, which its errors contain.
 func (b *blockCode) underName(name string) *blockCode {
 	if b.sig.name == name {
 		return b
@@ -42,8 +41,8 @@ func (b *blockCode) underName(name string) *blockCode {
 	return &code
 }
 
-// blockStage runs a function or script block as a stage. It holds the whole state
-// of the call, so that a call is one allocation.
+// blockStage runs a function or script block as a stage. It contains the whole state of the
+// call, so that a call needs only one allocation.
 type blockStage struct {
 	inv    *invocation
 	code   *blockCode
@@ -51,12 +50,12 @@ type blockStage struct {
 	own    scope // unused if the block runs in the caller's scope
 	out    sink
 	dot    bool
-	line   *lineState        // what the command line bound, if objects of a pipeline come; else nil
+	line   *lineState        // bindings of the command line; nil unless objects arrive from a pipeline
 	bound  *dotnet.Hashtable // $PSBoundParameters, created on first use
-	errors *dotnet.List      // of -ErrorVariable; nil: there is none
+	errors *dotnet.List      // of -ErrorVariable; may be nil
 }
 
-// boundParameters is $PSBoundParameters of the call a scope belongs to.
+// boundParameters returns $PSBoundParameters of the call that a scope belongs to.
 func (sc *scope) boundParameters() any {
 	for up := sc; up != nil; up = up.parent {
 		if up.call != nil {
@@ -83,8 +82,8 @@ func (st *blockStage) boundParameters() any {
 	return st.bound
 }
 
-// newBlockStage binds the arguments and prepares the block's scope. dot runs it
-// in the caller's scope.
+// newBlockStage binds the arguments and prepares the block's scope. If dot is set, the block
+// runs in the caller's scope.
 func newBlockStage(inv *invocation, code *blockCode, out sink, dot bool) (*blockStage, error) {
 	if err := inv.bind(); err != nil {
 		return nil, err
@@ -121,7 +120,7 @@ func (b *blockCode) newStage() (*blockStage, []variable) {
 	return &small.blockStage, small.vars[:0]
 }
 
-// setParams creates the variables of the parameters, defaults included.
+// setParams creates the variables of the parameters, including defaults.
 func (st *blockStage) setParams() error {
 	inv := st.inv
 	own := inv.sig.params[:inv.sig.own]
@@ -167,8 +166,8 @@ func (st *blockStage) setDefault(p *param) error {
 	return st.setParam(p, v)
 }
 
-// setUnbound creates the variable of a parameter without argument and default:
-// the zero value of its type.
+// setUnbound creates the variable of a parameter without argument and default. It gets the
+// zero value of its type.
 func (st *blockStage) setUnbound(p *param) error {
 	t, err := st.inv.resolve(p)
 	if err != nil {
@@ -191,8 +190,8 @@ func (st *blockStage) setUnbound(p *param) error {
 	return nil
 }
 
-// declare sets the variable of a parameter, which keeps the parameter's type: values that are
-// assigned later are converted.
+// declare sets the variable of a parameter. The variable keeps the parameter's type, so
+// values assigned later are converted.
 func (st *blockStage) declare(p *param, t *dotnet.Type, v any) {
 	sc := st.frame.scope
 	x := sc.own(p.sym)
@@ -255,7 +254,7 @@ func (st *blockStage) setCommon() {
 	}
 }
 
-// shown is the preference that -Verbose and -Debug set.
+// shown returns the preference that -Verbose or -Debug sets.
 func shown(v any) string {
 	if dotnet.Truthy(v) {
 		return "Continue"
@@ -271,7 +270,7 @@ func (st *blockStage) start() error {
 	return st.run(st.code.begin)
 }
 
-// end runs the block, which a pipeline has run already for each of its objects.
+// end runs the block, unless the pipeline has already run it for each of its objects.
 func (st *blockStage) end() error {
 	defer st.keepErrors()
 	if st.line == nil {
@@ -314,15 +313,16 @@ func (st *blockStage) run(body stmtFn) error {
 	return err
 }
 
-// lineState is the bindings of the command line: each object of the pipeline binds on top of them.
+// lineState contains the bindings of the command line. Each object of the pipeline is bound
+// in addition to them.
 type lineState struct {
 	values []any
 	bound  indexSet
 	flags  uint64
 }
 
-// process binds an object of the pipeline and runs the block for it. What does not bind is
-// an error that lets the next object follow.
+// process binds an object of the pipeline and runs the block for it. If binding fails, that
+// is an error, and the next object follows.
 func (st *blockStage) process(v any) error {
 	inv := st.inv
 	if err := inv.f.step(inv.at); err != nil {
@@ -348,8 +348,8 @@ func (st *blockStage) process(v any) error {
 	return err
 }
 
-// bindInput binds an object of the pipeline: whole without conversion, its properties
-// without conversion, and both again with conversion, first in the default parameter set.
+// bindInput binds an object of the pipeline. It tries the whole object without conversion, its properties
+// without conversion, and both again with conversion, each first in the default parameter set.
 func (st *blockStage) bindInput(v any) error {
 	inv := st.inv
 	any := false
@@ -378,8 +378,8 @@ func (st *blockStage) bindInput(v any) error {
 	return err
 }
 
-// bindInputHow tries one way of binding: the default set first, if it is still possible,
-// and the other sets if nothing was bound there.
+// bindInputHow tries one way of binding. It tries the default set first, if that is still
+// possible, and the other sets if nothing was bound there.
 func (st *blockStage) bindInputHow(v any, byName, coerce bool) (bound bool, err error) {
 	inv := st.inv
 	valid, def := inv.flags, inv.sig.defaultSet
@@ -417,8 +417,8 @@ func (st *blockStage) bindInputIn(v any, byName, coerce bool, flags uint64) (any
 	return any, nil
 }
 
-// takesInput reports whether a parameter takes objects of a pipeline, or their properties,
-// in one of the sets.
+// takesInput reports whether a parameter accepts objects of a pipeline, or their properties
+// if byName is set, in one of the sets.
 func takesInput(p *param, byName bool, flags uint64) bool {
 	for _, s := range p.sets {
 		if s.of(flags) && (byName && s.byName || !byName && s.byValue) {
@@ -428,13 +428,12 @@ func takesInput(p *param, byName bool, flags uint64) bool {
 	return false
 }
 
-// propertyFor returns the property of an object that has the name of a parameter, or one of
-// its aliases.
+// propertyFor returns the property of an object with the name, or an alias, of a parameter.
 func propertyFor(v any, p *param) (value any, found bool, err error) {
 	switch v.(type) {
 	case *dotnet.PSObject, *dotnet.Instance:
 	case nil, string, bool, int32, int64, dotnet.DateTime, dotnet.Guid:
-		return nil, false, nil // a property of these, such as Length, names no parameter here
+		return nil, false, nil // properties of these types, such as Length, are not parameters here
 	default:
 		return nil, false, dotnet.Refuse("properties of [%s] as parameters", dotnet.TypeOf(v).Display())
 	}

@@ -16,11 +16,11 @@ import (
 	"adgateway/test/conformance"
 )
 
-// fuzzLimits keep one input short.
+// fuzzLimits keep the run of one input short.
 var fuzzLimits = Limits{Steps: 20_000, CallDepth: 40, OutputBytes: 1 << 16, ValueBytes: 1 << 20, AllocBytes: 1 << 28, HeapBytes: 1 << 29, WallTime: 2 * time.Second}
 
-// FuzzEvaluate runs texts: no input may panic, go past the limits, or end in an
-// error that is not one of those Run documents.
+// FuzzEvaluate runs any text. It must not panic, exceed the limits, or end in an error that
+// Run does not document.
 func FuzzEvaluate(f *testing.F) {
 	var file struct{ Cases []languageCase }
 	require.NoError(f, conformance.Read("language", &file))
@@ -56,7 +56,7 @@ func FuzzEvaluate(f *testing.F) {
 	})
 }
 
-// FuzzArguments passes any text to a parameter and gets it back unchanged.
+// FuzzArguments passes any text to a parameter. It must come back unchanged.
 func FuzzArguments(f *testing.F) {
 	for _, seed := range []string{"", "a'b", "“x”", "$(1)", "`n", "日本 😀", "\x00", "-x", "--", "@p"} {
 		f.Add(seed)

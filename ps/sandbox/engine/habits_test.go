@@ -2,8 +2,7 @@ package engine
 
 import "testing"
 
-// TestHabits runs lines that administrators write every day, and compares them with PowerShell's
-// answers.
+// TestHabits: lines that administrators write every day have PowerShell's answers.
 func TestHabits(t *testing.T) {
 	runTable(t, map[string]scriptTest{
 		"plus equals":                {"$a = @(); $a += 1; $a += 2, 3; $a.Count; $b = $null; $b += 'x'; $b; $b.GetType().Name", "3|x|String"},

@@ -33,8 +33,7 @@ func (inv *invocation) complete(rec *dotnet.ErrorRecord) {
 	locate(rec, inv.at)
 }
 
-// preference returns a common parameter such as -WarningAction, else the value
-// of a preference variable.
+// preference returns a common parameter such as -WarningAction, or else the value of a preference variable.
 func (inv *invocation) preference(key string, sym symbol, fallback action) action {
 	if p := inv.sig.byKey[key]; p != nil && p.common && inv.bound.has(p.index) {
 		if a, ok := asAction(inv.values[p.index]); ok {
@@ -44,8 +43,8 @@ func (inv *invocation) preference(key string, sym symbol, fallback action) actio
 	return preferenceIn(scopeOf(inv), sym, fallback)
 }
 
-// scopeOf is the scope in which a command looks up preferences: a function's innermost scope that
-// runs in its session state, which may be the scope of a function it has called.
+// scopeOf returns the scope in which a command looks up preferences. For a function, that is its
+// innermost running scope in its session state, which may belong to a function that it has called.
 func scopeOf(inv *invocation) *scope {
 	switch {
 	case inv.block == nil:
@@ -76,7 +75,7 @@ func (inv *invocation) writeError(rec *dotnet.ErrorRecord) error {
 	return nil
 }
 
-// terminating returns the error of ThrowTerminatingError.
+// terminating returns the error that ThrowTerminatingError raises.
 func (inv *invocation) terminating(rec *dotnet.ErrorRecord) error {
 	inv.complete(rec)
 	inv.hadError = true
@@ -119,7 +118,7 @@ func (inv *invocation) verbose(text string) error {
 	return inv.message(inv.f.streams.Verbose, "VerbosePreference", text, preferenceIn(scopeOf(inv), symVerbose, actionSilent))
 }
 
-// promptError returns the error of a prompt in a session that is not interactive.
+// promptError returns the error of a prompt in a non-interactive session.
 func (inv *invocation) promptError() error {
 	rec := dotnet.NewError(dotnet.NewException(exceptionType("System.Management.Automation.PSInvalidOperationException"),
 		"PowerShell is in NonInteractive mode. Read and Prompt functionality is not available."),
@@ -127,10 +126,9 @@ func (inv *invocation) promptError() error {
 	return inv.terminating(inv.qualify(rec))
 }
 
-// shouldProcess is $PSCmdlet.ShouldProcess. It fails where a prompt would be
-// needed, because nobody could answer it. -Force skips the prompt that a command
-// shows by default, not one that the caller requests. The preference variables
-// are looked up in [scopeOf]: a function may have set its own.
+// shouldProcess implements $PSCmdlet.ShouldProcess. It fails if a prompt would be needed, because nobody
+// could answer it. -Force skips a prompt that a command shows by default, but not one that the caller
+// requests. The preference variables are looked up in [scopeOf], because a function may have set its own.
 func (inv *invocation) shouldProcess(target, action string) (bool, error) {
 	text := "Performing the operation \"" + action + "\" on target \"" + target + "\"."
 	if v := scopeOf(inv).find(symWhatIf); v != nil && dotnet.Truthy(v.value) {

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// hostile are scripts that would never end or exhaust the memory.
+// hostile are scripts that would run endlessly or exhaust the memory.
 var hostile = map[string]struct{ script, limit string }{
 	"while true":                  {"while ($true) { }", "Steps"},
 	"for ever":                    {"for (;;) { $i++ }", "Steps"},
@@ -51,7 +51,7 @@ func hostileLimits() Limits {
 	return Limits{Steps: 300_000, CallDepth: 100, OutputBytes: 1 << 20, ValueBytes: 32 << 20, HeapBytes: 512 << 20, WallTime: time.Hour}
 }
 
-// TestHostileScripts ends every hostile script by the limit that it is about, and by no other,
+// TestHostileScripts: every hostile script is ended by the intended limit and by no other,
 // however fast the machine is. A case limits either time or steps.
 func TestHostileScripts(t *testing.T) {
 	for name, test := range hostile {
@@ -60,7 +60,7 @@ func TestHostileScripts(t *testing.T) {
 			if test.limit == "HeapBytes" || name == "list" {
 				limits.Steps, limits.HeapBytes = math.MaxInt64, 8<<20
 			}
-			if name == "list" { // the length limit must end it
+			if name == "list" { // only the length limit may end it
 				limits.HeapBytes, limits.ValueBytes = 1<<30, 1<<20
 			}
 			if test.limit == "WallTime" {
@@ -79,7 +79,7 @@ func TestHostileScripts(t *testing.T) {
 	runtime.GC()
 }
 
-// TestDeepNesting refuses scripts that are nested too deeply, and survives deeply nested values.
+// TestDeepNesting: scripts that are nested too deeply are refused, and deeply nested values cause no crash.
 func TestDeepNesting(t *testing.T) {
 	for name, text := range map[string]string{
 		"parentheses": strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000),
@@ -118,7 +118,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// TestCancel ends a run soon after its context is done, wherever the run is.
+// TestCancel: wherever a run is, it ends soon after its context is done.
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"loop":       "while ($true) { }",
@@ -149,7 +149,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestHeapOfOthers runs a session next to one that holds much memory. Only a session that has
+// TestHeapOfOthers: next to a session that occupies much memory, only a session that has
 // allocated much itself is ended.
 func TestHeapOfOthers(t *testing.T) {
 	limits := Limits{HeapBytes: 32 << 20, WallTime: time.Hour}
@@ -171,7 +171,7 @@ func TestHeapOfOthers(t *testing.T) {
 	started := make(chan struct{})
 	var count any
 	err := small.NewSession(Console{}).Run(t.Context(), "", "'begun'; $n = 0; for ($i = 1; $i -le 200000; $i++) { $n += \"$i\".Length }; $n", Streams{Output: func(v any) error {
-		if v == "begun" { // the heap is measured before and after the other session has filled it
+		if v == "begun" { // measures the heap before and after the other session fills it
 			go func() { close(started); ended <- run() }()
 			<-started
 			select {
@@ -192,7 +192,7 @@ func TestHeapOfOthers(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// TestNoGoroutineIsLeft looks for goroutines after runs of all kinds.
+// TestNoGoroutineIsLeft: no kind of run leaves a goroutine behind.
 func TestNoGoroutineIsLeft(t *testing.T) {
 	known := goleak.IgnoreCurrent()
 	for _, script := range []string{"1, 2 | ForEach-Object { $_ }", "throw 'x'", "'aa' -match 'a'", "while ($true) { }"} {

@@ -21,8 +21,8 @@ func define(name string) func() *dotnet.Type {
 	return sync.OnceValue(func() *dotnet.Type { return dotnet.Define(dotnet.Class{Name: name}) })
 }
 
-// partialObject is an object of the engine that has more properties in
-// PowerShell: reading one of those is refused.
+// partialObject is an object of the engine that has more properties in PowerShell. Reading
+// one of those is refused.
 type partialObject interface {
 	dotnet.Object
 	partial()
@@ -49,7 +49,7 @@ func (sc *scope) psCmdlet() any {
 	return nil
 }
 
-// Type is PSScriptCmdlet.
+// Type returns PSScriptCmdlet.
 func (o *cmdletObject) Type() *dotnet.Type { return typePSCmdlet() }
 
 // Member reads a property of $PSCmdlet.
@@ -99,7 +99,7 @@ func (o *cmdletObject) Invoke(name string, args []any) (any, error) {
 	return dotnet.Void, err
 }
 
-// record returns the error record of an argument, with the class of the function.
+// record returns the error record in an argument, with the class of the function.
 func (o *cmdletObject) record(v any) *dotnet.ErrorRecord {
 	rec, ok := v.(*dotnet.ErrorRecord)
 	if !ok {
@@ -115,7 +115,7 @@ type invocationObject struct {
 	called    string // name as written
 }
 
-// Type is InvocationInfo.
+// Type returns InvocationInfo.
 func (o *invocationObject) Type() *dotnet.Type { return typeInvocation() }
 
 // Member reads a property of an InvocationInfo.
@@ -131,7 +131,7 @@ func (o *invocationObject) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke refuses every method.
+// Invoke refuses all methods.
 func (o *invocationObject) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of InvocationInfo", name)
 }
@@ -142,10 +142,10 @@ type functionInfo struct {
 	block *ScriptBlock
 }
 
-// Type is FunctionInfo.
+// Type returns FunctionInfo.
 func (o *functionInfo) Type() *dotnet.Type { return typeFunctionInfo() }
 
-// Text is the function's name.
+// Text returns the function's name.
 func (o *functionInfo) Text() string { return o.name }
 
 // Member reads a property of a function.
@@ -156,7 +156,7 @@ func (o *functionInfo) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke refuses every method.
+// Invoke refuses all methods.
 func (o *functionInfo) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of FunctionInfo", name)
 }

@@ -9,26 +9,24 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// stage is a command in a pipeline. end runs it; a stage that takes input is an
-// receiver, and has received it by then. A stage pushes its output into the
-// next one itself.
+// stage is a command in a pipeline. end runs it. A stage that takes input is a receiver, and
+// has received its input before end. A stage itself pushes its output into the next one.
 type stage interface{ end() error }
 
-// receiver is a stage that takes the objects of a pipeline.
+// receiver is a stage that accepts the objects of a pipeline.
 type receiver interface {
 	stage
 	process(v any) error
 }
 
-// stageNode is the place of a stage in a pipeline, and the sink of the stage
-// before it.
+// stageNode is the position of a stage in a pipeline, and the sink of the previous stage.
 type stageNode struct {
 	run   *pipelineRun
 	stage stage
 	inv   *invocation
 }
 
-// pipelineRun is one run of a pipeline of several commands.
+// pipelineRun is one run of a pipeline with several commands.
 type pipelineRun struct {
 	nodes   []*stageNode
 	failure error // of a stage that received input
@@ -72,7 +70,7 @@ func (r *pipelineRun) execute(feed func() error) error {
 // element is a compiled stage of a pipeline.
 type element struct {
 	command *commandCode
-	expr    exprFn // of the first element only
+	expr    exprFn // only for the first element
 	at      *place
 }
 
@@ -174,7 +172,7 @@ type argCode struct {
 	meant   *atomic.Pointer[meaning] // cache of lookUp, nil without a name
 }
 
-// meaning caches the parameter a name resolved to, with its command: a call site
+// meaning caches the parameter that a name resolved to, with its command. A call site
 // usually calls the same command each time.
 type meaning struct {
 	sig   *signature
@@ -196,7 +194,7 @@ func (a *argCode) lookUp(sig *signature) *param {
 
 // commandCode is a compiled call.
 type commandCode struct {
-	name     string // as written, empty for an expression
+	name     string // as written; empty for an expression
 	key      string
 	nameExpr exprFn
 	dot      bool // dot-sourced: runs in the caller's scope
@@ -233,8 +231,8 @@ func (c *compiler) command(cmd *syntax.Command) *commandCode {
 	return code
 }
 
-// numberArgument refuses a number whose text is not kept as it is written: a
-// parameter of type string receives 007, not 7.
+// numberArgument refuses a number whose text the tree does not keep as written. A parameter
+// of type string must receive 007, not 7.
 func (c *compiler) numberArgument(e syntax.Expr) {
 	switch e := e.(type) {
 	case *syntax.String:
@@ -266,7 +264,7 @@ func (code *commandCode) invocation(f *frame, hasPipe bool) (*invocation, error)
 	return inv, nil
 }
 
-// callee resolves the target of a call: a script block, or a command by its name.
+// callee resolves the target of a call: a script block, or a command by name.
 func (code *commandCode) callee(f *frame, inv *invocation) error {
 	key := code.key
 	if code.nameExpr != nil {
@@ -306,8 +304,7 @@ func (code *commandCode) stage(inv *invocation, out sink) (stage, error) {
 	return inv.command.make(inv, out)
 }
 
-// arguments evaluates the arguments. Splatted ones come last: written arguments
-// take precedence.
+// arguments evaluates the arguments. Splatted ones come last, because written arguments take precedence.
 func (code *commandCode) arguments(f *frame, inv *invocation) error {
 	if len(code.args) == 0 {
 		return nil
@@ -356,8 +353,8 @@ func appendSplat(args []argument, table *dotnet.Hashtable, at *place) []argument
 	return args
 }
 
-// argumentList returns an empty list with capacity for at least n arguments,
-// reusing one of an earlier call.
+// argumentList returns an empty list with capacity for at least n arguments. It reuses a
+// list of an earlier call if possible.
 func (s *Session) argumentList(n int) []argument {
 	if last := len(s.argLists) - 1; last >= 0 {
 		list := s.argLists[last]

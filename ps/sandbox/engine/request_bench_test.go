@@ -20,7 +20,7 @@ import (
 	"adgateway/scripts"
 )
 
-// benchUsers is the number of users in the domain of a benchmark, besides the built-in ones.
+// benchUsers is the number of users in the domain of a benchmark, in addition to the built-in ones.
 const benchUsers = 10_000
 
 // benchWorld returns a sandbox with 10,000 users, the name of its domain controller and the account
@@ -47,7 +47,7 @@ func benchWorld(b *testing.B) (world *sandbox.World, server string, users []stri
 	return world, dc.HostName(), users
 }
 
-// startSession returns a session of the directory lane, started as the gateway does.
+// startSession returns a session of the directory lane, started in the same way as by the gateway.
 func startSession(b *testing.B, world *sandbox.World) *session.Session {
 	s, err := session.Start(b.Context(), session.Config{
 		Starter: world.Starter(), StartTimeout: time.Minute,
@@ -60,9 +60,9 @@ func startSession(b *testing.B, world *sandbox.World) *session.Session {
 	return s
 }
 
-// benchRequests returns the measured requests by script; i is the number of the request.
-// Get-GatewayUser shows all fields of a user, another one each time. Set-GatewayUser, the largest
-// script, changes two fields and shows all.
+// benchRequests returns the measured requests by script. i is the number of the request.
+// Get-GatewayUser shows all fields of a different user each time. Set-GatewayUser, the
+// largest script, changes two fields and shows all.
 func benchRequests(server string, users []string) map[string]func(i int) ps.Args {
 	fields := ps.List(schema.User.All().Names())
 	common := func(i int) ps.Args {
@@ -78,8 +78,8 @@ func benchRequests(server string, users []string) map[string]func(i int) ps.Args
 	}
 }
 
-// BenchmarkRequest measures a request through a session, which works in parallel with the engine:
-// the time that a caller of the session waits.
+// BenchmarkRequest measures a request through a session, which works in parallel with the
+// engine. The result is the time for which a caller of the session waits.
 func BenchmarkRequest(b *testing.B) {
 	world, server, users := benchWorld(b)
 	s := startSession(b, world)
@@ -102,19 +102,19 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkEngine measures the engine's time for a request, from the data line until it reads the
-// next one: the prelude, the script, the cmdlets, the frames. Nothing else runs.
+// BenchmarkEngine measures the engine's time for a request, from one data line until it
+// reads the next: the prelude, the script, the cmdlets and the frames. Nothing else runs.
 func BenchmarkEngine(b *testing.B) {
 	world, server, users := benchWorld(b)
 	modules, culture := world.Modules()
 	eng := engine.NewEngine(engine.Options{Modules: append([]*engine.Module{sandbox.HostModule()}, modules...), Aliases: sandbox.Aliases, Culture: culture})
 	for name, args := range benchRequests(server, users) {
 		b.Run(name, func(b *testing.B) {
-			lines := make([]string, 1000) // made in advance, because making them is the session's work
+			lines := make([]string, 1000) // in advance, because encoding them is the session's work
 			for i := range lines {
 				lines[i] = ps.EncodeRequest("1", name, args(i)) + "\n"
 				if name == largestScript() {
-					lines[i] += "+\n" // the word that allows a change
+					lines[i] += "+\n" // the answer that allows a change
 				}
 			}
 			in, out := &requestLines{lines: lines, more: b.Loop}, &frameCount{}
@@ -132,12 +132,12 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// requestLines is an engine's input that measures the time between one line and the request for the
-// next.
+// requestLines is an engine's input that measures the time between returning one line and
+// the request for the next.
 type requestLines struct {
 	lines []string
 	more  func() bool // reports whether there is another line; if not, the request loop is told to end
-	rest  string      // the rest of the line that is being read
+	rest  string      // the rest of the line being read
 	ended bool
 	began time.Time
 	took  []time.Duration
@@ -163,7 +163,7 @@ func (r *requestLines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// frameCount counts the frames of an engine's output by their kind.
+// frameCount counts the frames in an engine's output by kind.
 type frameCount struct{ records, ends, errors int }
 
 func (c *frameCount) Write(p []byte) (int, error) {

@@ -7,12 +7,12 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// symbol is a variable name, interned in lower case: compared by identity.
+// symbol is a variable name, interned in lower case and compared by identity.
 type symbol = unique.Handle[string]
 
 func intern(name string) symbol { return unique.Make(strings.ToLower(name)) }
 
-// Symbols of the variables the engine itself reads or writes.
+// Symbols of the variables that the engine itself reads or writes.
 var (
 	symErrorAction = intern("ErrorActionPreference")
 	symDebug       = intern("DebugPreference")
@@ -36,7 +36,7 @@ type variable struct {
 	constant bool
 }
 
-// scope is one level of variables and functions. Lookups continue in the parent,
+// scope is one level of variables and functions. Look-ups continue in the parent, which is
 // the scope of the caller.
 type scope struct {
 	parent *scope
@@ -44,19 +44,18 @@ type scope struct {
 	index  map[symbol]int32 // of vars, once there are more than indexFrom
 	funcs  map[string]*function
 
-	call *blockStage // that the scope belongs to
-	home *module     // whose outermost scope it is; nil: another scope
+	call *blockStage // the call that the scope belongs to
+	home *module     // the module whose outermost scope this is; otherwise nil
 
 	under    any // $_
 	hasUnder bool
 }
 
-// indexFrom is the number of variables that justify an index: building one costs
-// as much as many linear searches of a few.
+// indexFrom is the number of variables that justifies an index. Building one costs as much
+// as many linear searches of a few variables.
 const indexFrom = 24
 
-// own returns a variable of this scope itself, or nil. The pointer is valid until
-// a variable is added.
+// own returns a variable of this scope itself, or nil. The pointer is valid until a variable is added.
 func (sc *scope) own(sym symbol) *variable {
 	if sc.index != nil {
 		if i, ok := sc.index[sym]; ok {
@@ -72,7 +71,7 @@ func (sc *scope) own(sym symbol) *variable {
 	return nil
 }
 
-// find returns a variable of this scope or the nearest caller's that has it, or nil.
+// find returns a variable of this scope or of the nearest caller with that variable, or nil.
 func (sc *scope) find(sym symbol) *variable {
 	for up := sc; up != nil; up = up.parent {
 		if v := up.own(sym); v != nil {
@@ -98,7 +97,7 @@ func (sc *scope) add(sym symbol, name string, value any) *variable {
 	return &sc.vars[at]
 }
 
-// set writes a variable of this scope without its constraint, creating it if needed.
+// set writes a variable of this scope, ignoring its constraint, and creates it if needed.
 func (sc *scope) set(sym symbol, name string, value any) {
 	if v := sc.own(sym); v != nil {
 		v.value = value

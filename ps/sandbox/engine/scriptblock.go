@@ -11,24 +11,24 @@ import (
 type ScriptBlock struct {
 	s    *Session
 	code *blockCode
-	home *module // where it was written; nil: outside modules
+	home *module // module in which it was written; nil outside modules
 }
 
-// Type is System.Management.Automation.ScriptBlock.
+// Type returns System.Management.Automation.ScriptBlock.
 func (b *ScriptBlock) Type() *dotnet.Type { return dotnet.TScriptBlock }
 
-// Text is the block's own text, without braces.
+// Text returns the block's own text, without braces.
 func (b *ScriptBlock) Text() string { return b.code.text() }
 
 // Member finds no property.
 func (b *ScriptBlock) Member(string) (any, bool) { return nil, false }
 
-// Invoke refuses every method: script blocks are called with &.
+// Invoke refuses all methods. Script blocks are called with &.
 func (b *ScriptBlock) Invoke(name string, _ []any) (any, error) {
 	return nil, dotnet.Refuse("the method %s of a script block", name)
 }
 
-// newScriptBlock is [scriptblock]::Create(text).
+// newScriptBlock implements [scriptblock]::Create(text).
 func (s *Session) newScriptBlock(text string) (any, error) {
 	code, err := s.engine.compile("", text)
 	if err != nil {
@@ -55,10 +55,9 @@ func parseRecord(err error) error {
 	return dotnet.NewError(outer, "ParseException", dotnet.NotSpecified, nil)
 }
 
-// codeCache keeps compiled texts. There is one for the process, not one for each
-// engine: compiled code depends on nothing but the text and its name
-// (types that differ between sessions are looked up at run time), it is never
-// changed, and the same scripts run on every engine of a process.
+// codeCache caches compiled texts. There is one cache for the process, not one for each engine:
+// compiled code depends only on the text and its name (types that differ between sessions are
+// looked up at run time), never changes, and all engines of a process run the same scripts.
 type codeCache struct {
 	mu    sync.Mutex
 	codes map[codeKey]*blockCode
@@ -67,7 +66,7 @@ type codeCache struct {
 
 type codeKey struct{ name, text string }
 
-// codeCacheBytes bounds the total size of the cached texts.
+// codeCacheBytes limits the total size of the cached texts.
 const codeCacheBytes = 16 << 20
 
 var compiled = codeCache{codes: map[codeKey]*blockCode{}}
@@ -95,7 +94,7 @@ func (c *codeCache) put(key codeKey, code *blockCode) {
 	}
 }
 
-// compile parses and compiles a text, or returns it from the cache.
+// compile parses and compiles a text, or returns its code from the cache.
 func (e *Engine) compile(name, text string) (*blockCode, error) {
 	key := codeKey{name: name, text: text}
 	if code := compiled.get(key); code != nil {
@@ -109,9 +108,9 @@ func (e *Engine) compile(name, text string) (*blockCode, error) {
 	return code, nil
 }
 
-// compileLine is compile for a line of the host's input, which may use the
-// aliases of the options; what it calls may not. A line is not cached: the one that starts a
-// session is long and different for each, and would soon displace all scripts.
+// compileLine is compile for a line of the host's input. The line may use the aliases of the
+// options, but code that it calls may not. Lines are not cached: the one that starts a
+// session is long and different each time, and would soon displace all scripts.
 func (e *Engine) compileLine(text string) (*blockCode, error) {
 	return compileText("", text, e.opts.Aliases)
 }

@@ -12,10 +12,10 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// Engine holds the state shared by sessions. It is safe for concurrent use.
+// Engine contains the state shared by sessions. It is safe for concurrent use.
 type Engine struct {
 	opts    Options
-	modules map[string]*Module // by name in lower case
+	modules map[string]*Module // by lower-case name
 	sigs    sync.Map           // *Command -> *signature
 }
 
@@ -52,10 +52,9 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
-// Session is the state of one PowerShell process: global variables, functions,
-// imported modules, $Error, the console. It is not safe for concurrent use; a
-// method must not be called while Run of the same session is running, except
-// by the code that Run calls.
+// Session is the state of one PowerShell process: global variables, functions, imported
+// modules, $Error, the console. It is not safe for concurrent use. While Run is running,
+// only code that Run calls may call methods of the session.
 type Session struct {
 	engine   *Engine
 	limits   Limits
@@ -66,7 +65,7 @@ type Session struct {
 	imported map[string]*Module
 	commands map[string]*command
 	types    map[string]*dotnet.Type // of the modules
-	named    map[string]*dotnet.Type // cache of lookups, by the name as written
+	named    map[string]*dotnet.Type // cache of look-ups, by the name as written
 	envVars  map[string]string
 
 	errorList *dotnet.List
@@ -81,11 +80,11 @@ type Session struct {
 	stderr io.Writer
 }
 
-// running is what runs at the moment.
+// running is the state of the code that is currently running.
 type running struct {
 	nested   int            // depth of running blocks, including blocks of ForEach-Object
 	current  *scope         // the innermost running scope outside modules
-	watching []*dotnet.List // lists of -ErrorVariable that receive each error, too
+	watching []*dotnet.List // lists of -ErrorVariable that also receive each error
 }
 
 // NewSession opens a session on a console. A session holds no resources and need
@@ -124,14 +123,12 @@ func orDiscard(w io.Writer) io.Writer {
 	return w
 }
 
-// Run runs a text in the session's global scope until it ends, fails or ctx is
-// done. name is the name of the text in errors, empty for a line of input. A
-// script that waits for a line of input notices that ctx is done only when Stdin
-// returns, so the caller must close it after cancelling.
+// Run runs a text in the session's global scope until it ends, fails or ctx is done. name is the
+// name of the text in errors, and empty for a line of input. A script that waits for a line of input
+// notices that ctx is done only when Stdin returns, so the caller must close Stdin after cancelling.
 //
-// The error is a [*ParseError], [*ThrownError], [*ExitError], [*LimitError],
-// [*DefectError] or what Streams.Output returned. Errors that did not end the
-// run went to Streams.Error.
+// The error is a [*ParseError], [*ThrownError], [*ExitError], [*LimitError], [*DefectError] or the
+// error of Streams.Output. Errors that did not end the run have been passed to Streams.Error.
 func (s *Session) Run(ctx context.Context, name, text string, to Streams) error {
 	code, err := s.engine.compile(name, text)
 	if err != nil {
@@ -140,8 +137,8 @@ func (s *Session) Run(ctx context.Context, name, text string, to Streams) error 
 	return s.run(ctx, code, to)
 }
 
-// RunLine is Run for a line of the host's input. The line's own text, and no
-// script or function it calls, may use the aliases of [Options].
+// RunLine is Run for a line of the host's input. The line's own text may use the aliases of
+// [Options], but scripts and functions that it calls may not.
 func (s *Session) RunLine(ctx context.Context, text string, to Streams) error {
 	code, err := s.engine.compileLine(text)
 	if err != nil {
@@ -173,7 +170,7 @@ func (s *Session) begin(ctx context.Context) func() {
 	}
 }
 
-// result converts the error that ended a run to those documented for Run.
+// result converts the error that ended a run to one documented for Run.
 func (s *Session) result(f *frame, err error) error {
 	err = limitOf(err, nil)
 	if refused, ok := err.(*dotnet.Refused); ok {
@@ -206,8 +203,8 @@ func (e *ParseError) Error() string {
 // Incomplete reports whether more text could make the text valid.
 func (e *ParseError) Incomplete() bool { return e.Errors[0].Incomplete }
 
-// Succeeded reports whether the last statement succeeded ($?). A host whose input
-// ends exits with 1 if it did not.
+// Succeeded reports whether the last statement succeeded ($?). If it did not, a host exits
+// with 1 at the end of its input.
 func (s *Session) Succeeded() bool { return s.ok }
 
 // SetVariable sets a global variable.

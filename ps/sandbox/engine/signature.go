@@ -8,18 +8,18 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// allSets is the flag value of "any set"; a command has at most 63 sets.
+// allSets is the flag value for "any set". A command has at most 63 sets.
 const allSets = math.MaxUint64
 
 const noPosition = math.MinInt32
 
-// allSetsName is the set of parameters that belong to no set in particular.
+// allSetsName is the set name of parameters that belong to no particular set.
 const allSetsName = "__AllParameterSets"
 
 // signature describes the parameters of a command to the binder.
 type signature struct {
 	name       string
-	class      string            // part of an error id after the comma
+	class      string            // part of error ids after the comma
 	params     []*param          // common ones last
 	mandatory  []*param          // mandatory in at least one set
 	byKey      map[string]*param // names and aliases in lower case
@@ -72,7 +72,7 @@ type inSet struct {
 	mandatory bool
 	position  int
 	byValue   bool // takes the objects of a pipeline
-	byName    bool // takes a property of theirs
+	byName    bool // takes a property of the pipeline objects
 }
 
 // of reports whether the set is among flags.
@@ -142,8 +142,8 @@ func (sig *signature) add(p *param) {
 	}
 }
 
-// commonParams are the parameters every cmdlet and advanced function has. Those
-// without a type take an action; refused ones are recognised only to be refused.
+// commonParams are the parameters that every cmdlet and advanced function has. Those without
+// a type take an action. Refused ones are recognised only to be refused.
 var commonParams = []struct {
 	name, alias string
 	typ         **dotnet.Type
@@ -177,13 +177,13 @@ func (sig *signature) addCommon() {
 	}
 }
 
-// signature reads the param block of a script block or function.
+// signature compiles the param block of a script block or function.
 func (c *compiler) signature(code *blockCode, name string) *signature {
 	sig := &signature{name: name, class: name, function: true, byKey: map[string]*param{}}
 	positional := true
 	for _, attr := range code.attrs {
 		if isAttribute(attr, "OutputType") {
-			continue // for people and completion
+			continue // only for people and completion
 		}
 		if !isAttribute(attr, "CmdletBinding") {
 			c.refuse(attr, "the attribute "+attr.Type.Name)
@@ -238,7 +238,7 @@ func (c *compiler) signature(code *blockCode, name string) *signature {
 
 func isAttribute(a *syntax.Attribute, name string) bool { return strings.EqualFold(a.Type.Name, name) }
 
-// param reads one declared parameter.
+// param compiles one declared parameter.
 func (c *compiler) param(sig *signature, node *syntax.Param) *param {
 	p := &param{name: node.Name.Name}
 	if len(node.Types) > 0 {
@@ -277,7 +277,7 @@ func (c *compiler) paramAttribute(sig *signature, p *param, attr *syntax.Attribu
 		p.allowNone = true
 	case "validateset":
 		p.set = c.validateSet(attr)
-	case "argumentcompleter": // for people at a prompt
+	case "argumentcompleter": // only for people at a prompt
 	default:
 		c.refuse(attr, "the attribute "+attr.Type.Name)
 	}

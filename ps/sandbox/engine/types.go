@@ -8,7 +8,7 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// typeRef resolves a type at run time: the types of modules and the session's own
+// typeRef resolves a type at run time, because the types of modules and the session's own
 // [Console] are not known earlier.
 type typeRef func(f *frame) (*dotnet.Type, error)
 
@@ -35,10 +35,10 @@ func staticType(text string) *dotnet.Type {
 	return dotnet.Lookup(text)
 }
 
-// maxNamed bounds the cached type names of a session.
+// maxNamed limits the cached type names of a session.
 const maxNamed = 256
 
-// lookupType returns a type by name, the session's own first, or nil.
+// lookupType returns a type by name, or nil. The session's own types come first.
 func (s *Session) lookupType(text string) *dotnet.Type {
 	if t, ok := dotnet.Folded(s.types, text); ok {
 		return t

@@ -10,8 +10,8 @@ import (
 // validateSet is the attribute [ValidateSet(values)].
 type validateSet struct{ values []string }
 
-// check returns the exception for a value, or an item of a collection, that is
-// not in the set; nil if there is none.
+// check returns the exception for a value, or an item of a collection, that is not in the
+// set, or nil if there is none.
 func (a *validateSet) check(v any) *dotnet.Exception {
 	if a == nil {
 		return nil

@@ -2,9 +2,9 @@ package engine
 
 import "testing"
 
-// TestValuesWithoutDetours covers expressions that the engine evaluates by a short path: sequences
-// of +, @(...) of one expression, foreach over a copy, constant keys, names and casts, arguments of
-// methods.
+// TestValuesWithoutDetours: expressions that the engine evaluates on a fast path have the
+// normal results: sequences of +, @(...) of one expression, foreach over a copy, constant
+// keys, names and casts, and arguments of methods.
 func TestValuesWithoutDetours(t *testing.T) {
 	runTable(t, map[string]scriptTest{
 		"sum of nothing":           {"$null + 'a' + 'b'; '' + '' + 'x'; '' + '' + ''; $null + $null + 1", "ab|x||1"},

@@ -10,19 +10,19 @@ import (
 
 // Form controls how functions are generated for cmdlets.
 type Form struct {
-	// Type returns the type of a parameter, as written in brackets; isList restricts
-	// it to the listed values.
+	// Type returns the type of a parameter, as written in brackets. isList means that only the
+	// listed values are allowed.
 	Type func(*cmdlets.Param) (name string, isList bool)
 	// Process returns the body that runs for each input.
 	Process func(*cmdlets.Cmdlet) string
-	// Positional gives parameters without positions the positions of their order.
+	// Positional gives parameters without a position one in their order.
 	Positional bool
 }
 
 // moduleForm is the form of the modules' functions.
 var moduleForm = Form{Type: typeLiteral, Process: forwarding}
 
-// Function returns a function with the name and the parameters of a cmdlet.
+// Function returns a function with the name and parameters of a cmdlet.
 func (f Form) Function(decl *cmdlets.Cmdlet) string {
 	text := &strings.Builder{}
 	fmt.Fprintf(text, "function %s {\n    [CmdletBinding(%s)]\n    param(\n", decl.Name, strings.Join(f.bindingArguments(decl), ", "))
@@ -38,7 +38,7 @@ func (f Form) Function(decl *cmdlets.Cmdlet) string {
 	return text.String()
 }
 
-// forwarding returns the body of a module's function: the sandbox runs the call.
+// forwarding returns the body of a module's function. It lets the sandbox run the call.
 func forwarding(decl *cmdlets.Cmdlet) string {
 	call := "        Invoke-SandboxCommand -Cmdlet $PSCmdlet -Name " + quote(decl.Name) + " -Bound $PSBoundParameters\n"
 	if decl.ForceSkipsPrompt && decl.SupportsShouldProcess {
@@ -64,8 +64,8 @@ func (f Form) bindingArguments(decl *cmdlets.Cmdlet) []string {
 	return arguments
 }
 
-// attributes returns the attributes of a parameter: one for each set, or one for all
-// if it is the same in every set.
+// attributes returns the attributes of a parameter: one for each set, or a single one if it
+// is the same in every set.
 func (f Form) attributes(decl *cmdlets.Cmdlet, p *cmdlets.Param) []string {
 	sets := p.PerSet
 	if len(sets) == len(decl.Sets) && !slices.ContainsFunc(sets, func(in cmdlets.InSet) bool {
@@ -105,7 +105,7 @@ func setArguments(in cmdlets.InSet) []string {
 	return out
 }
 
-// literals are the type literals in functions, by the name in the tables.
+// literals maps type names in the tables to type literals in functions.
 var literals = map[string]string{
 	"String": "string", "SwitchParameter": "switch", "Boolean": "bool", "Int32": "int", "Int64": "long", "Byte": "byte",
 	"UInt16": "System.UInt16", "UInt32": "System.UInt32", "UInt64": "System.UInt64", "DateTime": "datetime", "TimeSpan": "timespan",
@@ -114,10 +114,9 @@ var literals = map[string]string{
 	"Nullable[timespan]": "System.Nullable[timespan]", "Nullable[int]": "System.Nullable[int]",
 }
 
-// typeLiteral returns the type of a parameter; isList means that it is one of the
-// listed texts. Types of .NET and those declared in sandbox.cs and types.go are
-// used as they are, other enumerations are texts; CIM instances and sessions,
-// certificates and unknown types are objects.
+// typeLiteral returns the type of a parameter. isList means that the value is one of the listed texts.
+// Types of .NET, and types declared in sandbox.cs and types.go, are used as they are. Other
+// enumerations become texts. CIM instances and sessions, certificates and unknown types become objects.
 func typeLiteral(p *cmdlets.Param) (literal string, isList bool) {
 	name, brackets := p.Type, ""
 	if element, ok := strings.CutSuffix(name, "[]"); ok {

@@ -1,6 +1,6 @@
-// Package proxies generates modules with which a real PowerShell runs the gateway's
-// scripts on the sandbox: their functions have the parameters of the cmdlets, the
-// real binder binds them, and the sandbox runs the calls (package ps/sandbox/remote).
+// Package proxies generates modules with which a real PowerShell runs the gateway's scripts
+// on the sandbox. Their functions have the parameters of the cmdlets, the real binder binds
+// them, and the sandbox runs the calls (package ps/sandbox/remote).
 //
 // # Tour
 //
@@ -13,23 +13,21 @@
 //
 // # Two halves
 //
-// The text of the functions stays inside the grammar of ps/syntax, so that the
-// sandbox's own engine runs it in tests, with Go types in the place of those of
-// sandbox.cs. What is outside is sandbox.cs and the lines of [Module.Script]
-// that compile it.
+// The text of the functions stays inside the grammar of ps/syntax, so that the sandbox's own
+// engine runs it in tests, with Go types in the place of those of sandbox.cs. What is
+// outside is sandbox.cs and the lines of [Module.Script] that compile it.
 //
 // # How values are shaped
 //
-// Objects of the directory are of types that are named and derived as the
-// module's; their properties are note properties. Identities convert from text,
-// GUID and SID. A CIM instance has its type names, but is of a type of its own,
-// because the type of that name may be there; so are parameters that take one.
-// Enumerations are the module's by name and number. A SID is a
-// SecurityIdentifier where the system has them, else a stand-in with Value.
+// Objects of the directory are of types that are named and derived as the module's; their
+// properties are note properties. Identities convert from text, GUID and SID. A CIM instance
+// has its type names, but is of a type of its own, because the type of that name may be
+// there; so are parameters that take one. Enumerations are the module's by name and number.
+// A SID is a SecurityIdentifier where the system has them, else a stand-in with Value.
 //
-// Where the functions differ from the cmdlets: error ids end in the name of the
-// function where those of the directory end in the name of a class; objects are
-// given when the command has ended; null for a text is the empty text.
+// Where the functions differ from the cmdlets: error ids end in the name of the function
+// where those of the directory end in the name of a class; objects are given when the
+// command has ended; null for a text is the empty text.
 package proxies
 
 import (
@@ -58,8 +56,8 @@ type Module struct {
 	commands      []*engine.Command
 }
 
-// Modules returns the sandbox's modules with the commands that the scripts call. A
-// command that the sandbox does not have is an error.
+// Modules returns the sandbox's modules with the commands that the scripts call. A command
+// that is missing in the sandbox is an error.
 func Modules(scripts []ps.Script) ([]Module, error) {
 	wanted := map[string]bool{}
 	for _, script := range scripts {
@@ -104,22 +102,21 @@ func (m Module) Text() string {
 	return text.String()
 }
 
-// Script returns the module file: the lines that compile the types, then Text.
+// Script returns the module file: the lines that compile the types, followed by Text.
 func (m Module) Script() string {
 	return "# The commands of " + m.Name + " for a sandbox of adgateway. Made, not to be changed.\n\n" +
 		"if ($null -eq ('AdGateway.Sandbox.Kit' -as [type])) {\n" +
 		"    Add-Type -IgnoreWarnings -TypeDefinition @'\n" + Types() + "'@\n}\n[AdGateway.Sandbox.Link]::Open()\n\n" + m.copies() + m.Text()
 }
 
-// CopyFunction is the function of the scripts that copies a CIM instance. Objects of the
-// sandbox are none, so its module, which is imported after the scripts are there, has one of
-// its own.
+// CopyFunction is the function of the scripts that copies a CIM instance. Objects of the sandbox are not
+// CIM instances, so its module, which is imported after the scripts are defined, replaces the function.
 const (
 	CopyFunction = "Copy-GatewayInstance"
 	copyModule   = "DnsServer"
 )
 
-// copies returns the function that copies objects, for the module that has such.
+// copies returns the function that copies objects, if the module has such objects.
 func (m Module) copies() string {
 	if m.Name != copyModule {
 		return ""
@@ -130,7 +127,7 @@ func (m Module) copies() string {
 		"    [AdGateway.Sandbox.Copy]::new($Instance)\n}\n\n"
 }
 
-// exports returns the names of the functions that importing the module brings.
+// exports returns the names of the functions that the module exports.
 func (m Module) exports() []string {
 	names := m.Commands()
 	if m.copies() != "" {
@@ -146,7 +143,7 @@ func (m Module) Manifest() string {
 		"    CmdletsToExport   = @()\n    VariablesToExport = @()\n    AliasesToExport   = @()\n}\n"
 }
 
-// Write writes the modules to a folder, to be added to PSModulePath.
+// Write writes the modules to a folder that is to be added to PSModulePath.
 func Write(dir string, modules []Module) error {
 	var faults []error
 	for _, m := range modules {

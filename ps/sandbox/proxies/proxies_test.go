@@ -30,9 +30,8 @@ func all(t *testing.T) []Module {
 	return modules
 }
 
-// The text is inside the grammar, except for the lines that compile the types. It is pure ASCII,
-// because Windows PowerShell reads a file without a byte order mark in the code page of the
-// machine.
+// The text is within the grammar, except for the lines that compile the types. It is pure ASCII,
+// because Windows PowerShell reads a file without a byte order mark in the code page of the machine.
 func TestTextIsForEveryPowerShell(t *testing.T) {
 	for _, m := range all(t) {
 		_, errs := syntax.Parse(m.Name, m.Text())
@@ -52,8 +51,8 @@ func TestTextIsForEveryPowerShell(t *testing.T) {
 	}
 }
 
-// The module of DNS brings a copy of a record, under the name of the function that the scripts
-// have for CIM instances; other modules bring none.
+// The DNS module exports a function that copies a record, under the name that the scripts
+// use for CIM instances. Other modules export none.
 func TestOneModuleCopiesObjects(t *testing.T) {
 	source, err := os.ReadFile("../../../scripts/dns/prelude.recordwrites.ps1")
 	require.NoError(t, err)
@@ -65,7 +64,7 @@ func TestOneModuleCopiesObjects(t *testing.T) {
 	}
 }
 
-// Writing functions does not change the tables of cmdlets, which are shared.
+// Generating functions does not change the tables of cmdlets, which are shared.
 func TestFunctionsChangeNoTable(t *testing.T) {
 	first := all(t)[0].Text()
 	assert.Equal(t, first, all(t)[0].Text())
@@ -92,8 +91,8 @@ func TestLocate(t *testing.T) {
 	assert.Equal(t, path, found)
 }
 
-// The types compile as C# 5 without a warning, and talk to a sandbox. The test needs a C# compiler:
-// Debian's packages mono-mcs, mono-runtime.
+// The types compile as C# 5 without warnings and can call a sandbox. The test needs a C#
+// compiler (Debian packages mono-mcs and mono-runtime).
 func TestTypesSpeakToASandbox(t *testing.T) {
 	compiler, err := exec.LookPath("mcs")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// Locate finds a PowerShell: "pwsh" and "powershell" by name, anything else as a path or another
-// name. The error says what is missing.
+// Locate finds a PowerShell: "pwsh" and "powershell" by name, any other text as a path or
+// another name. The error names what is missing.
 func Locate(engine string) (path string, err error) {
 	name, advice := engine, "give the path of a PowerShell"
 	switch strings.ToLower(engine) {
@@ -31,20 +31,20 @@ func Locate(engine string) (path string, err error) {
 	return filepath.Abs(path)
 }
 
-// Starter is a [session.Starter] of real PowerShell processes, with a new key for the
-// server each time. It is safe for concurrent use.
+// Starter is a [session.Starter] of real PowerShell processes. Each process gets a new key
+// for the server. It is safe for concurrent use.
 type Starter struct {
 	Server remote.Issuer
-	Path   string   // of the executable
-	Env    []string // added to the environment; nil: nothing
+	Path   string   // path of the executable
+	Env    []string // added to the environment; may be nil
 
 	dir, temp string
 }
 
 var _ session.Starter = (*Starter)(nil)
 
-// NewStarter writes the modules for the scripts to a temporary folder, which Close removes. It is
-// in temp, the temporary folder of the processes; empty: the folder of this process.
+// NewStarter writes the modules for the scripts to a temporary folder, which Close removes. The folder
+// is created in temp, the temporary folder of the processes, or in this process's own if temp is empty.
 func NewStarter(server remote.Issuer, path string, scripts []ps.Script, temp string) (*Starter, error) {
 	modules, err := Modules(scripts)
 	if err != nil {
@@ -71,8 +71,8 @@ func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, 
 	return local.StartProcess(command, args...)
 }
 
-// modulePath has the folder before all others. PowerShell 7 adds its own in front; Windows
-// PowerShell uses the path as given.
+// modulePath returns PSModulePath with the folder in front. PowerShell 7 adds its own
+// folders before it; Windows PowerShell uses the path as given.
 func modulePath(dir string) string {
 	if runtime.GOOS != "windows" {
 		return dir
@@ -84,5 +84,5 @@ func modulePath(dir string) string {
 	return dir + ";" + filepath.Join(root, `System32\WindowsPowerShell\v1.0\Modules`)
 }
 
-// Close removes the modules. Call it after the last session has ended.
+// Close removes the modules. It must be called after the last session has ended.
 func (s *Starter) Close() error { return os.RemoveAll(s.dir) }

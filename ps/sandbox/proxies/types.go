@@ -11,11 +11,11 @@ import (
 
 const (
 	directoryNamespace = "Microsoft.ActiveDirectory.Management"
-	entityType         = directoryNamespace + ".ADEntity" // root of the directory's objects
+	entityType         = directoryNamespace + ".ADEntity" // root class of the directory's objects
 	collectionType     = directoryNamespace + ".ADPropertyValueCollection"
 )
 
-// members are the members of the modules' exceptions that Exception lacks.
+// members are the members of the modules' exceptions that Exception does not have.
 var members = map[string]string{
 	directoryNamespace + ".ADException":           "public int ErrorCode { get; set; } public string ServerErrorMessage { get; set; }",
 	directoryNamespace + ".ADServerDownException": "public int ErrorCode { get; set; } public string ServerName { get; set; }",
@@ -24,8 +24,7 @@ var members = map[string]string{
 		"public uint StatusCode { get; set; } public string ErrorSource { get; set; } public ushort ErrorType { get; set; } public object ErrorData { get; set; }",
 }
 
-// declaration returns the C# declaration of a type; empty for types of .NET and those
-// that sandbox.cs declares.
+// declaration returns the C# declaration of a type, or "" for .NET types and types that sandbox.cs declares.
 func declaration(t *dotnet.Type) (namespace, text string) {
 	at := strings.LastIndexByte(t.Name, '.')
 	if at < 0 || strings.Contains(t.Name, "#") {
@@ -63,7 +62,7 @@ func declaration(t *dotnet.Type) (namespace, text string) {
 	return "", ""
 }
 
-// isEntity reports whether a type is a type of directory objects.
+// isEntity reports whether a type is a class of directory objects.
 func isEntity(t *dotnet.Type) bool {
 	for ; t != nil; t = t.Base {
 		if t.Name == entityType {
@@ -73,8 +72,7 @@ func isEntity(t *dotnet.Type) bool {
 	return false
 }
 
-// Types returns the C# of all types that the modules need: sandbox.cs and the
-// modules' types.
+// Types returns the C# code of all types that the modules need: sandbox.cs and the modules' types.
 func Types() string {
 	var text strings.Builder
 	text.WriteString(kit)

@@ -12,20 +12,19 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// A connection is the server's side of a client: one goroutine reads its frames,
-// another runs its calls.
+// A connection is the server's side of a client. One goroutine reads its frames, another one runs its calls.
 type connection struct {
 	modules *moduleSet
 	ctx     context.Context
 	wire    *wire
-	marked  bool // the client wants texts to begin with '='
+	marked  bool // the client expects texts to start with '='
 
 	calls   chan *frame // for work
 	answers chan *frame
 	busy    atomic.Bool // a call is running
 	stopped atomic.Bool // the client has stopped the call
 
-	kept map[uint64]any // data and objects by id; used by work only
+	kept map[uint64]any // data and objects by id; only work uses it
 	last uint64
 }
 
@@ -54,7 +53,7 @@ func (c *connection) read() {
 			select {
 			case c.answers <- f:
 			default:
-				return // unsolicited
+				return // an unsolicited answer
 			}
 		default:
 			return
@@ -125,8 +124,7 @@ func (c *connection) run(f *frame) *frame {
 	return &frame{F: "end"}
 }
 
-// access creates an object that stays here, or reads, writes or calls a member of
-// one.
+// access creates an object that stays here, or reads, writes or calls a member of an object.
 func (c *connection) access(f *frame, args []any) (any, error) {
 	if f.F == "new" {
 		t := c.modules.types[strings.ToLower(f.Type)]
@@ -157,7 +155,7 @@ func (c *connection) access(f *frame, args []any) (any, error) {
 	return nil, errors.New("malformed frame")
 }
 
-// errNoMember is recognized by the client by its text.
+// errNoMember is recognised by the client by its text.
 var errNoMember = errors.New("no such member")
 
 // failed returns the last frame of a call that failed with err.
@@ -206,7 +204,7 @@ func (c *connection) decoder() *decoder {
 // errStopped ends a command whose caller has stopped it.
 var errStopped = errors.New("stopped by the caller")
 
-// thrownError is the error that Throw returns for the command to return.
+// thrownError is the error that Throw returns, for the command to return.
 type thrownError struct{ record json.RawMessage }
 
 func (*thrownError) Error() string { return "a terminating error" }
@@ -217,7 +215,7 @@ type host struct {
 	f      *frame
 	name   string
 	names  []string
-	values map[string]any // by name in lower case
+	values map[string]any // by lower-case name
 }
 
 var _ engine.Host = (*host)(nil)
@@ -302,7 +300,7 @@ func (h *host) ShouldProcess(target string) (bool, error) {
 	return h.ask(&frame{F: "ask", Text: h.said(target)})
 }
 
-// said returns text in the form frames need: valid UTF-8, marked if wanted.
+// said returns text in the form that frames require: valid UTF-8, and marked if requested.
 func (h *host) said(text string) string {
 	return h.c.encoder().mark(strings.ToValidUTF8(text, "\uFFFD"))
 }

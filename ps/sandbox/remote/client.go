@@ -14,8 +14,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Client is a connection to a [Server] with modules for one session. Only the
-// goroutine of that session may use the modules.
+// Client is a connection to a [Server], with modules for one session. Only the goroutine of
+// that session may use the modules.
 type Client struct {
 	conn    net.Conn
 	wire    *wire
@@ -30,20 +30,20 @@ type Client struct {
 	ctx    context.Context // of the connection
 	cancel func()          // ends ctx and with it the reading goroutine
 
-	active *exchange // call that owns the connection; used by the session's goroutine only
+	active *exchange // call that owns the connection; only the session's goroutine uses it
 
 	mu       sync.Mutex
-	released []uint64 // ids without a reference on this side
+	released []uint64 // ids that are no longer referenced on this side
 }
 
-// errGone is returned once the connection has ended.
+// errGone is returned after the connection has ended.
 var errGone = errors.New("the connection to the server was lost")
 
-// dialWait bounds how long connecting and the exchange of hello and welcome take.
+// dialWait is the time limit for connecting and exchanging hello and welcome.
 const dialWait = 10 * time.Second
 
-// Dial connects with a key. When ctx ends, the connection closes and calls under
-// way fail. declared are the modules without command bodies: what the parameter
+// Dial connects with a key. When ctx ends, the connection closes and running calls fail.
+// declared are the modules without command bodies: the declarations that the parameter
 // binder needs, and the types that scripts may name.
 func Dial(ctx context.Context, address, key string, declared []*engine.Module) (*Client, error) {
 	dialer := net.Dialer{Timeout: dialWait}
@@ -82,17 +82,17 @@ func (c *Client) hello(key string) (*frame, error) {
 	return welcome, c.conn.SetDeadline(time.Time{})
 }
 
-// Modules returns those modules of the server that are declared here.
+// Modules returns the server's modules that are declared here.
 func (c *Client) Modules() []*engine.Module { return c.modules }
 
 // Culture returns the culture of the server's messages.
 func (c *Client) Culture() string { return c.culture }
 
-// Done is closed when the connection has ended.
+// Done returns a channel that is closed when the connection has ended.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Close closes the connection and waits for the goroutine that reads from it.
-// It may be called more than once.
+// Close closes the connection and waits for the goroutine that reads from it. It may be
+// called more than once.
 func (c *Client) Close() error {
 	c.cancel()
 	err := c.conn.Close()
@@ -154,8 +154,8 @@ func (c *Client) module(declared *engine.Module, info moduleInfo) *engine.Module
 	return m
 }
 
-// A handle refers to data or an object that the server keeps. The id is released
-// when the handle is garbage collected.
+// A handle refers to data or an object on the server. Its id is released when the handle is
+// garbage collected.
 type handle struct{ id uint64 }
 
 func (c *Client) hold(id uint64) any {
@@ -195,17 +195,16 @@ func (c *Client) next(ctx context.Context) (*frame, error) {
 	}
 }
 
-// An exchange is one call. Its frames come from the connection, or were put aside
-// when another call needed the connection.
+// An exchange is one call. Its frames come from the connection, or were put aside while
+// another call needed the connection.
 type exchange struct {
 	call  *engine.Call
 	aside []*frame
 	over  bool // the last frame has arrived
 }
 
-// settle lets the running call end at the server and puts its frames aside, because
-// another command of the pipeline starts a call. Its errors are answered with "go
-// on".
+// settle lets the running call end on the server and puts its frames aside, because another
+// command of the pipeline starts a call. It answers the call's errors with "go on".
 func (c *Client) settle() error {
 	x := c.active
 	for x != nil && !x.over {
@@ -251,8 +250,8 @@ func (c *Client) of(x *exchange) (f *frame, waits bool, err error) {
 	return f, f.F == "error" || f.F == "ask", nil
 }
 
-// forward is the body of every command. After an output has failed, it stops the
-// call and drops the remaining frames, so that the connection stays in sync.
+// forward is the body of every command. If an output fails, it stops the call and drops the
+// remaining frames, so that both ends of the connection stay in step.
 func (c *Client) forward(call *engine.Call) error {
 	f := &frame{F: "call", Cmdlet: call.Name(), Set: call.Set()}
 	for _, name := range call.BoundNames() {
@@ -271,7 +270,7 @@ func (c *Client) forward(call *engine.Call) error {
 	outer := c.active
 	c.active = x
 	defer func() { c.active = outer }()
-	var failed error // first error of an output
+	var failed error // error of the first output that failed
 	for {
 		f, waits, err := c.of(x)
 		if err != nil {
@@ -361,7 +360,7 @@ func (c *Client) output(call *engine.Call, f *frame) error {
 	return fmt.Errorf("unexpected frame %q", f.F)
 }
 
-// object is a proxy for an object at the server.
+// object is a proxy for an object on the server.
 type object struct {
 	c      *Client
 	t      *dotnet.Type
@@ -375,8 +374,7 @@ func (c *Client) objectOf(name string, id uint64) (any, error) {
 	return &object{c, c.decoder.typeNamed(name), h}, nil
 }
 
-// remoteType returns the type of such objects, with a constructor that takes a
-// string.
+// remoteType returns the type of such objects. Its constructor takes a string.
 func (c *Client) remoteType(name string) *dotnet.Type {
 	return dotnet.Define(dotnet.Class{Name: name, New: []dotnet.Member{
 		dotnet.Constructor("string", func(_ any, args []any) (any, error) {
@@ -385,10 +383,10 @@ func (c *Client) remoteType(name string) *dotnet.Type {
 	}})
 }
 
-// Type returns the type of the object at the server.
+// Type returns the type of the object on the server.
 func (o *object) Type() *dotnet.Type { return o.t }
 
-// Member reads a property; ok is false if it cannot be read.
+// Member reads a property. ok is false if it cannot be read.
 func (o *object) Member(name string) (any, bool) {
 	v, err := o.c.access(&frame{F: "get", ID: o.handle.id, Name: name}, nil)
 	return v, err == nil
@@ -405,7 +403,7 @@ func (o *object) Invoke(name string, args []any) (any, error) {
 	return o.c.access(&frame{F: "invoke", ID: o.handle.id, Name: name}, args)
 }
 
-// access creates an object at the server, or accesses a member of one.
+// access creates an object on the server, or accesses a member of one.
 func (c *Client) access(f *frame, args []any) (any, error) {
 	for _, arg := range args {
 		text, err := c.encoder.encode(arg)

@@ -14,7 +14,7 @@ import (
 // A decoder decodes values from JSON.
 type decoder struct {
 	types map[string]*dotnet.Type // types of the modules, by lower-case name
-	// data returns the data for the id of an instance, object the object with an id.
+	// data returns the data of the instance with an id, and object the object with an id.
 	data   func(id uint64) any
 	object func(t string, id uint64) (any, error)
 }
@@ -30,7 +30,7 @@ type rawNode struct {
 
 func (d *decoder) decode(raw json.RawMessage) (any, error) { return d.value(raw, 0) }
 
-// typeNamed returns a type. An undeclared one has only a name.
+// typeNamed returns a type. An undeclared type has only a name.
 func (d *decoder) typeNamed(name string) *dotnet.Type {
 	if name == "" {
 		return nil
@@ -54,7 +54,7 @@ func (d *decoder) typeNamed(name string) *dotnet.Type {
 	return t
 }
 
-// maxTypes bounds the number of undeclared types that a decoder keeps.
+// maxTypes limits the number of undeclared types that a decoder keeps.
 const maxTypes = 4096
 
 func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
@@ -100,7 +100,7 @@ func (d *decoder) value(raw json.RawMessage, depth int) (any, error) {
 	return number(n.T, text)
 }
 
-// typed decodes nodes that need their type.
+// typed decodes nodes that contain their type.
 func (d *decoder) typed(n *rawNode) (any, error) {
 	t := d.typeNamed(n.N)
 	if t == nil {
@@ -113,7 +113,7 @@ func (d *decoder) typed(n *rawNode) (any, error) {
 	if err := json.Unmarshal(n.V, &text); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.T, err)
 	}
-	if n.T == "parsed" && t == dotnet.TIPAddress { // it has no constructor from text
+	if n.T == "parsed" && t == dotnet.TIPAddress { // the type has no constructor that takes text
 		return dotnet.Convert(text, t)
 	}
 	if n.T == "parsed" {
@@ -157,7 +157,7 @@ func octets(kind, text string) (any, error) {
 	return string(b), nil
 }
 
-// units decodes a text given as UTF-16 units.
+// units decodes a text that is given as UTF-16 units.
 func units(raw json.RawMessage) (any, error) {
 	var list []uint16
 	if err := json.Unmarshal(raw, &list); err != nil {
@@ -183,7 +183,7 @@ func dateTime(raw json.RawMessage) (any, error) {
 // maxTicks is DateTime.MaxValue in ticks.
 const maxTicks = 3155378975999999999
 
-// number decodes numbers and values that are written as one.
+// number decodes numbers, and values that are written as numbers.
 func number(kind, text string) (v any, err error) {
 	integer := func(bits int) int64 {
 		var n int64
@@ -226,7 +226,7 @@ func number(kind, text string) (v any, err error) {
 	return v, err
 }
 
-// composite decodes values that contain others.
+// composite decodes values that contain other values.
 func (d *decoder) composite(n *rawNode, depth int) (any, error) {
 	items, err := d.list(n.V, depth)
 	if err != nil {

@@ -1,6 +1,5 @@
-// Package remote runs scripts and the commands they call in different processes:
-// the script's process binds the parameters, the process that holds the stores runs
-// the commands.
+// Package remote runs scripts and the commands that they call in different processes: the script's process
+// binds the parameters, and the process with the stores runs the commands.
 //
 // # Tour
 //
@@ -16,10 +15,9 @@
 //
 // # The protocol
 //
-// A client connects to the TCP address of the server and sends frames: four
-// bytes, big-endian, with the length of what follows, then a JSON object whose
-// member "f" is the kind of frame. A frame has at most [MaxFrame] bytes. A
-// connection runs one call at a time.
+// A client connects to the TCP address of the server and sends frames: four bytes, big-endian, with the
+// length of what follows, then a JSON object whose member "f" is the kind of frame. A frame has at most
+// [MaxFrame] bytes. A connection runs one call at a time.
 //
 //	client  hello    {key, marked}                first and only once; a key is valid for one connection
 //	server  welcome  {culture, now, modules: [{name, version, types: [name]}]}
@@ -36,14 +34,13 @@
 //	server  defect   {text}                       the call ended with an error other than a PowerShell error
 //	server  end      {values}                     the call succeeded; after get, new and invoke with the result
 //
-// A wrong key, an unknown frame or a frame out of turn closes the connection. When
-// the connection closes, the server cancels its running call and the client's
-// process exits.
+// A wrong key, an unknown frame or a frame out of turn closes the connection. When the connection closes,
+// the server cancels its running call and the client's process exits.
 //
 // # A domain for several gateways
 //
-// A [Domain] takes two more kinds of connections. That of a gateway stays open as long as
-// the gateway lives, and has one question at a time; an answer has the id of its question.
+// A [Domain] takes two more kinds of connections. That of a gateway stays open as long as the gateway
+// lives, and has one question at a time; an answer has the id of its question.
 //
 //	gateway  ticket   {ticket: {secret, protocol, version, gateway, account, clock}}
 //	domain   granted  {key: id of the world, text: version}, or refused {name, text}
@@ -53,18 +50,17 @@
 //	gateway  logon    {id, name, text: password}, lookup {id, name}, account {id, name: SID}
 //	domain   person   {id, person}, or refused {id, name: logon, change or expired, text}
 //
-// Keys that were not used end with the connection. The commands of a session run with the
-// modules of its gateway: ADWS counts connections per account (facts D19), and times are by
-// the clock of the ticket.
+// Keys that were not used end with the connection. The commands of a session run with the modules of its
+// gateway: ADWS counts connections per account (facts D19), and times are by the clock of the ticket.
 //
-// The connection of a test begins with orders {ticket: {secret, protocol}}, whose secret is
-// another one, and then has order {id, order}, answered by done {id, outcome} or refused
-// {id, text}. See [Order] for what there is; every write is in the log.
+// The connection of a test begins with orders {ticket: {secret, protocol}}, whose secret is another one,
+// and then has order {id, order}, answered by done {id, outcome} or refused {id, text}. See [Order] for
+// what there is; every write is in the log.
 //
 // # Values
 //
-// null, booleans and valid UTF-8 texts are JSON values; an integer is an Int32.
-// Everything else is an object {"t": kind, "n": name of a type, "v": ...}:
+// null, booleans and valid UTF-8 texts are JSON values; an integer is an Int32. Everything else is an
+// object {"t": kind, "n": name of a type, "v": ...}:
 //
 //	long byte sbyte short ushort uint ulong double single decimal bigint   v: the number as text
 //	text      v: base64 of a text that is not valid UTF-8 (lone surrogates as in WTF-8)
@@ -82,13 +78,11 @@
 //	exception n: type, v: [message, HResult, inner exception, name, value, ...]
 //	record    v: [exception, error id, category, target, reason, details]
 //
-// The id of an instance refers to what the server keeps for it (where it was read
-// from); the client returns it with the instance. Ids that the client no longer
-// refers to are in the release of its next call.
+// The id of an instance refers to what the server keeps for it (where it was read from); the client returns
+// it with the instance. Ids that the client no longer refers to are in the release of its next call.
 //
-// The proxies of a real PowerShell (package ps/sandbox/proxies) use the same frames;
-// they convert instances to objects and return them with their id. Their JSON
-// parser converts texts that look like dates (facts B31). If hello has marked,
-// every text that the server sends therefore begins with '=': values, x, v of
+// The proxies of a real PowerShell (package ps/sandbox/proxies) use the same frames; they convert instances
+// to objects and return them with their id. Their JSON parser converts texts that look like dates (facts
+// B31). If hello has marked, every text that the server sends therefore begins with '=': values, x, v of
 // parsed, text of frames. A text that is not valid UTF-8 is sent as units.
 package remote

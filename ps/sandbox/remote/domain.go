@@ -18,24 +18,24 @@ import (
 // DomainOptions configure a [Domain].
 type DomainOptions struct {
 	World  *sandbox.World
-	Listen string // HOST:PORT, loopback only; port 0 is any free one
+	Listen string // HOST:PORT, loopback only; port 0 means any free port
 
-	Ticket  string            // secret of the gateways; not empty
-	Orders  string            // secret of tests that may give orders; empty: nobody may
-	Writes  *sandbox.WriteLog // the log of the world, for orders
+	Ticket  string            // secret for gateways; not empty
+	Orders  string            // secret for tests that give orders; empty: orders are refused
+	Writes  *sandbox.WriteLog // write log of the world, for orders
 	Version string            // of the program, for messages
 
-	// Log receives what happens. Nil discards it.
+	// Log receives messages about gateways. Nil discards them.
 	Log func(text string, fields map[string]any)
 }
 
-// Domain is a [Server] that holds one world for the gateways of several processes. Each
-// has its own modules: connections are counted for its account, and times are by its
-// clock. It is safe for concurrent use.
+// Domain is a [Server] that provides one world to the gateways of several processes. Each
+// gateway has its own modules: the directory counts connections for its account, and times
+// are relative to its clock. It is safe for concurrent use.
 type Domain struct {
 	*Server
 	options DomainOptions
-	id      string // of this world
+	id      string // id of this world
 
 	mu      sync.Mutex
 	modules map[moduleKey]*moduleSet
@@ -47,15 +47,15 @@ type moduleKey struct {
 	clock   time.Duration
 }
 
-// guest is a gateway with a ticket, as long as it is connected.
+// guest is a connected gateway with a ticket.
 type guest struct {
 	ticket  ticket
 	modules *moduleSet
 	end     context.CancelFunc
 }
 
-// protocol is the version of the protocol between gateways, tests and a domain. It changes when one
-// of them could misunderstand another.
+// protocol is the version of the protocol between gateways, tests and a domain. It must
+// change whenever one of them could misunderstand another.
 const protocol = 1
 
 // ticket is the proof that a gateway or a test presents.
@@ -65,15 +65,15 @@ type ticket struct {
 	Version  string        `json:"version,omitempty"`
 	Gateway  string        `json:"gateway,omitempty"`
 	Account  string        `json:"account,omitempty"`
-	Clock    time.Duration `json:"clock,omitempty"` // how far the domain's clock is ahead for this gateway
+	Clock    time.Duration `json:"clock,omitempty"` // how far the domain's clock is ahead of this gateway's
 }
 
 const controlBytes = 64 << 10
 
-// errNotLoopback refuses to let other computers in: the frames are not encrypted.
+// errNotLoopback keeps other computers from connecting, because frames are not encrypted.
 var errNotLoopback = errors.New("a simulated domain listens on a loopback address only, such as 127.0.0.1:7300, because what it says is not encrypted")
 
-// NewDomain listens, and serves in the background until Close.
+// NewDomain listens and serves in the background until Close.
 func NewDomain(o DomainOptions) (*Domain, error) {
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -99,7 +99,7 @@ func NewDomain(o DomainOptions) (*Domain, error) {
 // Address returns the address that the domain listens on.
 func (d *Domain) Address() string { return d.listener.Addr().String() }
 
-// enter serves a connection that begins with a ticket.
+// enter serves a connection that starts with a ticket.
 func (d *Domain) enter(ctx context.Context, w *wire, f *frame) {
 	secret := ""
 	switch f.F {
@@ -116,7 +116,7 @@ func (d *Domain) enter(ctx context.Context, w *wire, f *frame) {
 	t := *f.Ticket
 	if code, text := d.refusal(f.F, t, secret); code != "" {
 		d.options.Log("a ticket was refused", map[string]any{"gateway": shown(t.Gateway), "reason": code})
-		_ = w.send(&frame{F: "refused", Name: code, Text: text}) // it is gone otherwise
+		_ = w.send(&frame{F: "refused", Name: code, Text: text}) // the client may have disconnected
 		return
 	}
 	if err := w.send(&frame{F: "granted", Key: d.id, Text: d.options.Version}); err != nil {
@@ -141,7 +141,7 @@ var gatewayName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 const maxAccount = 256
 
-// refusal returns why a ticket is refused; "" if it is not.
+// refusal returns why a ticket is refused, or "" if it is accepted.
 func (d *Domain) refusal(kind string, t ticket, secret string) (code, text string) {
 	switch {
 	case secret == "" || subtle.ConstantTimeCompare([]byte(t.Secret), []byte(secret)) != 1:
@@ -156,10 +156,11 @@ func (d *Domain) refusal(kind string, t ticket, secret string) (code, text strin
 	return "", ""
 }
 
-// shown returns a text of a stranger, at a length that a log can take.
+// shown returns an untrusted text, shortened for a log.
 func shown(text string) string { return strings.ToValidUTF8(text[:min(len(text), 100)], "") }
 
-// host serves the control connection of a gateway until it ends. Unused keys end with it.
+// host serves the control connection of a gateway until it ends. The gateway's unused keys
+// then become invalid.
 func (d *Domain) host(ctx context.Context, w *wire, t ticket) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -213,7 +214,8 @@ func (s *Server) revoke(g *guest) {
 	}
 }
 
-// modulesOf returns the modules for an account and a clock, which gateways share.
+// modulesOf returns the modules for a ticket's account and clock. Gateways with the same
+// account and clock share them.
 func (d *Domain) modulesOf(t ticket) *moduleSet {
 	key := moduleKey{strings.ToLower(t.Account), t.Clock}
 	d.mu.Lock()

@@ -75,7 +75,7 @@ func openLink(t testing.TB, address, gateway, account string, clock time.Duratio
 	return l, n
 }
 
-// say runs lines in a session of a gateway, and returns their output.
+// say runs lines in a session of a gateway and returns their output.
 func say(t testing.TB, l *Link, input string) (stdout, stderr string) {
 	t.Helper()
 	waiter, stdin, out, errs, err := l.Starter().StartProcess("", sessionArgs...)
@@ -87,7 +87,7 @@ func say(t testing.TB, l *Link, input string) (stdout, stderr string) {
 	require.NoError(t, err)
 	problems, err := io.ReadAll(errs)
 	require.NoError(t, err)
-	_ = waiter.Wait() // the last line has the code
+	_ = waiter.Wait() // the last line of the output contains the code
 	return strings.TrimSpace(string(text)), string(problems)
 }
 
@@ -143,8 +143,8 @@ func TestPeopleSignInOverALink(t *testing.T) {
 	require.ErrorIs(t, err, sandbox.ErrLogon)
 }
 
-// ADWS counts the connections of an account (facts D19): two gateways share them if they have one
-// account, and not if each has its own.
+// ADWS counts the connections of an account (facts D19). Two gateways share the limit if
+// they use the same account, but not if each has its own.
 func TestConnectionsAreCountedPerAccount(t *testing.T) {
 	d, world := openDomain(t, "127.0.0.1:0")
 	dc := world.Directory.DCs()[0]
@@ -228,7 +228,7 @@ func TestKeysEndWithTheirGateway(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoDomain)
 }
 
-// When the domain ends, its sessions end, and the link reports that until there is a domain again.
+// When the domain ends, its sessions end. The link reports that until there is a domain again.
 func TestALinkComesBack(t *testing.T) {
 	d, _ := openDomain(t, "127.0.0.1:0")
 	address := d.Address()
@@ -395,7 +395,7 @@ func TestDigest(t *testing.T) {
 	assert.NotEqual(t, make(0, "Rome").Controllers, make(0, "Oslo").Controllers)
 }
 
-// fuzzed sends the first frame of a connection and returns the answer; nil: none.
+// fuzzed sends the first frame of a connection and returns the answer, or nil if there is none.
 func fuzzed(conn net.Conn, text string) *frame {
 	f := &frame{}
 	if json.Unmarshal([]byte(text), f) != nil {
@@ -412,7 +412,7 @@ func fuzzed(conn net.Conn, text string) *frame {
 	return answer
 }
 
-// FuzzTicket presents any text as the first frame. Without the secret it is not accepted.
+// FuzzTicket presents any text as the first frame. Without the secret, the domain does not accept it.
 func FuzzTicket(f *testing.F) {
 	for _, text := range []string{
 		`{"f":"ticket"}`, `{"f":"ticket","ticket":{"secret":"x"}}`, `{"f":"orders","ticket":{"secret":"","protocol":1}}`,
@@ -447,7 +447,7 @@ func FuzzTicket(f *testing.F) {
 	})
 }
 
-// FuzzOrder sends any order. The domain answers, and still works.
+// FuzzOrder sends any order. The domain answers and still works afterwards.
 func FuzzOrder(f *testing.F) {
 	for _, text := range []string{
 		`{"op":"stop","server":"dc2"}`, `{"op":"start","server":"dc2"}`, `{"op":"cut","server":"dc1","other":"dc2"}`, `{"op":"heal","gateway":"g","other":"dc2"}`,

@@ -14,12 +14,10 @@ import (
 // lost the connection to it.
 const exitLost = 70
 
-// Engine is the main function of a stand-in process: it runs the sandbox's
-// PowerShell on the given streams, with the modules of the server that the
-// environment names, if any, and returns the exit code. args are PowerShell's own
-// and must end in -Command -. Engine removes its variables from the environment.
-// The process must exit when it returns: if its input has not ended, a goroutine
-// is still reading it.
+// Engine is the main function of a stand-in process: it runs the sandbox's PowerShell on the given streams,
+// with the modules of the server that the environment names, if any, and returns the exit code. args are
+// PowerShell's own and must end in -Command -. Engine removes its variables from the environment. The
+// process must exit when Engine returns, because a goroutine still reads the input if that has not ended.
 func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	address, key := take(AddressVariable), take(KeyVariable)
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,9 +48,9 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	}
 }
 
-// take reads a variable and removes it, so that child processes do not inherit it.
+// take returns the value of a variable and removes it, so that child processes do not inherit it.
 func take(name string) string {
 	value := os.Getenv(name)
-	_ = os.Unsetenv(name) // fails for malformed names only
+	_ = os.Unsetenv(name) // fails only for malformed names
 	return value
 }

@@ -41,7 +41,7 @@ type frame struct {
 type moduleInfo struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
-	Types   []string `json:"types"` // types whose objects stay at the server
+	Types   []string `json:"types"` // types whose objects stay on the server
 }
 
 type boundValue struct {

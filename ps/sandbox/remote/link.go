@@ -18,25 +18,25 @@ import (
 // LinkOptions configure a [Link].
 type LinkOptions struct {
 	Address string
-	Secret  func() (string, error) // the ticket, which a domain that was started again has changed
+	Secret  func() (string, error) // returns the ticket's secret, which changes when the domain is restarted
 	Gateway string
-	Account string        // whose connections the directory counts; empty: sandbox.ServiceAccount
+	Account string        // account whose connections the directory counts; empty: sandbox.ServiceAccount
 	Clock   time.Duration // how far the domain's clock is ahead
 	Version string        // of the program, for messages
 
-	// Log receives a message when the domain is lost, and when it is back. Nil discards it.
+	// Log receives a message when the domain is lost, and when it is available again. Nil discards them.
 	Log func(problem bool, text string)
 }
 
-// Link is a gateway's end of a [Domain]: it gets the keys of its sessions, and the facts that the
-// gateway itself needs. It is safe for concurrent use.
+// Link is a gateway's end of a [Domain]. It provides the keys for the gateway's sessions,
+// and the facts that the gateway itself needs. It is safe for concurrent use.
 type Link struct {
 	options LinkOptions
 
 	mu      sync.Mutex
-	control *control // nil: there is none
+	control *control // nil while there is no connection
 	world   string   // id of the world
-	fault   error    // why there is none
+	fault   error    // why there is no connection
 }
 
 // control is one control connection.
@@ -47,26 +47,26 @@ type control struct {
 	answers chan *frame
 	done    chan struct{} // closed when the connection has ended
 
-	asking sync.Mutex    // held from a question to its answer
-	wanted atomic.Uint64 // id of the question; answers to earlier ones are dropped
+	asking sync.Mutex    // held from a question until its answer
+	wanted atomic.Uint64 // id of the current question; answers to earlier ones are dropped
 }
 
-// Errors of Connect, and of all that needs the domain.
+// Errors of Connect and of every call that needs the domain.
 var (
-	// ErrNoDomain means that no domain listens there, or that it has stopped.
+	// ErrNoDomain means that no domain listens at the address, or that it has stopped.
 	ErrNoDomain = errors.New("there is no simulated domain")
-	// ErrTicket: the domain does not accept the ticket.
+	// ErrTicket means that the domain does not accept the ticket.
 	ErrTicket = errors.New("the simulated domain does not accept the ticket")
-	// ErrProtocol: the domain is of a version that does not understand this one.
+	// ErrProtocol means that the domain has a version that does not understand this one.
 	ErrProtocol = errors.New("the simulated domain is of another version")
 )
 
 const (
-	askWait   = 10 * time.Second       // for an answer
-	linkPause = 200 * time.Millisecond // between two tries to connect
+	askWait   = 10 * time.Second       // time limit for an answer
+	linkPause = 200 * time.Millisecond // between two attempts to connect
 )
 
-// Connect connects to a domain. The caller calls Run, and Close.
+// Connect connects to a domain. The caller must call Run, and Close.
 func Connect(ctx context.Context, o LinkOptions) (*Link, error) {
 	if o.Account == "" {
 		o.Account = sandbox.ServiceAccount
@@ -119,7 +119,7 @@ func openControl(ctx context.Context, address, kind string, secret func() (strin
 		}
 	}
 	if err != nil {
-		_ = conn.Close() // the failure was reported already
+		_ = conn.Close() // the failure has already been reported
 		return nil, err
 	}
 	c.world = answer.Key
@@ -127,7 +127,7 @@ func openControl(ctx context.Context, address, kind string, secret func() (strin
 	return c, nil
 }
 
-// present exchanges the ticket for the first answer.
+// present sends the ticket and returns the first answer.
 func (c *control) present(kind string, t ticket) (*frame, error) {
 	if err := c.conn.SetDeadline(time.Now().Add(dialWait)); err != nil {
 		return nil, err
@@ -153,11 +153,11 @@ func (c *control) read() {
 			return
 		}
 		if f.ID != c.wanted.Load() {
-			continue // the sender has not waited
+			continue // the sender did not wait
 		}
 		select {
 		case c.answers <- f:
-		default: // there is an answer already
+		default: // an answer has already arrived
 			return
 		}
 	}
@@ -171,7 +171,7 @@ func (c *control) ask(ctx context.Context, f *frame) (*frame, error) {
 	defer silence.Stop()
 	f.ID = c.wanted.Add(1)
 	select {
-	case <-c.answers: // to a question whose asker has left
+	case <-c.answers: // an answer to a question whose sender has left
 	default:
 	}
 	if err := c.wire.send(f); err != nil {
@@ -187,7 +187,7 @@ func (c *control) ask(ctx context.Context, f *frame) (*frame, error) {
 	}
 }
 
-// Run connects again whenever the connection was lost, until ctx ends.
+// Run reconnects whenever the connection is lost, until ctx ends.
 func (l *Link) Run(ctx context.Context) {
 	for {
 		l.mu.Lock()
@@ -222,14 +222,14 @@ func (l *Link) Run(ctx context.Context) {
 	}
 }
 
-// Fault returns why the domain cannot be used; nil if it can.
+// Fault returns why the domain cannot be used, or nil if it can.
 func (l *Link) Fault() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.fault
 }
 
-// Close closes the control connection. Call it after Run has returned.
+// Close closes the control connection. It must be called after Run has returned.
 func (l *Link) Close() error {
 	l.mu.Lock()
 	c := l.control
@@ -245,7 +245,7 @@ func (l *Link) Close() error {
 	return err
 }
 
-// ask asks the domain.
+// ask sends a frame to the domain and returns its answer.
 func (l *Link) ask(ctx context.Context, f *frame) (*frame, error) {
 	l.mu.Lock()
 	c, fault := l.control, l.fault
@@ -285,7 +285,7 @@ func (l *Link) Dial(ctx context.Context, network, address string) (net.Conn, err
 	return client, server.Close()
 }
 
-// Example is [sandbox.World.Example] over the link; empty if the domain is not there.
+// Example is [sandbox.World.Example] over the link. It is empty if the domain does not answer.
 func (l *Link) Example(ctx context.Context) sandbox.Example {
 	answer, err := l.ask(ctx, &frame{F: "example"})
 	if err != nil {
@@ -323,13 +323,13 @@ func (l *Link) person(ctx context.Context, f *frame) (*sandbox.Account, error) {
 	return nil, errors.New(answer.Text)
 }
 
-// Starter returns a Starter of simulated PowerShell processes inside this process, whose
+// Starter returns a Starter of simulated PowerShell processes inside this process. Their
 // commands run in the domain.
 func (l *Link) Starter() session.Starter { return linkStarter{l} }
 
 type linkStarter struct{ l *Link }
 
-// StartProcess starts a process that ends when its connection to the domain does.
+// StartProcess starts a process that ends with its connection to the domain.
 func (s linkStarter) StartProcess(command string, args ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	key, err := s.l.key()
 	if err != nil {
@@ -346,10 +346,10 @@ func (s linkStarter) StartProcess(command string, args ...string) (session.Waite
 	p := linkedProcess{waiter.(killer), client}
 	go func() {
 		<-client.Done()
-		_ = p.killer.Kill() // fails never
+		_ = p.killer.Kill() // never fails
 	}()
 	go func() {
-		_ = p.Wait() // the session asks how it ended
+		_ = p.Wait() // the session itself asks how the process ended
 		_ = client.Close()
 	}()
 	return p, stdin, stdout, stderr, nil
@@ -366,7 +366,7 @@ type linkedProcess struct {
 	client *Client
 }
 
-// Kill also ends the connection, and with it a command that waits for it.
+// Kill also ends the connection, and with it a command that waits for an answer.
 func (p linkedProcess) Kill() error {
 	p.client.cancel()
 	return p.killer.Kill()

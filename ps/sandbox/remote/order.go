@@ -12,10 +12,10 @@ import (
 	"adgateway/ps/sandbox/directory"
 )
 
-// Order is a request of a test to a domain. Op decides which of the other fields are used.
+// Order is a request of a test to a domain. Op determines which of the other fields are used.
 type Order struct {
 	Op         string        `json:"op"`
-	Server     string        `json:"server,omitempty"` // a controller; of cut and heal also a gateway
+	Server     string        `json:"server,omitempty"` // a controller, or a gateway for cut and heal
 	Other      string        `json:"other,omitempty"`  // a controller
 	Gateway    string        `json:"gateway,omitempty"`
 	For        time.Duration `json:"for,omitempty"`
@@ -31,28 +31,28 @@ type Outcome struct {
 	Writes   []sandbox.Write `json:"writes,omitempty"`
 	Objects  []Found         `json:"objects,omitempty"`
 	Gateways []Guest         `json:"gateways,omitempty"`
-	Dropped  int             `json:"dropped,omitempty"` // connections
+	Dropped  int             `json:"dropped,omitempty"` // number of closed connections
 }
 
-// Found is an object that an order found.
+// Found is an object found by an order.
 type Found struct {
 	DN         string              `json:"dn"`
 	GUID       string              `json:"guid"`
 	Attributes map[string][]string `json:"attributes"`
 }
 
-// Guest is a gateway that is connected.
+// Guest is a connected gateway.
 type Guest struct {
 	Gateway     string        `json:"gateway"`
 	Account     string        `json:"account"`
 	Clock       time.Duration `json:"clock"`
-	Connections int           `json:"connections"` // of its sessions
+	Connections int           `json:"connections"` // number of its sessions' connections
 }
 
-// maxWritesRead is how many writes one order reads.
+// maxWritesRead is the maximum number of writes that one order reads.
 const maxWritesRead = 5_000
 
-// orders are the possible orders.
+// orders are the supported orders.
 var orders = map[string]func(*Domain, context.Context, *Order) (*Outcome, error){
 	"stop":     func(d *Domain, _ context.Context, o *Order) (*Outcome, error) { return d.switchTo(o.Server, false) },
 	"start":    func(d *Domain, _ context.Context, o *Order) (*Outcome, error) { return d.switchTo(o.Server, true) },
@@ -67,7 +67,7 @@ var orders = map[string]func(*Domain, context.Context, *Order) (*Outcome, error)
 	"gateways": (*Domain).gateways,
 }
 
-// obey takes orders until the connection ends.
+// obey executes orders until the connection ends.
 func (d *Domain) obey(ctx context.Context, w *wire) {
 	for {
 		f, err := w.read(controlBytes)
@@ -94,7 +94,7 @@ func (d *Domain) do(ctx context.Context, o *Order) (*Outcome, error) {
 	return run(d, ctx, o)
 }
 
-// controller returns a controller by its name, whether it is on or off.
+// controller returns a controller by name, whether it is on or off.
 func (d *Domain) controller(name string) (*directory.DC, error) {
 	var known []string
 	for _, dc := range d.options.World.Directory.DCs() {
@@ -124,7 +124,7 @@ func (d *Domain) slow(_ context.Context, o *Order) (*Outcome, error) {
 	return &Outcome{}, nil
 }
 
-// cut separates two controllers, or a gateway and a controller.
+// cut separates or reconnects two controllers, or a gateway and a controller.
 func (d *Domain) cut(o *Order, cut bool) (*Outcome, error) {
 	to, err := d.controller(o.Other)
 	if err != nil {
@@ -148,7 +148,7 @@ func (d *Domain) lag(_ context.Context, o *Order) (*Outcome, error) {
 	return &Outcome{}, nil
 }
 
-// drop closes all connections of a gateway. It may come back.
+// drop closes all connections of a gateway, which may reconnect.
 func (d *Domain) drop(_ context.Context, o *Order) (*Outcome, error) {
 	dropped := 0
 	d.Server.mu.Lock()
@@ -183,7 +183,7 @@ func (d *Domain) writes(_ context.Context, o *Order) (*Outcome, error) {
 	return &Outcome{Writes: d.options.Writes.After(o.After, limit)}, nil
 }
 
-// find returns the objects that a filter matches, as one controller sees them.
+// find returns the objects that match a filter, as seen by one controller.
 func (d *Domain) find(ctx context.Context, o *Order) (*Outcome, error) {
 	dc, err := d.controller(o.Server)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // Orders gives orders to a [Domain], for tests. It is safe for concurrent use.
 type Orders struct{ control *control }
 
-// DialOrders connects to a domain. secret is the secret of its orders.
+// DialOrders connects to a domain. secret is the secret for orders.
 func DialOrders(ctx context.Context, address, secret string) (*Orders, error) {
 	c, err := openControl(ctx, address, "orders", func() (string, error) { return secret, nil }, ticket{})
 	if err != nil {
@@ -31,7 +31,7 @@ func (o *Orders) Close() error {
 	return err
 }
 
-// Do gives an order. The error of the domain names its fault.
+// Do gives an order. The error contains the fault that the domain reports.
 func (o *Orders) Do(ctx context.Context, order Order) (*Outcome, error) {
 	answer, err := o.control.ask(ctx, &frame{F: "order", Order: &order})
 	switch {
@@ -43,7 +43,7 @@ func (o *Orders) Do(ctx context.Context, order Order) (*Outcome, error) {
 	return answer.Outcome, nil
 }
 
-// Stop switches a controller off, and the DNS server on it.
+// Stop switches a controller off, together with its DNS server.
 func (o *Orders) Stop(ctx context.Context, controller string) error {
 	return o.give(ctx, Order{Op: "stop", Server: controller})
 }
@@ -53,7 +53,7 @@ func (o *Orders) Start(ctx context.Context, controller string) error {
 	return o.give(ctx, Order{Op: "start", Server: controller})
 }
 
-// Slow makes each command at a controller wait; 0 ends that.
+// Slow delays each command on a controller; 0 ends the delay.
 func (o *Orders) Slow(ctx context.Context, controller string, by time.Duration) error {
 	return o.give(ctx, Order{Op: "slow", Server: controller, For: by})
 }
@@ -75,12 +75,12 @@ func cutOrHeal(cut bool) string {
 	return "heal"
 }
 
-// Lag sets how long a change takes from one controller to another.
+// Lag sets the replication delay from one controller to another.
 func (o *Orders) Lag(ctx context.Context, lag time.Duration) error {
 	return o.give(ctx, Order{Op: "lag", For: lag})
 }
 
-// Drop closes all connections of a gateway and returns how many there were.
+// Drop closes all connections of a gateway and returns their number.
 func (o *Orders) Drop(ctx context.Context, gateway string) (int, error) {
 	outcome, err := o.Do(ctx, Order{Op: "drop", Gateway: gateway})
 	if err != nil {
@@ -94,7 +94,7 @@ func (o *Orders) give(ctx context.Context, order Order) error {
 	return err
 }
 
-// Digest returns the hashes of the whole directory.
+// Digest returns the hashes of the directory and the zones.
 func (o *Orders) Digest(ctx context.Context) (*sandbox.Digest, error) {
 	outcome, err := o.Do(ctx, Order{Op: "digest"})
 	if err != nil {
@@ -103,8 +103,8 @@ func (o *Orders) Digest(ctx context.Context) (*sandbox.Digest, error) {
 	return outcome.Digest, nil
 }
 
-// Writes returns all writes after a position; 0 is the beginning. An error says so if the
-// log has lost some of them.
+// Writes returns all writes after a position; 0 is the beginning. It returns an error if the
+// log has dropped some of them.
 func (o *Orders) Writes(ctx context.Context, after int64) ([]sandbox.Write, error) {
 	all := []sandbox.Write{}
 	for {
@@ -123,7 +123,7 @@ func (o *Orders) Writes(ctx context.Context, after int64) ([]sandbox.Write, erro
 	}
 }
 
-// Find returns the objects that an LDAP filter matches, as a controller sees them.
+// Find returns the objects that match an LDAP filter, as seen by a controller.
 func (o *Orders) Find(ctx context.Context, controller, filter string, attributes ...string) ([]Found, error) {
 	outcome, err := o.Do(ctx, Order{Op: "find", Server: controller, Filter: filter, Attributes: attributes})
 	if err != nil {
@@ -132,7 +132,7 @@ func (o *Orders) Find(ctx context.Context, controller, filter string, attributes
 	return outcome.Objects, nil
 }
 
-// Gateways returns the gateways that are connected.
+// Gateways returns the connected gateways.
 func (o *Orders) Gateways(ctx context.Context) ([]Guest, error) {
 	outcome, err := o.Do(ctx, Order{Op: "gateways"})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// patience bounds every wait of the tests.
+// patience limits every wait of the tests.
 const patience = 3 * time.Minute
 
 // childVariable makes the test binary run as a stand-in process.
@@ -107,7 +107,7 @@ func newServer(t testing.TB) (*Server, *sandbox.World) {
 	return s, world
 }
 
-// A script has the same output in another process as in the process that has the stores.
+// A script has the same output in another process as in the process with the stores.
 func TestScriptsHaveTheSameOutputInAnotherProcess(t *testing.T) {
 	s, world := newServer(t)
 	for _, script := range []string{
@@ -200,7 +200,7 @@ func TestAProcessEndsWithItsInput(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// The server closes the connection on malformed frames and on frames out of turn.
+// The server closes the connection on malformed frames and on frames out of order.
 func TestTheServerEndsConnectionsThatBreakTheProtocol(t *testing.T) {
 	s, _ := newServer(t)
 	address := s.listener.Addr().String()
@@ -248,7 +248,7 @@ func TestTheServerEndsConnectionsThatBreakTheProtocol(t *testing.T) {
 	require.Eventually(t, func() bool { return s.Connections() == 0 }, patience, time.Millisecond)
 }
 
-// Values survive encoding and decoding.
+// Values do not change when they are encoded and decoded.
 func TestValues(t *testing.T) {
 	enum := dotnet.EnumOf(dotnet.Lookup("System.DateTimeKind"), "Local")
 	table := dotnet.NewOrdered()
@@ -300,7 +300,7 @@ func TestValuesThatCannotTravel(t *testing.T) {
 	require.NoError(t, err, "a target that cannot travel is shown as text")
 }
 
-// FuzzDecode decodes any text. The result is a value that can be encoded again, or an error.
+// FuzzDecode decodes any text. The result is an error, or a value that can be encoded again.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		`null`, `1`, `1.5`, `"x"`, `[]`, `{}`, `{"t":"long","v":"5"}`, `{"t":"array","n":"System.String","v":["a"]}`, `{"t":"table","v":[null,1]}`,

@@ -22,18 +22,18 @@ const (
 )
 
 const (
-	helloWait  = 10 * time.Second // for a new connection to send its key
-	keyLife    = 10 * time.Minute // of an unused key
+	helloWait  = 10 * time.Second // time limit for a new connection to send its key
+	keyLife    = 10 * time.Minute // lifetime of an unused key
 	helloBytes = 4 << 10
 )
 
 // Options configure a [Server].
 type Options struct {
-	// Modules contain the commands that run here. Commands with an End are
-	// rejected, because they cannot be forwarded.
+	// Modules contain the commands that run here. Commands with an End are rejected, because
+	// they cannot be forwarded.
 	Modules []*engine.Module
-	// Declared are the same modules as known to clients. Objects of types that only
-	// Modules have stay at the server; clients access them over the connection.
+	// Declared are the same modules in the form known to clients. Objects of types that only
+	// Modules contain stay on the server, and clients access them over the connection.
 	Declared []*engine.Module
 	Culture  string // culture of the clients' engines
 }
@@ -74,11 +74,11 @@ func newModuleSet(o Options) *moduleSet {
 	return s
 }
 
-// Server runs the calls of other processes. It is safe for concurrent use.
+// Server runs calls from other processes. It is safe for concurrent use.
 type Server struct {
 	listener net.Listener
-	modules  *moduleSet // of the keys of Issue; nil in a Domain
-	// first serves a connection that does not begin with a hello; nil: it is closed.
+	modules  *moduleSet // for the keys of Issue; nil in a Domain
+	// first serves a connection that does not start with a hello. If it is nil, such a connection is closed.
 	first func(ctx context.Context, w *wire, f *frame)
 
 	ctx    context.Context // ends with the server
@@ -86,16 +86,16 @@ type Server struct {
 	work   sync.WaitGroup
 
 	mu     sync.Mutex
-	keys   map[string]grant // unused ones
-	live   map[*grant]bool  // of the connections
-	number int              // of the last connection
+	keys   map[string]grant // unused keys
+	live   map[*grant]bool  // grants of the connections
+	number int              // number of the last connection
 }
 
-// grant is the permission of a key.
+// grant is the permission that a key gives.
 type grant struct {
 	until   time.Time // expiry of the unused key
 	modules *moduleSet
-	guest   *guest // nil: nobody in particular
+	guest   *guest // may be nil
 	caller  string // see sandbox.WithCaller
 	end     context.CancelFunc
 }
@@ -129,11 +129,10 @@ type Issuer interface {
 
 var _ Issuer = (*Server)(nil)
 
-// IssueKey implements [Issuer]; it does not fail.
+// IssueKey implements [Issuer]. It never fails.
 func (s *Server) IssueKey() ([]string, error) { return s.Issue(), nil }
 
-// Issue creates a key and returns the environment variables for a process, which
-// may connect with it once.
+// Issue creates a key and returns the environment variables with which a process may connect once.
 func (s *Server) Issue() []string {
 	return variables(s.listener.Addr().String(), s.grant(grant{modules: s.modules}))
 }
@@ -165,8 +164,7 @@ func (s *Server) Connections() int {
 	return len(s.live)
 }
 
-// Close closes all connections and waits for running calls. It may be called more
-// than once.
+// Close closes all connections and waits for running calls. It may be called more than once.
 func (s *Server) Close() error {
 	s.cancel()
 	err := s.listener.Close()
@@ -183,7 +181,7 @@ func (s *Server) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // most likely out of file descriptors
+		if err != nil { // most probably out of file descriptors
 			select {
 			case <-s.ctx.Done():
 				return
@@ -197,8 +195,8 @@ func (s *Server) accept() {
 
 const acceptPause = 100 * time.Millisecond
 
-// use invalidates a key, counts the connection until end closes it, and returns the key's grant;
-// nil: it has none.
+// use invalidates a key and returns its grant, or nil if the key is unknown. It counts the
+// connection until end closes it.
 func (s *Server) use(key string, end context.CancelFunc) *grant {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -258,7 +256,7 @@ func (s *Server) serve(conn net.Conn) {
 	}
 	c := &connection{modules: g.modules, ctx: ctx, wire: w, marked: hello.Marked, kept: map[uint64]any{}, calls: make(chan *frame), answers: make(chan *frame, 1)}
 	s.work.Go(func() {
-		defer cancel() // writing failed: close the connection
+		defer cancel() // closes the connection after a failed write
 		c.work()
 	})
 	c.read()

@@ -7,17 +7,16 @@ import (
 	"adgateway/ps/session"
 )
 
-// Starter is a [session.Starter] of stand-in processes: an executable that runs
-// [Engine], with a new key for the server each time. It is safe for concurrent use.
+// Starter is a [session.Starter] of stand-in processes: an executable that runs [Engine].
+// Each process gets a new key for the server. It is safe for concurrent use.
 type Starter struct {
-	Server Issuer // nil: processes have no modules
+	Server Issuer // nil: processes get no modules
 
-	// Path is the executable; empty means the running one. Arguments are placed
-	// before PowerShell's own.
+	// Path is the executable; empty means the running one. Arguments precede PowerShell's own.
 	Path      string
 	Arguments []string
-	Temp      string // temporary folder of the processes; empty: the folder of this process
-	// Env returns additional environment variables for the next process. Nil: none.
+	Temp      string // temporary folder of the processes; empty: this process's own
+	// Env returns additional environment variables for the next process. It may be nil.
 	Env func() []string
 }
 

@@ -12,21 +12,21 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// maxDepth bounds the nesting of values, and so rejects cycles.
+// maxDepth limits the nesting of values. Cycles exceed it.
 const maxDepth = 64
 
 // An encoder encodes values as JSON.
 type encoder struct {
-	// keep stores the data of an instance, or the object itself if whole, and returns
-	// its id; 0 means that nothing is stored.
+	// keep stores the data of an instance, or the object itself if whole, and returns its id. 0
+	// means that nothing is stored.
 	keep func(v *dotnet.Instance) (id uint64, whole bool)
 	// id returns the server's id of a client's proxy object.
 	id func(v any) (uint64, bool)
-	// marked adds '=' to texts, for a parser that converts those that look like dates.
+	// marked means that '=' is added to texts, for a parser that converts texts that look like dates.
 	marked bool
 }
 
-// node encodes a value without a JSON equivalent.
+// node is an encoded value without a JSON equivalent.
 type node struct {
 	T  string `json:"t"`
 	N  string `json:"n,omitempty"`
@@ -123,7 +123,7 @@ func (e *encoder) text(s string) any {
 	return node{T: "text", V: base64.StdEncoding.EncodeToString([]byte(s))}
 }
 
-// mark returns a text that no parser converts to a date.
+// mark returns a form of a text that no parser converts to a date.
 func (e *encoder) mark(s string) string {
 	if e.marked {
 		return "=" + s
@@ -131,7 +131,7 @@ func (e *encoder) mark(s string) string {
 	return s
 }
 
-// scalar encodes values that contain no others.
+// scalar encodes values that contain no other values.
 func (e *encoder) scalar(v any) (any, bool) {
 	number := func(kind, text string) (any, bool) { return node{T: kind, V: text}, true }
 	switch v := v.(type) {
@@ -192,8 +192,8 @@ func secret(s *dotnet.SecureString) any {
 	return node{T: "secret", V: base64.StdEncoding.EncodeToString([]byte(s.Reveal()))}
 }
 
-// instance encodes an object of a module. One that its text fully determines (a SID)
-// is sent as that text.
+// instance encodes an object of a module. An object that is fully determined by its text,
+// such as a SID, is sent as that text.
 func (e *encoder) instance(v *dotnet.Instance, depth int) (any, error) {
 	if v.Props.Len() == 0 && v.Text != "" {
 		if made, err := dotnet.New(v.Type, []any{v.Text}); err == nil && dotnet.ToText(made) == v.Text {

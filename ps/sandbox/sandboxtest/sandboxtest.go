@@ -19,8 +19,7 @@ type Snapshot struct {
 	dns       zonestest.Snapshot
 }
 
-// Take returns the state of a world, the directory as its first domain controller
-// sees it.
+// Take returns the state of a world. The directory is read from its first domain controller.
 func Take(w *sandbox.World) (Snapshot, error) {
 	objects, err := w.Directory.DCs()[0].Snapshot()
 	return Snapshot{directory: objects, dns: zonesOf(w)}, err
@@ -35,9 +34,8 @@ func zonesOf(w *sandbox.World) zonestest.Snapshot {
 	return zonestest.Take(w.DNS, servers...)
 }
 
-// Compare returns the differences to a later snapshot, one line each, in a fixed
-// order: "+ DN" and "- DN" for objects, "~ DN attribute" for each attribute, and
-// "+ zone: text" and "- zone: text" for zones.
+// Compare returns the differences from a later snapshot, one per line, in a fixed order: "+ DN" and "-
+// DN" for objects, "~ DN attribute" for each attribute, and "+ zone: text" and "- zone: text" for zones.
 func (s Snapshot) Compare(later Snapshot) []string {
 	var lines []string
 	for _, d := range s.directory.Compare(later.directory) {
@@ -58,15 +56,16 @@ func (s Snapshot) Compare(later Snapshot) []string {
 	return append(lines, zonestest.Compare(s.dns, later.dns)...)
 }
 
-// Changed is an object that differs between two snapshots, or that a group has got or lost as a member.
+// Changed is an object that differs between two snapshots, or that was added to or removed
+// from a group as a member.
 type Changed struct {
-	DN         string   // before, or of one that is new
+	DN         string   // before the change, or that of a new object
 	Names      []string // before and after
-	Attributes []string // those that differ; none of a member
+	Attributes []string // that differ; none for a member
 }
 
-// Changed returns the objects of the directory that differ from a later snapshot, and the members that
-// groups have got or lost. The members come after the groups.
+// Changed returns the directory objects that differ from a later snapshot, and the members
+// that were added to or removed from groups. The members follow the groups.
 func (s Snapshot) Changed(later Snapshot) []Changed {
 	var all []Changed
 	of := func(g directory.GUID, attributes []string) Changed {
@@ -88,7 +87,7 @@ func (s Snapshot) Changed(later Snapshot) []Changed {
 	return all
 }
 
-// ChangedNames returns the zones, and the names in them, that differ in DNS from a later snapshot.
+// ChangedNames returns the DNS zones, and the names in them, that differ from a later snapshot.
 func (s Snapshot) ChangedNames(later Snapshot) []string {
 	names := map[string]bool{}
 	for _, line := range zonestest.Compare(s.dns, later.dns) {
@@ -102,16 +101,14 @@ func (s Snapshot) ChangedNames(later Snapshot) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Mark is a position in the history of a world. The zero Mark is before its
-// beginning.
+// Mark is a position in the history of a world. The zero Mark precedes its beginning.
 type Mark struct {
 	directory int64
 	dns       map[string]string // serial number and size by zone
 }
 
-// Since returns the current mark and a count of the writes after an earlier one,
-// including those that were undone: entries of the directory's journal, and zones
-// that were written to.
+// Since returns the number of writes after an earlier mark, including writes that were undone,
+// and the current mark. A write is an entry in the directory's journal or a change of a zone.
 func Since(w *sandbox.World, m Mark) (writes int, now Mark) {
 	objects := w.Directory.Journal(m.directory)
 	writes, now.directory, now.dns = len(objects), m.directory, map[string]string{}
@@ -121,7 +118,7 @@ func Since(w *sandbox.World, m Mark) (writes int, now Mark) {
 	for _, dc := range w.Directory.DCs() {
 		server, err := w.DNS.Server(dc.HostName())
 		if err != nil {
-			continue // switched off
+			continue // the controller is off
 		}
 		zones, err := server.Zones()
 		if err != nil {
@@ -141,7 +138,7 @@ func Since(w *sandbox.World, m Mark) (writes int, now Mark) {
 	return writes, now
 }
 
-// SetAlive switches a domain controller, and the DNS server on it, on or off.
+// SetAlive switches a domain controller and its DNS server on or off.
 func SetAlive(w *sandbox.World, host string, alive bool) error {
 	for _, dc := range w.Directory.DCs() {
 		if strings.EqualFold(dc.HostName(), host) || strings.EqualFold(dc.Name(), host) {

@@ -13,12 +13,12 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// Log stands in for the security log of the PDC emulator, which has the lockouts of the domain. It is safe
-// for concurrent use; the zero value is empty, and may be read.
+// Log stands in for the security log of the PDC emulator, which contains the lockouts of the
+// domain. It is safe for concurrent use. The zero value is empty and readable.
 type Log struct {
 	mu       sync.Mutex
 	denied   bool
-	lockouts []directory.Lockout // the oldest first
+	lockouts []directory.Lockout // oldest first
 }
 
 // mostLockouts limits the entries of the log.
@@ -32,14 +32,14 @@ func (l *Log) Add(e directory.Lockout) {
 	l.lockouts = l.lockouts[max(0, len(l.lockouts)-mostLockouts):]
 }
 
-// Deny takes the right to read the log from the account of the sessions, or gives it.
+// Deny revokes the right of the sessions' account to read the log, or grants it again.
 func (l *Log) Deny(denied bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.denied = denied
 }
 
-// of returns the lockouts of an account since a time, the newest first, and whether the log may be read.
+// of returns the lockouts of an account since a time, newest first, and whether the log may be read.
 func (l *Log) of(sid string, since time.Time) (found []directory.Lockout, allowed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *Log) of(sid string, since time.Time) (found []directory.Lockout, allowe
 	return found, !l.denied
 }
 
-// reading is the namespace of events.
+// reading is the namespace of event types.
 const reading = "System.Diagnostics.Eventing.Reader."
 
 var (
@@ -59,12 +59,13 @@ var (
 	tProperty = dotnet.Define(dotnet.Class{Name: reading + "EventProperty"})
 )
 
-// query is the only form of -FilterXPath that is understood: the lockouts of an account in some milliseconds.
+// query matches the only supported form of -FilterXPath: the lockouts of an account within a
+// number of milliseconds.
 var query = regexp.MustCompile(`^\*\[System\[EventID=4740` +
 	` and TimeCreated\[timediff\(@SystemTime\) <= (\d{1,12})\]\]` +
 	` and EventData\[Data\[@Name='TargetSid'\]='(S-1-[0-9-]{1,180})'\]\]$`)
 
-// getEvents is Get-WinEvent of lockouts (facts S43 to S45).
+// getEvents is the body of Get-WinEvent for lockouts (facts S43 to S45).
 func getEvents(o *Options, c *engine.Call) error {
 	asked := query.FindStringSubmatch(c.String("FilterXPath"))
 	if asked == nil || !strings.EqualFold(c.String("LogName"), "Security") {
@@ -82,7 +83,7 @@ func getEvents(o *Options, c *engine.Call) error {
 		return fail(c, "System.UnauthorizedAccessException", message, host)
 	}
 	if dc != o.Domain.DCs()[0] {
-		found = nil // it has those of its own, and the simulated ones are all at the PDC emulator
+		found = nil // all simulated lockouts are in the log of the PDC emulator
 	}
 	if most, err := strconv.Atoi(c.String("MaxEvents")); err == nil && len(found) > most {
 		found = found[:most]
@@ -100,13 +101,13 @@ func getEvents(o *Options, c *engine.Call) error {
 	return nil
 }
 
-// fail writes an error of the log.
+// fail writes an error about the log.
 func fail(c *engine.Call, exception, message, host string) error {
 	e := dotnet.ExceptionNamed(exception, "%s", message)
 	return c.WriteError(dotnet.NewError(e, message, dotnet.NotSpecified, host))
 }
 
-// event returns event 4740, whose second value is the computer that the passwords came from.
+// event returns event 4740. Its second value is the computer that the passwords came from.
 func (o *Options) event(dc *directory.DC, e directory.Lockout) any {
 	short, _, _ := strings.Cut(dc.HostName(), ".")
 	values := []any{}

@@ -12,8 +12,8 @@ import (
 
 var tPassword = dotnet.Define(dotnet.Class{Name: "Microsoft.Windows.LAPS.PasswordInfo"})
 
-// kept is what Windows LAPS stores of a password. For is only in the octets that stand for an encrypted
-// one: the sAMAccountName of the account or group that decrypts it.
+// kept is the data that Windows LAPS stores with a password. For is set only in the octets
+// of an encrypted one; it is the sAMAccountName of the account or group that can decrypt it.
 type kept struct {
 	Account  string `json:"n"`
 	Time     string `json:"t"` // file time in hexadecimal digits
@@ -31,8 +31,8 @@ const (
 	legacyExpiry     = "ms-Mcs-AdmPwdExpirationTime"
 )
 
-// getPassword is Get-LapsADPassword. A password that the account may not decrypt is no error: it is left
-// out, and its status says so (facts S42).
+// getPassword is the body of Get-LapsADPassword. A password that the account may not decrypt
+// is not an error: it is omitted, and its status shows the reason (facts S42).
 func getPassword(o *Options, c *engine.Call) error {
 	if o.NoLAPS != nil && o.NoLAPS() {
 		e := dotnet.ExceptionNamed("System.Management.Automation.CommandNotFoundException",
@@ -67,7 +67,7 @@ func (o *Options) passwords(c *engine.Call, dc *directory.DC, identity string) e
 	write := func(source, text string, sealed bool, expires string) error {
 		record := kept{Password: text}
 		if source != "LegacyLapsCleartextPassword" && json.Unmarshal([]byte(text), &record) != nil {
-			return nil // passwords that nobody could decrypt
+			return nil // nobody could decrypt such passwords
 		}
 		return c.Write(o.password(c, dc, found, record, source, sealed, expires))
 	}
@@ -96,7 +96,7 @@ func (o *Options) passwords(c *engine.Call, dc *directory.DC, identity string) e
 	return nil
 }
 
-// password returns one password as the cmdlet does (facts S42).
+// password returns one password in the form of the cmdlet (facts S42).
 func (o *Options) password(
 	c *engine.Call, dc *directory.DC, of *directory.Object, k kept, source string, sealed bool, expires string,
 ) any {
@@ -129,7 +129,7 @@ func (o *Options) password(
 	)
 }
 
-// decrypts reports whether the account of the sessions is a principal, or in it.
+// decrypts reports whether the account of the sessions is a principal or one of its members.
 func (o *Options) decrypts(c *engine.Call, dc *directory.DC, principal string) bool {
 	find := func(name string, attributes ...string) *directory.Object {
 		all, err := dc.Search(c.Context(), directory.SearchRequest{

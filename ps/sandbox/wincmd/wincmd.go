@@ -1,10 +1,10 @@
-// Package wincmd implements what the sandbox has of two further modules of Windows: Get-LapsADPassword
-// of LAPS, over the simulated directory (package ps/sandbox/directory), and Get-WinEvent of
-// Microsoft.PowerShell.Diagnostics, over a stand-in for the security log of the PDC emulator ([Log]).
+// Package wincmd implements one cmdlet each of two further Windows modules for the sandbox:
+// Get-LapsADPassword of LAPS, over the simulated directory (package ps/sandbox/directory), and Get-WinEvent
+// of Microsoft.PowerShell.Diagnostics, over a stand-in for the security log of the PDC emulator ([Log]).
 //
-// Package ps/cmdlets declares their parameters. What they return follows Microsoft's documents (facts
-// S41 to S45); none of it was recorded on Windows. A parameter or a query that the gateway's scripts do not
-// use is refused by name, never ignored.
+// Package ps/cmdlets declares their parameters. Their output follows Microsoft's documentation (facts S41
+// to S45); it was not recorded on Windows. Parameters and queries that the gateway's scripts do not use are
+// refused by name, never ignored.
 package wincmd
 
 import (
@@ -22,13 +22,13 @@ import (
 type Options struct {
 	Domain *directory.Domain // must not be nil
 	Log    *Log              // must not be nil
-	// Account owns the sessions: its sAMAccountName, with or without $. It decrypts what is encrypted
-	// for it or for one of its groups.
+	// Account owns the sessions. It is a sAMAccountName, with or without $, and can decrypt
+	// data that is encrypted for it or for one of its groups.
 	Account  string
 	Location *time.Location // of DateTime values; nil means time.Local
 	// Gate works as in the ActiveDirectory module.
 	Gate func(ctx context.Context, controller string) (caller string, reached bool)
-	// NoLAPS reports whether the host lacks the module LAPS. Nil: it has it.
+	// NoLAPS reports whether the host lacks the module LAPS. Nil means that the host has it.
 	NoLAPS func() bool
 }
 
@@ -60,7 +60,7 @@ func Declarations() []*engine.Module {
 	return modules
 }
 
-// command returns a command that refuses all parameters but some.
+// command returns a command that refuses all parameters except those in params.
 func command(name, class, params string, body func(*engine.Call) error) *engine.Command {
 	decl, ok := cmdlets.Lookup(name)
 	if !ok {
@@ -86,8 +86,8 @@ func notSupported(c *engine.Call, what string) error {
 	return c.Throw(dotnet.NewError(e, "ParameterNotSupported", dotnet.NotImplemented, what))
 }
 
-// controller returns a domain controller that the caller reaches; nil: there is none of that name,
-// or none answers.
+// controller returns a domain controller that the caller reaches, or nil if there is none
+// with that name or it does not answer.
 func (o *Options) controller(ctx context.Context, name string) *directory.DC {
 	dc, err := o.Domain.DC(name)
 	if err != nil || !dc.Alive() {

@@ -53,12 +53,12 @@ func (l *lab) run(t *testing.T, script string) (out []string) {
 const shown = `foreach ($one in @($found)) { [string]$one.Source + ' ' + [string]$one.DecryptionStatus` +
 	` + ' ' + [string]$one.Account + ' ' + [string]($null -ne $one.Password) + ' ' + [string]($null -ne $one.PasswordUpdateTime) }`
 
-// asked returns the call for the password of a computer.
+// asked returns a call that requests the password of a computer.
 func asked(computer string) string {
 	return "Get-LapsADPassword -Identity 'CN=" + computer + berlin + "' -DomainController 'dc1.corp.example'"
 }
 
-// TestPasswords: facts S41, S42.
+// TestPasswords: facts S41 and S42 hold.
 func TestPasswords(t *testing.T) {
 	l := newLab(t, "svc-adgateway$")
 	for computer, want := range map[string][]string{
@@ -86,8 +86,8 @@ func TestPasswords(t *testing.T) {
 	assert.Regexp(t, "^CommandNotFoundException", got[0])
 }
 
-// TestConfidentialAttributes: without the control access right they look empty, also to filters
-// (facts S40).
+// TestConfidentialAttributes: without the control access right, confidential attributes
+// appear empty, also to filters (facts S40).
 func TestConfidentialAttributes(t *testing.T) {
 	l := newLab(t, "svc-adgateway$")
 	dc, dn := l.domain.DCs()[0], "CN=PC01"+berlin
@@ -115,7 +115,7 @@ func TestConfidentialAttributes(t *testing.T) {
 const events = `foreach ($one in @(Get-WinEvent -ComputerName 'dc1.corp.example' -LogName 'Security'` +
 	` -MaxEvents 2 -FilterXPath $xpath)) { [string]$one.Properties[0].Value + ' ' + [string]$one.Properties[1].Value }`
 
-// TestLockouts: facts S43 to S45.
+// TestLockouts: facts S43 to S45 hold.
 func TestLockouts(t *testing.T) {
 	l := newLab(t, "svc-adgateway$")
 	dc := l.domain.DCs()[0]

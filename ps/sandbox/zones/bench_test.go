@@ -11,7 +11,7 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// filled returns a server with a zone of n aliases.
+// filled returns a server with a zone that contains n aliases.
 func filled(b *testing.B, n int) *zones.Server {
 	b.Helper()
 	st := zones.New(zones.Config{})

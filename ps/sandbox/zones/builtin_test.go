@@ -13,7 +13,7 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// controllers are two domain controllers.
+// controllers are the configurations of two domain controllers.
 var controllers = []zones.ServerConfig{
 	{Name: "dc1.corp.example", Address: "10.0.0.10", DomainController: true},
 	{Name: "dc2.corp.example", Address: "10.0.0.11", DomainController: true},

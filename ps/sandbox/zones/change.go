@@ -4,7 +4,7 @@ import "time"
 
 // Change describes one write; see [Config].
 type Change struct {
-	Call   int // equal for all changes of one call
+	Call   int // the same for all changes of one call
 	Time   time.Time
 	Server string
 	Writer string // see [Server.As]
@@ -20,7 +20,7 @@ func (st *Store) note(s *Server, op string, z *zone, before, after *Record) {
 	st.noteMore(s, op, z, before, after)
 }
 
-// noteMore reports one more change of the current call. Store.mu is held.
+// noteMore reports another change of the current call. Store.mu is held.
 func (st *Store) noteMore(s *Server, op string, z *zone, before, after *Record) {
 	if st.onChange == nil {
 		return

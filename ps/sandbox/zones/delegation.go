@@ -33,8 +33,8 @@ func cutAbove(cuts []string, key string) string {
 	return ""
 }
 
-// visible returns the nodes without those that deeper zones of the server hide: at and below their
-// names z shows only a delegation (facts NC5). Store.mu is held.
+// visible returns the nodes except those that deeper zones of the server hide: at and below
+// the name of a deeper zone, z shows only a delegation (facts NC5). Store.mu is held.
 func (s *Server) visible(z *zone, nodes []*node) []*node {
 	cuts := s.deeper(z)
 	if len(cuts) == 0 {
@@ -56,15 +56,14 @@ func (s *Server) visible(z *zone, nodes []*node) []*node {
 	return shown
 }
 
-// hides reports whether a deeper zone of the server hides the record of a name. Store.mu
-// is held.
+// hides reports whether a deeper zone of the server hides a record at a name. Store.mu is held.
 func (s *Server) hides(z *zone, key string, r Record) bool {
 	cut := cutAbove(s.deeper(z), key)
 	return cut != "" && !z.ofDelegation(cut, key, r)
 }
 
-// ofDelegation reports whether a record at or below a name belongs to its delegation:
-// one of its name servers, or the address of one.
+// ofDelegation reports whether a record at or below a name belongs to its delegation, as one
+// of the name servers or as the address of one.
 func (z *zone) ofDelegation(cut, key string, r Record) bool {
 	switch r.Type() {
 	case dns.TypeNS, dns.TypeDS:
@@ -80,9 +79,9 @@ func (z *zone) ofDelegation(cut, key string, r Record) bool {
 	}
 }
 
-// Delegations returns the delegations of a zone in the order of the tree, one per name server; with
-// child only the delegations of that name, which may be relative or absolute. A child that is not
-// delegated is CodeNameDoesNotExist.
+// Delegations returns the delegations of a zone in the order of the tree, one per name
+// server. If child is set, it returns only the delegations of that name, which may be
+// relative or absolute; the error is CodeNameDoesNotExist if it is not delegated.
 func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
 	st := s.store
 	st.mu.RLock()
@@ -105,7 +104,7 @@ func (s *Server) Delegations(zoneName, child string) ([]Delegation, error) {
 	return found, nil
 }
 
-// delegationsOf returns the name servers that a node is delegated to; none for the apex.
+// delegationsOf returns the name servers that a node is delegated to, or none for the apex.
 func (z *zone) delegationsOf(n *node) []Delegation {
 	if n == nil || n.key == "@" {
 		return nil
@@ -119,7 +118,7 @@ func (z *zone) delegationsOf(n *node) []Delegation {
 	return found
 }
 
-// addressesOf returns the A and AAAA records that the zone has for a host.
+// addressesOf returns the A and AAAA records of a host in the zone.
 func (z *zone) addressesOf(host string) []Record {
 	if !strings.HasSuffix(fold(host), "."+fold(z.Name)) {
 		return nil
@@ -138,9 +137,9 @@ func (z *zone) addressesOf(host string) []Record {
 }
 
 // AddDelegation adds a name server to the delegation of a name, with its addresses if its
-// name lies in the zone. A list without addresses is CodeInvalidIPAddress, a name server
-// that the delegation has CodeRecordAlreadyExists. Other records at and below the name
-// stay and are no longer authoritative (facts NB2).
+// name is in the zone. The error is CodeInvalidIPAddress for an empty list of addresses, and
+// CodeRecordAlreadyExists for a name server that the delegation already has. Other records
+// at and below the name stay, but are no longer authoritative (facts NB2).
 func (s *Server) AddDelegation(zoneName, child, nameServer string, addresses []netip.Addr) (Delegation, error) {
 	st := s.store
 	st.mu.Lock()
@@ -186,7 +185,7 @@ func usable(addresses []netip.Addr) bool {
 	return len(addresses) > 0 && acceptForwarder(addresses, 0) == 0
 }
 
-// glue returns the address records of a name server whose name lies in the zone.
+// glue returns the address records of a name server, if its name is in the zone.
 func glue(z *zone, host string, addresses []netip.Addr) []dns.RR {
 	if !strings.HasSuffix(fold(host), "."+fold(z.Name)) {
 		return nil
@@ -204,10 +203,10 @@ func glue(z *zone, host string, addresses []netip.Addr) []dns.RR {
 	return records
 }
 
-// RemoveDelegation removes a name server from the delegation of a name, or with an empty
-// one the whole delegation, and returns what was removed. Addresses at and below the name
-// go with the name server; those elsewhere in the zone stay. Without such a delegation it
-// is CodeNameDoesNotExist, without such a name server CodeRecordDoesNotExist.
+// RemoveDelegation removes a name server from the delegation of a name, or the whole delegation if
+// nameServer is empty, and returns what was removed. Addresses at and below the name are removed
+// with the name server; those elsewhere in the zone stay. The error is CodeNameDoesNotExist
+// without such a delegation, and CodeRecordDoesNotExist without such a name server.
 func (s *Server) RemoveDelegation(zoneName, child, nameServer string) ([]Delegation, error) {
 	st := s.store
 	st.mu.Lock()

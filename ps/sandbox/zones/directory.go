@@ -12,8 +12,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Entry is a DNS entry of the directory, as read from an LDIF file: a zone (object
-// class dnsZone) or a node of a zone (dnsNode).
+// Entry is a DNS entry of the directory in an LDIF file: a zone (object class dnsZone) or a
+// node of a zone (dnsNode).
 type Entry struct {
 	DN         string
 	Node       bool     // a dnsNode, otherwise a dnsZone
@@ -89,7 +89,7 @@ func (l *directoryLoader) fault(e Entry, format string, args ...any) {
 	l.faults = append(l.faults, r.faults...)
 }
 
-// foldDN normalizes a DN for comparison. A malformed one is only lower-cased.
+// foldDN normalizes a DN for comparison. A malformed DN is only lower-cased.
 func foldDN(text string) (string, *ldap.DN) {
 	dn, err := ldap.ParseDN(text)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *directoryLoader) zone(e Entry) {
 	l.from[l.zones[key]] = e
 }
 
-// scopeOf returns the scope and the partition of a zone by its DN.
+// scopeOf returns the scope and the partition of a zone, determined from its DN.
 func scopeOf(dn *ldap.DN) (Scope, string) {
 	var domain []string
 	for _, rdn := range dn.RDNs[1:] {
@@ -207,7 +207,7 @@ func applyProperty(z *Zone, value []byte) bool {
 	return true
 }
 
-// hours reads an interval; 0 stands for the default.
+// hours reads an interval. 0 means the default.
 func hours(data []byte, interval *time.Duration) bool {
 	if len(data) < 4 {
 		return false
@@ -255,7 +255,7 @@ func masters(data []byte, z *Zone) bool {
 	return true
 }
 
-// addMaster adds an address unless the list has it; both properties may be there.
+// addMaster adds an address unless it is already in the list, because a zone may have both properties.
 func addMaster(list []netip.Addr, octets []byte) []netip.Addr {
 	if a, ok := netip.AddrFromSlice(octets); ok && !slices.Contains(list, a) {
 		list = append(list, a)

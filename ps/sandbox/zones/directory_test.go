@@ -14,7 +14,7 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// TestRecordsOfTheDirectoryByHand decodes values written by hand, as described in MS-DNSP 2.3.2.2.
+// TestRecordsOfTheDirectoryByHand: values written by hand according to MS-DNSP 2.3.2.2 are decoded correctly.
 func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 	head := func(size, kind, ttl, hours string) string {
 		return size + kind + "05f00000" + "2a000000" + ttl + "00000000" + hours
@@ -62,7 +62,7 @@ func TestRecordsOfTheDirectoryByHand(t *testing.T) {
 	assert.Nil(t, rr)
 }
 
-// entries returns the directory-integrated zones as an LDIF export has them.
+// entries returns the directory-integrated zones in the form of an LDIF export.
 func entries(t *testing.T, st *zonestest.Store) []zones.Entry {
 	t.Helper()
 	s := open(t, st, "")
@@ -151,7 +151,7 @@ func TestFaultsOfDirectoryEntries(t *testing.T) {
 	assert.Equal(t, zones.CodeZoneDoesNotExist, code(err))
 }
 
-// FuzzDecodeRecord encodes every value that can be decoded to the same octets.
+// FuzzDecodeRecord decodes any value. A value that can be decoded must be encoded to the same octets.
 func FuzzDecodeRecord(f *testing.F) {
 	for _, text := range []string{"BAABAAXwAAAqAAAAAAAOEAAAAAAAAAAACgAACg==", "DQAFAAXwAAAqAAAAAAAOEAAAAAAAAAAACwIEd2ViMQRjb3JwAA=="} {
 		value, err := base64.StdEncoding.DecodeString(text)
@@ -177,8 +177,8 @@ func FuzzDecodeRecord(f *testing.F) {
 	})
 }
 
-// TestPropertiesOfTheDirectory decodes values written by hand, as described in MS-DNSP 2.3.2.1.1:
-// type, intervals, and masters in both forms.
+// TestPropertiesOfTheDirectory: values written by hand according to MS-DNSP 2.3.2.1.1 are
+// decoded correctly: type, intervals, and masters in both forms.
 func TestPropertiesOfTheDirectory(t *testing.T) {
 	property := func(id, data string) []byte {
 		size := len(data) / 2

@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// EncodeRecord returns a dnsRecord value that DecodeRecord reads; serial is the zone's. It fails
-// for names that cannot be packed.
+// EncodeRecord returns a dnsRecord value for DecodeRecord. serial is the serial number of
+// the zone. It fails for names that cannot be packed.
 func EncodeRecord(rr dns.RR, stamp time.Time, serial uint32) ([]byte, error) {
 	data, err := encodeData(rr)
 	if err != nil || len(data) > 0xFFFF {
@@ -57,7 +57,7 @@ func encodeData(rr dns.RR) ([]byte, error) {
 	return data, nil
 }
 
-// packData returns the data as in a DNS message, for types without names.
+// packData returns the data in the form of a DNS message, for types without names.
 func packData(rr dns.RR) ([]byte, error) {
 	rr = dns.Copy(rr)
 	rr.Header().Name = "."

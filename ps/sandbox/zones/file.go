@@ -63,7 +63,7 @@ type reader struct {
 	ages       map[int]time.Time // line of a record -> time of its [AGE:n]
 	ttlLine    int               // of the first $TTL, or 0
 	records    []fileRecord
-	broken     bool // a syntax error ended the parsing
+	broken     bool // parsing ended with a syntax error
 }
 
 type directive struct {
@@ -106,7 +106,7 @@ func newReader(src Source) *reader {
 	return r
 }
 
-// decodeText removes byte order marks and decodes UTF-16, which editors write.
+// decodeText removes byte order marks and decodes UTF-16, which some editors write.
 func decodeText(b []byte) string {
 	if len(b) < 2 || !(b[0] == 0xFF && b[1] == 0xFE || b[0] == 0xFE && b[1] == 0xFF) {
 		return strings.TrimPrefix(string(b), "\uFEFF")
@@ -149,8 +149,8 @@ var directiveKeys = map[string]bool{
 	"aging": true, "refresh": true, "norefresh": true,
 }
 
-// takeAge records the [AGE:n] mark of a line, hours since 1601, and returns the
-// line with the mark blanked out.
+// takeAge records the [AGE:n] mark of a line, in hours since 1601, and returns the line with
+// the mark replaced by spaces.
 func (r *reader) takeAge(line string, number int) string {
 	m := ageMark.FindStringSubmatchIndex(line)
 	if m == nil || strings.ContainsAny(line[:m[0]], `;"`) {
@@ -177,7 +177,7 @@ func (r *reader) parse() {
 	in := strings.NewReader(r.text)
 	p := dns.NewZoneParser(in, r.origin(), "")
 	p.SetDefaultTTL(3600)
-	done, line := 0, 1 // offset that the parser has reached, and its line
+	done, line := 0, 1 // offset reached by the parser, and its line
 	ttl, last := uint32(3600), 1
 	for {
 		first := r.firstLine(line)
@@ -223,7 +223,8 @@ func (r *reader) syntaxFault(err error, line int) {
 	r.broken = true
 	text := strings.TrimPrefix(strings.TrimPrefix(err.Error(), ": "), "dns: ")
 	if m := lineInError.FindStringSubmatchIndex(text); m != nil {
-		generated := line <= len(r.lines) && strings.HasPrefix(r.lines[line-1], "$") // the parser restarts at 1 within
+		// the parser restarts at 1 inside a $GENERATE
+		generated := line <= len(r.lines) && strings.HasPrefix(r.lines[line-1], "$")
 		if n, e := strconv.Atoi(text[m[2]:m[3]]); e == nil && !generated {
 			line = n
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Load reads zone files into the store, all of them or none. It replaces existing
-// zones; the same zone in two files is an error. The error is a [*LoadError] with
-// the first syntax error of each file and all semantic errors.
+// Load reads zone files into the store, either all or none. It replaces existing zones. The
+// same zone in two files is an error. The error is a [*LoadError] with the first syntax
+// error of each file and all semantic errors.
 func (st *Store) Load(sources ...Source) error {
 	var faults []Fault
 	var created []*zone
@@ -51,7 +51,7 @@ func (st *Store) clear(z *zone) {
 	}
 }
 
-// build returns the zone of a file and reports semantic errors.
+// build returns the zone in a file and reports semantic errors.
 func (r *reader) build(st *Store) *zone {
 	z := newZone(Zone{Name: r.zoneName(), Type: Primary, Scope: ScopeNone, DynamicUpdate: UpdateNone, SecureSecondaries: "NoTransfer", Notify: "NotifyServers"})
 	server := r.applyDirectives(st, z)
@@ -94,8 +94,7 @@ func (r *reader) zoneName() string {
 	return name
 }
 
-// applyDirectives sets the properties of the comment directives and returns the
-// name of the server.
+// applyDirectives applies the directives in comments and returns the name of the server.
 func (r *reader) applyDirectives(st *Store, z *zone) string {
 	z.Type = ZoneType(r.word("type", string(Primary), string(Secondary), string(Stub), string(Forwarder)))
 	z.Scope = Scope(r.word("scope", string(ScopeNone), string(ScopeDomain), string(ScopeForest), string(ScopeLegacy), string(ScopeCustom)))
@@ -124,8 +123,8 @@ func (r *reader) applyDirectives(st *Store, z *zone) string {
 	return server.Name
 }
 
-// applyLimits sets the directives that only some types of zones have, and the defaults
-// of the others.
+// applyLimits applies the directives that only some types of zones support, and sets the
+// defaults of the others.
 func (r *reader) applyLimits(z *zone) {
 	z.UseRecursion = r.flag("recursion")
 	z.ForwarderTimeout, z.Refresh, z.NoRefresh = 0, 0, 0
@@ -162,8 +161,7 @@ func (r *reader) number(key string, byDefault, max int) int {
 	return n
 }
 
-// word returns the value of a directive with fixed values; the first is the
-// default.
+// word returns the value of a directive with fixed values. The first one is the default.
 func (r *reader) word(key string, values ...string) string {
 	d, ok := r.directives[key]
 	if !ok {
@@ -233,7 +231,7 @@ func (st *Store) hasDirectory() bool {
 	return false
 }
 
-// fill adds the valid records to the zone.
+// fill adds valid records to the zone.
 func (r *reader) fill(z *zone) {
 	lines := map[dns.RR]int{}
 	for _, rec := range r.records {
@@ -259,8 +257,8 @@ func (r *reader) fill(z *zone) {
 	}
 }
 
-// relative returns the owner of a record relative to the zone; ok is false if it
-// is not in the zone, which is reported.
+// relative returns the owner of a record relative to the zone. ok is false if the owner is
+// not in the zone, which is reported as a fault.
 func (r *reader) relative(z *zone, rec fileRecord) (string, bool) {
 	name := plain(strings.TrimSuffix(rec.rr.Header().Name, "."))
 	if rec.rr.Header().Class != dns.ClassINET {
@@ -323,8 +321,8 @@ func (r *reader) accept(z *zone, rel string, rr dns.RR, line int, lines map[dns.
 	return true
 }
 
-// emptyTarget reports whether the parser accepted a record without data, as
-// dynamic updates use them.
+// emptyTarget reports whether the parser accepted a record without data, a form that only
+// dynamic updates use.
 func emptyTarget(rr dns.RR) bool {
 	for _, name := range targets(rr) {
 		if *name == "" {

@@ -34,7 +34,7 @@ func (s *Server) CreateZone(n NewZone) (Zone, error) {
 	return s.view(z), nil
 }
 
-// taken returns the code of a name that a zone has.
+// taken returns the error code for a name that is already the name of a zone.
 func taken(old *zone) int {
 	switch {
 	case old.AutoCreated:
@@ -71,7 +71,7 @@ func (s *Server) acceptZone(name string, n *NewZone) int {
 	return s.acceptScope(n.Scope, n.Partition)
 }
 
-// acceptScope returns the code of a scope that the server cannot store zones in, or 0.
+// acceptScope returns the error code for a scope in which the server cannot store zones, or 0.
 func (s *Server) acceptScope(scope Scope, partition string) int {
 	switch {
 	case !s.server.DomainController:
@@ -86,8 +86,8 @@ func (s *Server) acceptScope(scope Scope, partition string) int {
 	return 0
 }
 
-// HasPartition reports whether a directory partition of the administrator's own exists:
-// those that the loaded zones are in do.
+// HasPartition reports whether a custom directory partition exists. The partitions that
+// contain loaded zones exist.
 func (s *Server) HasPartition(name string) (bool, error) {
 	st := s.store
 	st.mu.RLock()
@@ -98,7 +98,7 @@ func (s *Server) HasPartition(name string) (bool, error) {
 	return st.partitions[fold(name)], nil
 }
 
-// checkZoneName is checkName for a zone, whose name has no wildcard.
+// checkZoneName is checkName for a zone, whose name must not contain a wildcard.
 func checkZoneName(name string) int {
 	if code := checkName(name); code != 0 {
 		return code
@@ -109,13 +109,13 @@ func checkZoneName(name string) int {
 	return 0
 }
 
-// isDatafile reports whether a zone can be in a file of that name.
+// isDatafile reports whether name is a valid name for a zone file.
 func isDatafile(name string) bool {
 	return !strings.ContainsAny(name, `/\:*?"<>|`) && len(name) <= maxName
 }
 
-// partition returns the DNS name of the directory partition of a scope and the
-// DN of the container for its zones (facts E65).
+// partition returns the DNS name of the directory partition for a scope, and the DN of the
+// container for its zones (facts E65).
 func (st *Store) partition(scope Scope) (name, container string) {
 	switch scope {
 	case ScopeDomain:
@@ -143,8 +143,8 @@ func (s *Server) properties(name string, n NewZone) Zone {
 	return z
 }
 
-// place sets the properties of a zone that depend on its Scope. partition is only
-// used for ScopeCustom, server and file only for ScopeNone.
+// place sets the properties of a zone that depend on its Scope. partition is used only for
+// ScopeCustom, server and file only for ScopeNone.
 func (st *Store) place(z *Zone, server, partition, file string) {
 	if z.Scope == ScopeNone || z.Scope == "" {
 		z.Scope, z.File, z.Server = ScopeNone, file, server
@@ -197,7 +197,7 @@ func (s *Server) RemoveZone(name string) (Zone, error) {
 	return s.view(z), nil
 }
 
-// addAutomatic creates the zones that every server has (facts E66).
+// addAutomatic creates the zones that exist on every server (facts E66).
 func (st *Store) addAutomatic(sv *server) {
 	s := &Server{store: st, server: sv}
 	for _, name := range []string{"0.in-addr.arpa", "127.in-addr.arpa", "255.in-addr.arpa"} {

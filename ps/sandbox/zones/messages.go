@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Message returns the message of the error in a culture: German for "de" and
-// "de-...", otherwise English. For operations on zones and records it is the
-// sentence of the real module, which does not give the cause (facts D12); for
-// others it is the system's message of the code.
+// Message returns the message of the error in a culture: German for "de" and "de-...", otherwise
+// English. For operations on zones and records it is the message of the real module, which does
+// not contain the cause (facts D12); for others it is the system's message for the code.
 func (e *Error) Message(culture string) string {
 	table := english
 	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {
@@ -19,7 +18,7 @@ func (e *Error) Message(culture string) string {
 	}
 	op := e.Op
 	if e.Code == CodeZoneDoesNotExist {
-		op = OpGetZone // every cmdlet reports an absent zone this way
+		op = OpGetZone // every cmdlet reports an absent zone in this way
 	}
 	if sentence := table.ops[op]; sentence != "" {
 		return strings.NewReplacer("{name}", e.Name, "{zone}", e.Zone, "{server}", e.Server).Replace(sentence)
@@ -27,7 +26,7 @@ func (e *Error) Message(culture string) string {
 	return e.Text(culture)
 }
 
-// Text returns the system's message of the code in a culture, see Message.
+// Text returns the system's message for the code in a culture, see Message.
 func (e *Error) Text(culture string) string {
 	table := english
 	if culture = strings.ToLower(culture); culture == "de" || strings.HasPrefix(culture, "de-") {

@@ -13,8 +13,8 @@ import (
 	"adgateway/ps/sandbox/zones/zonestest"
 )
 
-// FuzzWrites adds and removes records in any order. The zone keeps its invariants,
-// and its journal has every write.
+// FuzzWrites adds and removes records in any order. The zone must keep its invariants, and
+// its journal must contain every write.
 func FuzzWrites(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 0, 1, 2, 1, 1, 2})
 	f.Add([]byte{0, 4, 3, 0, 5, 0, 0, 5, 1, 2, 4, 3})
@@ -106,8 +106,8 @@ func dataOf(rr dns.RR) string {
 	return strings.ReplaceAll(text, `"`, "")
 }
 
-// manyInOne counts the journal entries that share a serial number with the entry
-// before: removals of several records by one call.
+// manyInOne counts the journal entries that have the same serial number as the previous
+// entry, which happens when one call removes several records.
 func manyInOne(st *zonestest.Store) int {
 	extra, last := 0, zones.Change{}
 	for _, c := range st.Journal() {

@@ -13,16 +13,16 @@ const (
 	maxName  = 255
 )
 
-// Reading is how a server reads a name without a dot at its end that ends with the name
+// Reading determines how a server reads a name without a final dot that ends with the name
 // of the zone. Reports about Windows disagree.
 type Reading uint8
 
-// The readings.
+// The ways of reading such a name.
 const (
-	Strips  Reading = iota // as a name in full
+	Strips  Reading = iota // as a full name
 	Nests                  // relative to the zone, like any other
-	Refuses                // not at all: CodeInvalidName
-	Repeats                // with the zone's name cut off as often as it is there, even from a name with a dot
+	Refuses                // not at all: the error is CodeInvalidName
+	Repeats                // after removing the zone's name as often as it occurs at the end, even from a name with a final dot
 )
 
 // reading returns how the operation reads names.
@@ -33,9 +33,9 @@ func (st *Store) reading(op Op) Reading {
 	return st.reads(op)
 }
 
-// owner returns a name relative to the zone. "@", "" and "." mean the apex; an absolute name must
-// be in the zone; way is how another name that ends with the zone's name is read (facts E52). The
-// code is the code of the error, or 0.
+// owner returns a name relative to the zone. "@", "" and "." mean the apex. An absolute name
+// must be in the zone. way determines how another name that ends with the zone's name is
+// read (facts E52). The second result is an error code, or 0.
 func (z *zone) owner(name string, way Reading) (string, int) {
 	absolute := strings.HasSuffix(name, ".")
 	bare := strings.TrimSuffix(name, ".")
@@ -70,8 +70,8 @@ func (z *zone) accept(rel string) (string, int) {
 	return rel, 0
 }
 
-// cutLabels removes the last n labels. Counting labels is safe where counting
-// bytes is not: folding may change the length.
+// cutLabels removes the last n labels. It counts labels instead of bytes, because folding
+// may change the length.
 func cutLabels(name string, n int) string {
 	for ; n > 0; n-- {
 		name = name[:strings.LastIndexByte(name, '.')]
@@ -79,10 +79,9 @@ func cutLabels(name string, n int) string {
 	return name
 }
 
-// checkName returns 0 if a name can be stored, CodeInvalidName if a label or the
-// name is empty or too long, and CodeInvalidNameChar for other characters than
-// letters, digits, '-', '_', '/' (RFC 2317), non-ASCII characters (the server's
-// default name check is multibyte) and '*' as the whole first label.
+// checkName returns 0 if a name can be stored, CodeInvalidName if a label or the name is empty or too long,
+// and CodeInvalidNameChar if it contains characters other than letters, digits, '-', '_', '/' (RFC 2317),
+// non-ASCII characters (the server's default name check is multibyte) and '*' as the whole first label.
 func checkName(name string) int {
 	if len(name) > maxName-2 {
 		return CodeInvalidName
@@ -115,12 +114,12 @@ func nameByte(c byte) bool {
 	}
 }
 
-// specials are the characters that have a backslash before them in the text of a name.
+// specials are the characters that are preceded by a backslash in the text of a name.
 const specials = `.\"();@$`
 
-// plain replaces the escapes \DDD of non-ASCII octets, and of characters that need none, by these
-// octets, as the server shows names, if the result is valid UTF-8. Otherwise it escapes all
-// non-ASCII octets.
+// plain replaces the escapes \DDD of non-ASCII octets, and of characters that need no
+// escape, by the octets themselves, as the server shows names, if the result is valid UTF-8.
+// Otherwise it escapes all non-ASCII octets.
 func plain(name string) string {
 	if !strings.Contains(name, `\`) && utf8.ValidString(name) {
 		return name

@@ -8,11 +8,10 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Records returns the records of a zone that match the query. The apex comes
-// first, and each name before the names below it. An absent name is
-// CodeNameDoesNotExist; a name without records of the type has an empty result
-// (facts E55). A forwarder is CodeInvalidZoneType, a paused or expired zone
-// CodeZoneShutdown (facts E62).
+// Records returns the records of a zone that match the query. The apex comes first, and each
+// name before the names below it. If the name exists but has no records of the type, the result
+// is empty (facts E55). Errors: CodeNameDoesNotExist for an absent name, CodeInvalidZoneType
+// for a forwarder, and CodeZoneShutdown for a paused or expired zone (facts E62).
 func (s *Server) Records(zoneName string, q Query) ([]Record, error) {
 	st := s.store
 	st.mu.RLock()
@@ -88,8 +87,8 @@ func (s *Server) openWrite(op Op, zoneName, name string) (*zone, error) {
 	return z, nil
 }
 
-// AddRecord adds a record and returns it as stored. It fails with an error of a zone, a name or a
-// target, or of a conflict with other records (facts D.3, E57, E58).
+// AddRecord adds a record and returns it as stored. Its errors concern the zone, the name, a
+// target, or a conflict with other records (facts D.3, E57, E58).
 func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	st := s.store
 	st.mu.Lock()
@@ -126,15 +125,15 @@ func (s *Server) AddRecord(n NewRecord) (Record, error) {
 	return r, nil
 }
 
-// hasStatic reports whether a name has a static record, beside which every new record
-// is static, too (facts NA5).
+// hasStatic reports whether a name has a static record. A new record with the same name is
+// then static as well (facts NA5).
 func (z *zone) hasStatic(rel string) bool {
 	n := z.nodes[fold(rel)]
 	return n != nil && slices.ContainsFunc(n.records, func(r Record) bool { return r.Stamp.IsZero() })
 }
 
-// displace removes the records of a name that a new one of a type replaces: an older
-// CNAME (facts NA22), and a text without any character (facts NA12).
+// displace removes the records of a name that a new record of a type replaces: an older
+// CNAME (facts NA22), and an empty text (facts NA12).
 func (st *Store) displace(s *Server, z *zone, rel string, rrtype uint16) {
 	n := z.nodes[fold(rel)]
 	for i := 0; n != nil && i < len(n.records); i++ {
@@ -211,7 +210,7 @@ func (st *Store) dropPointers(s *Server, r Record) {
 	}
 }
 
-// prepare returns a copy with absolute, unescaped names in its data, and octets in one form.
+// prepare returns a copy whose data contains absolute, unescaped names, and octets in a single form.
 func prepare(rr dns.RR) dns.RR {
 	rr = dns.Copy(rr)
 	switch rr := rr.(type) {
@@ -320,7 +319,7 @@ func (z *zone) conflict(rel string, rr dns.RR) int {
 	return 0
 }
 
-// redirected reports whether a name above has a DNAME, below which no name can be.
+// redirected reports whether an ancestor of a name has a DNAME. No names can exist below one.
 func (z *zone) redirected(key string) bool {
 	for {
 		_, above, inside := strings.Cut(key, ".")
@@ -349,14 +348,14 @@ func belongsToDelegation(atCut bool, rrtype uint16) bool {
 	}
 }
 
-// allowedWithCName reports whether a record may have the same owner as a CNAME:
-// only DNSSEC records may.
+// allowedWithCName reports whether a record may have the same owner as a CNAME, which is
+// allowed only for DNSSEC records.
 func allowedWithCName(rrtype uint16) bool {
 	return rrtype == dns.TypeRRSIG || rrtype == dns.TypeNSEC || rrtype == dns.TypeKEY
 }
 
-// same reports whether two records of one node have the same type and data. The
-// time to live and the case of names are ignored.
+// same reports whether two records of one node have the same type and data. It ignores the
+// time to live and the case of names.
 func same(a, b dns.RR) bool {
 	ha, hb := a.Header(), b.Header()
 	if ha.Rrtype != hb.Rrtype {
@@ -436,8 +435,8 @@ func (z *zone) node(name string, way Reading) *node {
 	return z.nodes[fold(rel)]
 }
 
-// RemoveRecords removes all records of an owner and type (facts E60, E61) and returns them. It
-// fails as [Server.RemoveRecord] does.
+// RemoveRecords removes all records of an owner and type (facts E60, E61) and returns them.
+// It has the errors of [Server.RemoveRecord].
 func (s *Server) RemoveRecords(zoneName, name string, rrtype uint16) ([]Record, error) {
 	st := s.store
 	st.mu.Lock()

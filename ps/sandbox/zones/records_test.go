@@ -125,7 +125,7 @@ func TestNamesOfTheApex(t *testing.T) {
 	}
 }
 
-// Facts E52, NA8 and NB4: a name that ends with the name of the zone.
+// Facts E52, NA8 and NB4: a name that ends with the name of the zone is read in the configured way.
 func TestReadings(t *testing.T) {
 	for _, c := range []struct {
 		way          zones.Reading

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// SetZone changes the settings of a primary zone. Another type is CodeInvalidZoneType.
-// A zone keeps its place: a scope for one in a file is CodeInvalidZoneOperation, and so
-// is a file for one in the directory.
+// SetZone changes the settings of a primary zone. Another type is CodeInvalidZoneType. A
+// zone cannot move between a file and the directory: a scope for a file-backed zone, and a
+// file for a zone in the directory, are CodeInvalidZoneOperation.
 func (s *Server) SetZone(name string, c ZoneChange) (Zone, error) {
 	return s.change(OpSetZone, name, Primary, func(z *zone) int {
 		switch {
@@ -30,9 +30,8 @@ func (s *Server) SetZone(name string, c ZoneChange) (Zone, error) {
 	})
 }
 
-// change changes the properties of a zone of a type with apply, which returns a code or
-// 0. It fails if the zone is of another type, automatic, or cannot be written on this
-// server.
+// change changes the properties of a zone of type kind with apply, which returns an error code or
+// 0. It fails if the zone has another type, is automatic, or cannot be written on this server.
 func (s *Server) change(op Op, name string, kind ZoneType, apply func(*zone) int) (Zone, error) {
 	st := s.store
 	st.mu.Lock()
@@ -88,7 +87,7 @@ const (
 )
 
 // CreateForwarder creates a conditional forwarder. A timeout above 15 s is
-// CodeValueTooLarge, a list without masters CodeNeedsMasters.
+// CodeValueTooLarge, an empty list of masters CodeNeedsMasters.
 func (s *Server) CreateForwarder(f NewForwarder) (Zone, error) {
 	st := s.store
 	st.mu.Lock()
@@ -123,7 +122,7 @@ func (s *Server) CreateForwarder(f NewForwarder) (Zone, error) {
 	return s.view(z), nil
 }
 
-// acceptForwarder returns the code of a property that a forwarder cannot have, or 0.
+// acceptForwarder returns the error code for an invalid property of a forwarder, or 0.
 func acceptForwarder(masters []netip.Addr, timeout uint32) int {
 	for _, master := range masters {
 		if !master.IsValid() || master.IsUnspecified() || master.IsMulticast() {
@@ -136,8 +135,8 @@ func acceptForwarder(masters []netip.Addr, timeout uint32) int {
 	return 0
 }
 
-// SetForwarder changes a conditional forwarder. One of this server only cannot be moved
-// to the directory: CodeInvalidZoneOperation.
+// SetForwarder changes a conditional forwarder. A file-backed forwarder cannot be moved to
+// the directory: CodeInvalidZoneOperation.
 func (s *Server) SetForwarder(name string, c ForwarderChange) (Zone, error) {
 	return s.change(OpSetZone, name, Forwarder, func(z *zone) int {
 		timeout := z.ForwarderTimeout
@@ -165,7 +164,7 @@ func (s *Server) SetForwarder(name string, c ForwarderChange) (Zone, error) {
 	})
 }
 
-// Aging returns a primary zone with its aging. Another type is CodeInvalidZoneType.
+// Aging returns a primary zone with its aging settings. Another type is CodeInvalidZoneType.
 func (s *Server) Aging(name string) (Zone, error) {
 	st := s.store
 	st.mu.RLock()
@@ -180,9 +179,9 @@ func (s *Server) Aging(name string) (Zone, error) {
 	return s.view(z), nil
 }
 
-// SetAging changes the aging of a primary zone. Enabling it sets the time from which the
-// zone may be scavenged: after one refresh interval. An interval of 0 means the server's
-// default; one above 8760 hours is CodeValueTooLarge (facts NC7).
+// SetAging changes the aging settings of a primary zone. When aging is enabled, the zone may
+// be scavenged after one refresh interval. An interval of 0 means the server's default; one
+// above 8760 hours is CodeValueTooLarge (facts NC7).
 func (s *Server) SetAging(name string, c AgingChange) (Zone, error) {
 	return s.change(OpSetAging, name, Primary, func(z *zone) int {
 		for _, interval := range []*time.Duration{c.Refresh, c.NoRefresh} {

@@ -237,7 +237,7 @@ func TestADeeperZoneHidesNames(t *testing.T) {
 	assert.Zero(t, count("", "dev"))
 }
 
-// TestDirectivesOfZones: zone files contain the settings that the cmdlets make.
+// TestDirectivesOfZones: settings made by the cmdlets can be written to a zone file and loaded again.
 func TestDirectivesOfZones(t *testing.T) {
 	st := three(t)
 	require.NoError(t, st.Load(

@@ -2,9 +2,8 @@ package zones
 
 import "time"
 
-// Statistics are what a server has counted for a zone. Nobody asks a simulated server
-// for names, so that the queries are made up from the zone's name and never change;
-// updates and transfers are 0.
+// Statistics are a server's counts for a zone. Nobody queries a simulated server, so the
+// queries are derived from the zone's name and never change. Updates and transfers are 0.
 type Statistics struct {
 	Zone    string
 	Since   time.Time
@@ -17,7 +16,7 @@ type QueryCount struct {
 	Received, Answered uint64
 }
 
-// statisticsAge is for how long a server has been counting.
+// statisticsAge is the time for which a server has been counting.
 const statisticsAge = 30 * 24 * time.Hour
 
 // Statistics returns the statistics of a zone. A forwarder has none:

@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// Store holds the zones of all DNS servers of a domain: those in the directory,
-// which the domain controllers share, and the file-backed ones of each server.
-// It is safe for concurrent use.
+// Store contains the zones of all DNS servers of a domain: the zones in the directory, which the
+// domain controllers share, and the file-backed zones of each server. It is safe for concurrent use.
 type Store struct {
 	now     func() time.Time
 	domain  string
 	forest  string
 	servers []*server
 
-	onChange func(Change) // nil: none
+	onChange func(Change) // may be nil
 	keepPtr  bool
-	reads    func(Op) Reading // nil: Strips
+	reads    func(Op) Reading // nil: always Strips
 
 	mu    sync.RWMutex
 	zones map[zoneKey]*zone
 	// partitions are the application partitions, by folded name.
 	partitions map[string]bool
-	calls      int // calls that have changed something
+	calls      int // number of calls that have changed something
 }
 
 // zoneKey identifies a zone; server is empty for directory-integrated zones.
@@ -35,8 +34,8 @@ type server struct {
 	names map[string]bool
 }
 
-// New returns a store whose servers have only the zones that every server
-// creates: the three automatic ones and, on domain controllers, [TrustAnchors].
+// New returns a store whose servers have only the zones that exist on every server: the
+// three automatic ones and, on domain controllers, [TrustAnchors].
 func New(c Config) *Store {
 	st := &Store{now: c.Now, domain: fold(c.Domain), onChange: c.OnChange, keepPtr: c.SetKeepsPTR, reads: c.Reads, zones: map[zoneKey]*zone{}}
 	if st.now == nil {
@@ -106,7 +105,7 @@ type Server struct {
 	writer string
 }
 
-// As returns the same server for a writer, whose name the changes get.
+// As returns the same server for a writer, who is recorded with the changes.
 func (s *Server) As(writer string) *Server {
 	return &Server{store: s.store, server: s.server, writer: writer}
 }
@@ -173,7 +172,7 @@ func (s *Server) Zone(name string) (Zone, error) {
 	return s.view(z), nil
 }
 
-// open returns a zone or the error of op. Store.mu is held.
+// open returns a zone, or an error of the operation op. Store.mu is held.
 func (s *Server) open(op Op, name string) (*zone, error) {
 	if err := s.reach(op); err != nil {
 		return nil, err
@@ -185,7 +184,7 @@ func (s *Server) open(op Op, name string) (*zone, error) {
 	return z, nil
 }
 
-// view returns the properties of a zone on this server.
+// view returns the properties of a zone as seen by this server.
 func (s *Server) view(z *zone) Zone {
 	v := z.copy()
 	v.ReadOnly = v.Type == Secondary || v.DsIntegrated && s.server.ReadOnly

@@ -26,8 +26,7 @@ func Strings(rr *dns.TXT) []string {
 	return plain
 }
 
-// NewText returns a TXT record with unescaped strings; strings longer than 255
-// octets are split.
+// NewText returns a TXT record with unescaped strings. It splits strings longer than 255 octets.
 func NewText(parts ...string) *dns.TXT {
 	rr := &dns.TXT{}
 	for _, part := range parts {
@@ -40,7 +39,7 @@ func NewText(parts ...string) *dns.TXT {
 	return rr
 }
 
-// escapeText escapes a string as package dns does.
+// escapeText escapes a string in the same way as package dns.
 func escapeText(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

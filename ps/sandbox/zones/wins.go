@@ -11,8 +11,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Types of records that only Microsoft's server has (MS-DNSP 2.2.2.1.1). For a name that the zone
-// lacks, the server asks WINS servers; for an address, it asks the NetBIOS node with that address.
+// Types of records that only Microsoft's server supports (MS-DNSP 2.2.2.1.1). For a name that the zone does
+// not contain, the server asks WINS servers; for an address, it asks the NetBIOS node with that address.
 const (
 	typeWins        = 0xFF01
 	typeWinsReverse = 0xFF02
@@ -24,8 +24,8 @@ const (
 //	@  WINSR       L2 C900 ( corp.example. )
 var winsLine = regexp.MustCompile(`(?i)^(\S+)?\s+((?:\d+\s+)?(?:IN\s+)?)(WINS|WINSR|WINS-R|NBSTAT)\s+([^;"]*)(;.*)?$`)
 
-// takeWins writes a record for WINS in the form for unknown types (RFC 3597), the only one that the
-// parser knows. The record may take several lines, up to a closing parenthesis.
+// takeWins writes a WINS record in the form for unknown types (RFC 3597), which is the only
+// form that the parser knows. The record may span several lines, up to a closing parenthesis.
 func (r *reader) takeWins(at int) {
 	m := winsLine.FindStringSubmatch(r.lines[at])
 	if m == nil || strings.HasPrefix(m[1], ";") {
@@ -52,8 +52,8 @@ func (r *reader) takeWins(at int) {
 	}
 }
 
-// winsData encodes a record (MS-DNSP 2.2.2.2.4): flags, the times for a look-up and for the cache,
-// then the servers, or the domain that is added to NetBIOS names.
+// winsData encodes a record (MS-DNSP 2.2.2.2.4): flags, the look-up and cache timeouts, and
+// then the servers, or the domain that is appended to NetBIOS names.
 func winsData(kind int, words []string) (data []byte, bad string) {
 	const local = 0x00010000 // not given to other servers
 	fields, rest := [3]uint32{0, 2, 900}, []string{}

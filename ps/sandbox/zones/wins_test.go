@@ -11,8 +11,8 @@ import (
 	"adgateway/ps/sandbox/zones"
 )
 
-// TestRecordsForWins: zone files with WINS records load, with these records in the form for unknown
-// types.
+// TestRecordsForWins: zone files with WINS records can be loaded. The records are stored in
+// the form for unknown types.
 func TestRecordsForWins(t *testing.T) {
 	head := "; adgateway: zone=x.example\n@ 60 SOA a b 1 2 3 4 5\n@ NS a\n"
 	for line, want := range map[string]string{

@@ -19,10 +19,9 @@ const typeTombstone = 0
 // errRecord is the error of DecodeRecord for malformed values.
 var errRecord = errors.New("not a DNS record")
 
-// DecodeRecord decodes a dnsRecord value to a record with its data and time to
-// live, and its time stamp, which is zero if the record is static. The value does
-// not contain the owner, which is left empty. A tombstone returns a nil record.
-// Data of unknown types is kept as octets.
+// DecodeRecord decodes a dnsRecord value. rr has its data and time to live; stamp is zero if
+// the record is static. The owner of rr is empty, because the value does not contain it. For
+// a tombstone, rr is nil. Data of unknown types is kept as octets.
 func DecodeRecord(value []byte) (rr dns.RR, stamp time.Time, err error) {
 	if len(value) < headerSize {
 		return nil, stamp, fmt.Errorf("%w: %d octets, shorter than the header", errRecord, len(value))
@@ -48,7 +47,7 @@ func DecodeRecord(value []byte) (rr dns.RR, stamp time.Time, err error) {
 	return rr, stamp, nil
 }
 
-// decoder reads data; failed is set after the first error.
+// decoder reads data. failed is set after the first error.
 type decoder struct {
 	rest   []byte
 	failed bool

@@ -14,11 +14,11 @@ type zone struct {
 	Zone          // without Serial and Records, see copy
 	origin string // absolute, lower case: "corp.example."
 	nodes  map[string]*node
-	order  []*node // by node.sort: a node is directly followed by those below it
-	count  int     // of records
+	order  []*node // by node.sort, so a node is directly followed by its descendants
+	count  int     // number of records
 
-	// odd are the folded names that have or had records although no record can be created there
-	// otherwise: the node stays in the directory, and comes back when a record is added to it.
+	// odd are the folded names that have or had records although no record can normally be
+	// created there. The node stays in the directory, and is used again when a record is added.
 	odd map[string]bool
 }
 
@@ -26,7 +26,7 @@ type zone struct {
 type node struct {
 	key     string // relative, folded; "@" for the apex
 	sort    string // labels from the apex down, each terminated by NUL
-	name    string // relative, in the case it was first written
+	name    string // relative, in the case in which it was first written
 	records []Record
 }
 
@@ -89,7 +89,7 @@ func (z *zone) bump() {
 	}
 	next := dns.Copy(old).(*dns.SOA)
 	next.Serial++
-	if next.Serial == 0 { // skipped, as some secondaries treat 0 specially (RFC 1982)
+	if next.Serial == 0 { // skipped, because some secondaries treat 0 specially (RFC 1982)
 		next.Serial = 1
 	}
 	apex := z.nodes["@"]
@@ -143,7 +143,7 @@ func (z *zone) drop(n *node, i int) {
 	z.order = slices.Delete(z.order, at, at+1)
 }
 
-// below returns the nodes at and under the folded name.
+// below returns the nodes at and below a folded name.
 func (z *zone) below(key string) []*node {
 	prefix := sortName(key)
 	from := sort.Search(len(z.order), func(i int) bool { return z.order[i].sort >= prefix })
@@ -181,7 +181,7 @@ func (z *zone) absolute(rel string) string {
 	return rel + "." + z.Name + "."
 }
 
-// nodeDN returns the DN of a node, "" if the zone is file-backed.
+// nodeDN returns the DN of a node, or "" if the zone is file-backed.
 func (z *zone) nodeDN(rel string) string {
 	if z.DN == "" {
 		return ""

@@ -54,8 +54,8 @@ const (
 	UpdateAll    Update = "NonsecureAndSecure"
 )
 
-// TrustAnchors is the name of the zone that holds DNSSEC trust anchors. It is not
-// flagged as auto-created (facts E66).
+// TrustAnchors is the name of the zone for DNSSEC trust anchors. It is not flagged as
+// auto-created (facts E66).
 const TrustAnchors = "TrustAnchors"
 
 // Zone is a copy of a zone's properties.
@@ -79,12 +79,12 @@ type Zone struct {
 	Notify            string // NoNotify, Notify, NotifyServers
 	Masters           []netip.Addr
 	ForwarderTimeout  uint32        // of a forwarder, in seconds
-	UseRecursion      bool          // of a forwarder: the server itself asks if the masters do not answer
+	UseRecursion      bool          // of a forwarder: the server resolves names itself if the masters do not answer
 	Refresh           time.Duration // refresh interval of a primary zone
 	NoRefresh         time.Duration // no-refresh interval of a primary zone
-	ScavengeServers   []netip.Addr  // that may scavenge the zone; none: any
-	AvailableAt       time.Time     // when the zone may be scavenged; zero: not since aging was enabled
-	Server            string        // the server that has the file; empty if directory-integrated
+	ScavengeServers   []netip.Addr  // servers that may scavenge the zone; none: any
+	AvailableAt       time.Time     // time from which the zone may be scavenged; zero: aging was never enabled
+	Server            string        // the server that has the zone file; empty if directory-integrated
 	Serial            uint32        // of the SOA; 0 without one
 	Records           int           // number of records, including SOA and NS
 }
@@ -96,7 +96,7 @@ type Record struct {
 	Name  string    // owner relative to the zone: "@", "www", "a.b", "*.dev"
 	Stamp time.Time // hour of the last refresh in UTC; zero if static
 	DN    string    // of the directory node; empty if file-backed
-	RR    dns.RR    // with an absolute owner, in the case it was written
+	RR    dns.RR    // with an absolute owner, in the case in which it was written
 }
 
 // Type returns the record's type number.
@@ -107,8 +107,8 @@ func (r Record) TTL() time.Duration { return time.Duration(r.RR.Header().Ttl) * 
 
 // Query selects records of a zone. The zero Query selects all.
 type Query struct {
-	Name string // owner: relative, or ending in the zone's name, "@" for the apex; empty for the whole zone
-	Node bool   // only that owner; otherwise the names below it too (facts E55)
+	Name string // owner: relative, or ending with the zone's name; "@" for the apex; empty for the whole zone
+	Node bool   // only that owner, without the names below it (facts E55)
 	Type uint16 // 0 for all types
 }
 
@@ -122,8 +122,7 @@ type NewZone struct {
 	Update    Update // default: UpdateSecure in the directory, UpdateNone in a file
 }
 
-// ZoneChange describes a change of the settings of a primary zone. What is nil or
-// empty stays.
+// ZoneChange describes a change to the settings of a primary zone. Nil or empty fields are unchanged.
 type ZoneChange struct {
 	Update Update
 	Scope  Scope // not ScopeNone
@@ -142,8 +141,7 @@ type NewForwarder struct {
 	UseRecursion bool
 }
 
-// ForwarderChange describes a change of a conditional forwarder. What is nil or empty
-// stays.
+// ForwarderChange describes a change to a conditional forwarder. Nil or empty fields are unchanged.
 type ForwarderChange struct {
 	Scope        Scope  // not ScopeNone
 	Partition    string // of ScopeCustom
@@ -152,7 +150,7 @@ type ForwarderChange struct {
 	UseRecursion *bool
 }
 
-// AgingChange describes a change of the aging of a primary zone. What is nil stays.
+// AgingChange describes a change to the aging settings of a primary zone. Nil fields are unchanged.
 type AgingChange struct {
 	Enabled            *bool
 	Refresh, NoRefresh *time.Duration // 0 to 8760 hours
@@ -164,7 +162,7 @@ type Delegation struct {
 	Zone       string
 	Child      string   // relative to the zone
 	NameServer Record   // NS
-	Addresses  []Record // A and AAAA of the name server, as far as the zone has them
+	Addresses  []Record // A and AAAA records of the name server, if they are in the zone
 }
 
 // NewRecord describes a record to be added.
@@ -181,11 +179,11 @@ type ServerConfig struct {
 	Name             string   // fully qualified
 	Address          string   // accepted by Store.Server as a name; may be empty
 	Aliases          []string // other names of the server
-	DomainController bool     // if false, the server has file-backed zones only
+	DomainController bool     // if false, the server has only file-backed zones
 	ReadOnly         bool     // read-only domain controller
 
-	// Alive reports whether the server can be reached; if not, every call on it
-	// fails with CodeServerUnavailable. It must not call the store. Nil: always.
+	// Alive reports whether the server can be reached. If not, every call on it fails with
+	// CodeServerUnavailable. It must not call the store. Nil means always.
 	Alive func() bool
 }
 
@@ -196,14 +194,14 @@ type Config struct {
 	Forest  string           // default: Domain
 	Now     func() time.Time // default: time.Now
 
-	// SetKeepsPTR leaves the PTR records of an address alone when its record is
-	// replaced. Which flags the cmdlet sends is not known (facts NA21).
+	// SetKeepsPTR keeps the PTR records of an address when its record is replaced. It is
+	// unknown which flags the cmdlet sends (facts NA21).
 	SetKeepsPTR bool
 
-	// Reads says how an operation reads names. Nil: all of them are Strips.
+	// Reads determines how an operation reads names. If it is nil, all operations use Strips.
 	Reads func(Op) Reading
 
-	// OnChange receives every write in order, once it has taken effect; loading is
-	// not reported. It must not call the store. Nil discards the changes.
+	// OnChange receives every write in order, after it has taken effect. Loading is not
+	// reported. It must not call the store. Nil discards the changes.
 	OnChange func(Change)
 }

@@ -45,7 +45,7 @@ var Faults = map[string]func(*Call){
 		}
 		c.End()
 	},
-	"Get-GatewayDrip": func(c *Call) { // every byte alone
+	"Get-GatewayDrip": func(c *Call) { // writes every byte separately
 		slow := &drip{c.Stdout}
 		WriteFrame(slow, c.ID, "step", `{"label":"a","guid":"","dn":""}`)
 		WriteFrame(slow, c.ID, "records", `[{"a":"ä😀"}]`)
@@ -99,7 +99,7 @@ var Faults = map[string]func(*Call){
 
 	// Malformed frames.
 	"Send-GatewayWrongId": func(c *Call) { WriteFrame(c.Stdout, "999", "end", `{"effect":"none"}`) },
-	"Send-GatewayWrongIdFirst": func(c *Call) { // then a good answer, in the same write
+	"Send-GatewayWrongIdFirst": func(c *Call) { // then a good answer in the same write
 		var all strings.Builder
 		WriteFrame(&all, "999", "records", `[{"of":"another request"}]`)
 		WriteFrame(&all, c.ID, "step", `{"label":"create user","guid":"g-5","dn":"CN=v"}`)
@@ -114,14 +114,15 @@ var Faults = map[string]func(*Call){
 	"Send-GatewayNegative":    raw("\x1e%s end -1\n\n"),
 	"Send-GatewayLeadingZero": raw("\x1e%s end 017\n{\"effect\":\"none\"}\n"),
 	"Send-GatewayLongHeader":  raw("\x1e%s end " + strings.Repeat("1", 200) + "\n"),
-	"Send-GatewayShort":       raw("\x1e%s end 16\n{\"effect\":\"none\"}\n"), // length one too small
-	"Send-GatewayHuge":        raw("\x1e%s records 999999999999\n["),
-	"Send-GatewayNoJson":      func(c *Call) { c.Frame("records", `[{"a":}]`) },
-	"Send-GatewayObject":      func(c *Call) { c.Frame("records", `{"a":1}`) },
-	"Send-GatewayBadEnd":      func(c *Call) { c.Frame("end", `{"effect":"perhaps"}`) },
-	"Send-GatewayArrayEnd":    func(c *Call) { c.Frame("end", `[]`) },
-	"Send-GatewayBadStep":     func(c *Call) { c.Frame("step", `{"label":[]}`) },
-	"Send-GatewayTwice":       func(c *Call) { c.End(); c.End() },
+	// the stated length is too small by one
+	"Send-GatewayShort":    raw("\x1e%s end 16\n{\"effect\":\"none\"}\n"),
+	"Send-GatewayHuge":     raw("\x1e%s records 999999999999\n["),
+	"Send-GatewayNoJson":   func(c *Call) { c.Frame("records", `[{"a":}]`) },
+	"Send-GatewayObject":   func(c *Call) { c.Frame("records", `{"a":1}`) },
+	"Send-GatewayBadEnd":   func(c *Call) { c.Frame("end", `{"effect":"perhaps"}`) },
+	"Send-GatewayArrayEnd": func(c *Call) { c.Frame("end", `[]`) },
+	"Send-GatewayBadStep":  func(c *Call) { c.Frame("step", `{"label":[]}`) },
+	"Send-GatewayTwice":    func(c *Call) { c.End(); c.End() },
 	"Send-GatewayFlood": func(c *Call) {
 		batch := `["` + strings.Repeat("x", 60_000) + `"]`
 		for c.Context.Err() == nil {
@@ -154,7 +155,7 @@ func number(c *Call, name string) int {
 	return int(f)
 }
 
-// drip writes byte by byte.
+// drip writes one byte at a time.
 type drip struct{ to io.Writer }
 
 func (d *drip) Write(p []byte) (int, error) {

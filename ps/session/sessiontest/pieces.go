@@ -12,8 +12,8 @@ type Piece struct {
 	Head  int    // length of the frame's first line
 }
 
-// Pieces splits the output of one write: each complete frame is a piece of its own.
-// The pieces share p's memory.
+// Pieces splits the output of one write. Each complete frame is a separate piece. The pieces
+// share p's memory.
 func Pieces(p []byte) []Piece {
 	var pieces []Piece
 	for len(p) > 0 {
@@ -33,7 +33,7 @@ func firstPiece(p []byte) Piece {
 	}
 	head := bytes.IndexByte(p, '\n') + 1
 	fields := bytes.Fields(p[:head])
-	if len(fields) != 3 { // the head is cut off before its end
+	if len(fields) != 3 { // the head is truncated
 		return Piece{Bytes: p}
 	}
 	size, err := strconv.Atoi(string(fields[2]))

@@ -1,11 +1,9 @@
-// Package sessiontest is a fake PowerShell, for tests of sessions and of the layers
-// above them: it implements the protocol only. It reads the boot line, sends a ready
-// frame, reads data lines and answers with frames. A "script" is a Go function of
-// [Process.Scripts].
+// Package sessiontest is a fake PowerShell for tests of sessions and of the layers above them. It
+// implements only the protocol: it reads the boot line, sends a ready frame, reads data lines and
+// answers with frames. A "script" is a Go function in [Process.Scripts].
 //
-// [Process] is a Starter whose process is a goroutine behind three pipes. Its Serve
-// can also be the main function of a real process. [Faults] are scripts that violate
-// the protocol, each in a different way.
+// [Process] is a Starter whose process is a goroutine behind three pipes. Its Serve can also be the main
+// function of a real process. [Faults] are scripts that violate the protocol, each in a different way.
 package sessiontest
 
 import (
@@ -39,15 +37,15 @@ type Call struct {
 // Frame writes one frame of this call.
 func (c *Call) Frame(kind, payload string) { WriteFrame(c.Stdout, c.ID, kind, payload) }
 
-// Announce announces a change and waits for the answer, as scripts do before they
-// change something. It reports whether the change is allowed.
+// Announce announces a change and waits for the answer, as scripts do before a change. It
+// reports whether the change is allowed.
 func (c *Call) Announce(intent string) bool {
 	c.Frame("intent", intent)
 	line, err := c.In.ReadString('\n')
 	return err == nil && strings.TrimRight(line, "\r\n") == "+"
 }
 
-// End writes an end frame that says nothing was changed.
+// End writes an end frame without changes.
 func (c *Call) End() { c.Frame("end", `{"effect":"none","warnings":[]}`) }
 
 // WriteFrame writes one frame with a single write.
@@ -55,14 +53,14 @@ func WriteFrame(w io.Writer, id, kind, payload string) {
 	_, _ = io.WriteString(w, fmt.Sprintf("\x1e%s %s %d\n%s\n", id, kind, len(payload), payload))
 }
 
-// ErrExit ends the process at once if a script panics with it.
+// ErrExit ends the process immediately if a script panics with it.
 var ErrExit = errors.New("exit")
 
 // ReadyPayload is the payload of a valid ready frame.
 const ReadyPayload = `{"powershell":"7.6.5","edition":"Core","clr":"10.0.0","module":"ActiveDirectory",` +
 	`"moduleVersion":"1.0.1.0","languageMode":"FullLanguage","pid":4711,"culture":"en-US"}`
 
-// Process describes a process. As a Starter it starts such processes. The zero value
+// Process describes a process. As a Starter, it starts such processes. The zero value
 // behaves correctly and has no scripts.
 type Process struct {
 	Scripts map[string]func(*Call)
@@ -143,7 +141,7 @@ func (r *running) Kill() error {
 	return nil
 }
 
-// Serve is the main function of a process; it returns the exit code.
+// Serve is the main function of a process. It returns the exit code.
 func (p *Process) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -186,7 +184,7 @@ func (p *Process) Serve(ctx context.Context, stdin io.Reader, stdout, stderr io.
 	}
 }
 
-// loop serves data lines; it returns false at the end of input.
+// loop serves data lines. It returns false at the end of the input.
 func (p *Process) loop(ctx context.Context, in *bufio.Reader, stdout, stderr io.Writer) bool {
 	for {
 		line, err := in.ReadString('\n')
@@ -210,7 +208,7 @@ func (p *Process) loop(ctx context.Context, in *bufio.Reader, stdout, stderr io.
 	}
 }
 
-// serve runs one data line as the prelude does.
+// serve runs one data line in the same way as the prelude.
 func (p *Process) serve(ctx context.Context, line string, in *bufio.Reader, stdout, stderr io.Writer) {
 	c, err := parse(line)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Collators compare as the invariant culture does. They are not safe for
+// The collators compare in the same way as the invariant culture. A collator is not safe for
 // concurrent use, hence the pools.
 var (
 	collators       = sync.Pool{New: func() any { return collate.New(language.Und) }}
@@ -20,7 +20,7 @@ var (
 // kana.
 func hasWidth(r rune) bool { return r >= 0x3040 && r <= 0x30FF || r >= 0xFF00 && r <= 0xFFEF }
 
-// equalText is -eq of strings, as the invariant culture compares them.
+// equalText implements -eq for strings, which compares them in the invariant culture.
 func equalText(a, b string, caseSensitive bool) bool {
 	if a == b {
 		return true
@@ -28,13 +28,13 @@ func equalText(a, b string, caseSensitive bool) bool {
 	if plainText(a) && plainText(b) {
 		return !caseSensitive && EqualFold(a, b)
 	}
-	if !utf8.ValidString(a) || !utf8.ValidString(b) { // halves of pairs
+	if !utf8.ValidString(a) || !utf8.ValidString(b) { // lone surrogates
 		return !caseSensitive && EqualFold(a, b)
 	}
 	pool := &collators
 	switch {
 	case caseSensitive:
-	case strings.ContainsFunc(a+b, hasWidth): // which IgnoreCase would ignore too
+	case strings.ContainsFunc(a+b, hasWidth): // IgnoreCase would also ignore width
 		a, b = ToUpper(a), ToUpper(b)
 	default:
 		pool = &foldedCollators
@@ -44,8 +44,7 @@ func equalText(a, b string, caseSensitive bool) bool {
 	return c.CompareString(a, b) == 0
 }
 
-// Equal is -eq between scalars: the left operand decides what the right one is
-// converted to.
+// Equal implements -eq for scalars. The left operand decides to which type the right one is converted.
 func Equal(l, r any, caseSensitive bool) (bool, error) {
 	l, r = base(l), base(r)
 	if l == nil || r == nil {
@@ -99,8 +98,8 @@ func order(a, b int64) int {
 	}
 }
 
-// Compare is -lt and its kind between scalars: negative, zero, positive. Only
-// whole numbers are compared.
+// Compare implements -lt and similar operators for scalars. The result is negative, zero or
+// positive. Only whole numbers are compared.
 func Compare(l, r any) (int, error) {
 	l, r = base(l), base(r)
 	if isNumber(l) && isNumber(r) {
@@ -115,7 +114,7 @@ func Compare(l, r any) (int, error) {
 
 // ---- operators ----
 
-// filter applies a test to a scalar, or keeps the items of a collection that pass it.
+// filter applies a test to a scalar, or returns the items of a collection that pass it.
 func filter(l any, test func(item any) (bool, error)) (any, error) {
 	if !isCollection(l) {
 		return test(l)

@@ -5,12 +5,12 @@ import (
 	"io"
 )
 
-// LineReader reads standard input by lines, without their ends; io.EOF at its end.
+// LineReader reads standard input line by line. The lines do not include their line endings.
+// At the end it returns io.EOF.
 type LineReader interface{ ReadLine() (string, error) }
 
-// NewConsole returns the type [Console] of a host. It is not registered: the
-// evaluator resolves [Console] to it before Lookup. A write that fails ends the
-// script with the writer's own error.
+// NewConsole returns the type [Console] of a host. It is not registered; the evaluator resolves
+// [Console] to it before Lookup. A failed write ends the script with the writer's own error.
 func NewConsole(in LineReader, out, errOut io.Writer) *Type {
 	stderr := &Instance{Type: tTextWriter, Data: errOut}
 	reader := &Instance{Type: tTextReader, Data: in}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Convert casts as [T]$v does. Its errors are records of a failed cast, or a
-// *Refused for a conversion that the sandbox does not have.
+// Convert casts as [T]$v does. Its errors are records of a failed cast, or a *Refused for a
+// conversion that the sandbox does not support.
 func Convert(v any, t *Type) (any, error) {
 	v = base(v)
 	from := TypeOf(v)
@@ -36,7 +36,7 @@ func Convert(v any, t *Type) (any, error) {
 	}
 }
 
-// TryConvert is Convert for callers that need no reason.
+// TryConvert is Convert for callers that do not need the reason of a failure.
 func TryConvert(v any, t *Type) (any, bool) {
 	if base(v) == nil {
 		return nil, false
@@ -45,10 +45,10 @@ func TryConvert(v any, t *Type) (any, bool) {
 	return r, err == nil
 }
 
-// converters are the casts to types that have a rule of their own.
+// converters are the casts to types with a rule of their own.
 var converters map[*Type]func(v any, t *Type) (any, error)
 
-// declareConverters fills converters once the types are declared.
+// declareConverters fills converters after the types have been declared.
 func declareConverters() {
 	converters = map[*Type]func(any, *Type) (any, error){
 		TString: func(v any, _ *Type) (any, error) { return ToText(v), nil },
@@ -58,7 +58,7 @@ func declareConverters() {
 	}
 }
 
-// refuseCast is the error of a conversion that the sandbox does not have.
+// refuseCast returns the error of a conversion that the sandbox does not support.
 func refuseCast(v any, t *Type) error {
 	return Refuse("the conversion of [%s] to [%s]", display(v), t.Display())
 }
@@ -97,8 +97,8 @@ func convertNumber(v any, t *Type) (any, error) {
 	return nil, refuseCast(v, t)
 }
 
-// convertDigits reads a decimal whole number; text that PowerShell may take for
-// another form of number is refused.
+// convertDigits parses a decimal whole number. It refuses text that PowerShell may parse as
+// another form of number.
 func convertDigits(s string, t *Type) (any, error) {
 	text := strings.TrimSpace(s)
 	digits := strings.TrimLeft(text, "+-")
@@ -137,7 +137,7 @@ func convertChar(v any, t *Type) (any, error) {
 
 // ---- enumerations ----
 
-// convertEnum converts a value's name, or its number when it has a name.
+// convertEnum converts a value's name, or its number if it has a name.
 func convertEnum(v any, t *Type) (any, error) {
 	if s, ok := v.(string); ok {
 		if n, ok := t.valueOf(s); ok {
@@ -161,7 +161,7 @@ func convertEnum(v any, t *Type) (any, error) {
 	return nil, refuseCast(v, t)
 }
 
-// enumText is ToString of an enumeration value.
+// enumText implements ToString for enumeration values.
 func enumText(e Enum) string {
 	for _, v := range e.Type.Values {
 		if v.Value == e.Value {
@@ -201,8 +201,8 @@ func convertArray(v any, t *Type) (any, error) {
 	return values, nil
 }
 
-// convertObject converts to a type of a module: by Parse from a text, by a
-// constructor of one argument that takes the value as it is.
+// convertObject converts to a type of a module: a text by Parse, any other value by a
+// constructor with one argument that accepts it unchanged.
 func convertObject(v any, t *Type) (any, error) {
 	t.ready()
 	if s, ok := v.(string); ok {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// LocalZone is what DateTimeKind.Local means. Set it before the first evaluation.
+// LocalZone is the time zone of DateTimeKind.Local. Set it before the first evaluation.
 var LocalZone = time.Local
 
 // Ticks are units of 100 ns.
@@ -20,7 +20,7 @@ const (
 	unixEpochSeconds = unixEpochTicks / ticksPerSecond
 )
 
-// DateTimeOf converts a Go time; kind Local shows it in LocalZone.
+// DateTimeOf converts a Go time. The kind Local shows it in LocalZone.
 func DateTimeOf(t time.Time, kind DateTimeKind) DateTime {
 	switch kind {
 	case Local:
@@ -33,7 +33,7 @@ func DateTimeOf(t time.Time, kind DateTimeKind) DateTime {
 	return DateTime{seconds*ticksPerSecond + int64(t.Nanosecond()/100), kind}
 }
 
-// Time returns the instant; Unspecified counts as local time.
+// Time returns the instant. Unspecified counts as local time.
 func (d DateTime) Time() time.Time {
 	if d.Kind == UTC {
 		return d.clock()
@@ -48,7 +48,7 @@ func (d DateTime) clock() time.Time {
 	return time.Unix(seconds, d.Ticks%ticksPerSecond*100).UTC()
 }
 
-// ToUTC is ToUniversalTime.
+// ToUTC implements ToUniversalTime.
 func (d DateTime) ToUTC() DateTime {
 	if d.Kind == UTC {
 		return d
@@ -56,7 +56,7 @@ func (d DateTime) ToUTC() DateTime {
 	return clampDate(DateTimeOf(d.Time(), UTC))
 }
 
-// ToLocal is ToLocalTime; Unspecified counts as UTC.
+// ToLocal implements ToLocalTime. Unspecified counts as UTC.
 func (d DateTime) ToLocal() DateTime {
 	if d.Kind == Local {
 		return d
@@ -73,7 +73,7 @@ func argumentRange(param, message string) *Exception {
 	return withParam(ExceptionNamed("System.ArgumentOutOfRangeException", "%s", message), param)
 }
 
-// withParam names the parameter at fault, in the message too.
+// withParam adds the name of the parameter at fault, also to the message.
 func withParam(e *Exception, param string) *Exception {
 	if param != "" {
 		e.Message += " (Parameter '" + param + "')"
@@ -82,7 +82,7 @@ func withParam(e *Exception, param string) *Exception {
 	return e
 }
 
-// DateTimeFromFileTime is FromFileTimeUtc; ok is false out of range.
+// DateTimeFromFileTime implements FromFileTimeUtc. ok is false if the number is out of range.
 func DateTimeFromFileTime(n int64) (DateTime, bool) {
 	if n < 0 || n > maxDateTicks-fileTimeTicks {
 		return DateTime{}, false
@@ -92,7 +92,7 @@ func DateTimeFromFileTime(n int64) (DateTime, bool) {
 
 // ---- reading ----
 
-// convertDateTime reads ISO 8601, as [datetime]$v does; other texts are refused.
+// convertDateTime parses ISO 8601, as [datetime]$v does. Other texts are refused.
 func convertDateTime(v any, t *Type) (any, error) {
 	s, _ := v.(string)
 	d, zoned, ok := parseISO(s)
@@ -105,7 +105,7 @@ func convertDateTime(v any, t *Type) (any, error) {
 	return d, nil
 }
 
-// parseISO reads yyyy-MM-dd[THH:mm[:ss]][Z]. With a zone the value is UTC.
+// parseISO parses yyyy-MM-dd[THH:mm[:ss]][Z]. With a zone the value is UTC.
 func parseISO(s string) (d DateTime, zoned, ok bool) {
 	text, zoned := strings.CutSuffix(s, "Z")
 	if len(text) == len("2006-01-02") {
@@ -127,16 +127,16 @@ func parseISO(s string) (d DateTime, zoned, ok bool) {
 
 // ---- writing ----
 
-// Text is ToString() with the invariant culture.
+// Text implements ToString() in the invariant culture.
 func (d DateTime) Text() string {
 	return d.clock().Format("01/02/2006 15:04:05")
 }
 
-// dateFields are the custom formats that ToString takes, as layouts of Go.
+// dateFields maps the custom formats that ToString supports to Go layouts.
 var dateFields = map[string]string{"yyyy": "2006", "MM": "01", "dd": "02", "HH": "15", "mm": "04", "ss": "05", "fff": "000"}
 
-// Format is ToString(spec) with the invariant culture, for formats of the
-// fields of dateFields, "T", "Z" and punctuation.
+// Format implements ToString(spec) in the invariant culture, for formats that consist of the
+// fields in dateFields, "T", "Z" and punctuation.
 func (d DateTime) Format(spec string) (any, error) {
 	var layout strings.Builder
 	if spec == "" {
@@ -158,7 +158,7 @@ func (d DateTime) Format(spec string) (any, error) {
 	return d.clock().Format(layout.String()), nil
 }
 
-// Text is ToString(): [-][d.]hh:mm:ss[.fffffff].
+// Text implements ToString(): [-][d.]hh:mm:ss[.fffffff].
 func (t TimeSpan) Text() string {
 	sign, n := "", uint64(t)
 	if t < 0 {

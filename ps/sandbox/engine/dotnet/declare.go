@@ -1,6 +1,6 @@
 package dotnet
 
-// Types that Go code names often. They are set while the package starts.
+// Types that Go code often names. They are set when the package is initialised.
 var (
 	TObject, TValueType, TEnum                                 *Type
 	TString, TChar, TBool                                      *Type
@@ -15,7 +15,7 @@ var (
 	TException, TRuntimeException, TPSInvalidCastException     *Type
 )
 
-// Later declarations name types of earlier ones.
+// Later declarations refer to types of earlier ones.
 func init() {
 	declareRoots()
 	declarePrimitives()
@@ -56,7 +56,7 @@ func declareRoots() {
 	}
 }
 
-// objectMembers are what every value has.
+// objectMembers are the members of every value.
 var objectMembers = append(unsupportedMethods("ToString", "Equals", "GetHashCode"),
 	Method("GetType", "", func(self any, _ []any) (any, error) { return TypeOf(self), nil }),
 )

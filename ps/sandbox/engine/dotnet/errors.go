@@ -51,7 +51,7 @@ type Exception struct {
 	Record *ErrorRecord
 }
 
-// Error is the message.
+// Error returns the message.
 func (e *Exception) Error() string { return e.Message }
 
 // Unwrap returns the inner exception.
@@ -62,7 +62,7 @@ func (e *Exception) Unwrap() error {
 	return e.Inner
 }
 
-// Position is where in the script an error came from; Line and Column count from 1.
+// Position is the place in the script where an error occurred. Line and Column start at 1.
 type Position struct {
 	File         string
 	Line, Column int
@@ -76,34 +76,33 @@ type ErrorRecord struct {
 	Category  Category
 	Target    any
 	Activity  string // CategoryInfo.Activity: the command
-	Reason    string // CategoryInfo.Reason; empty: the exception's short type name
-	Details   string // ErrorDetails.Message, or empty
+	Reason    string // CategoryInfo.Reason; if empty, the exception's short type name
+	Details   string // ErrorDetails.Message; may be empty
 	Position  *Position
-	// Invocation is the engine's InvocationInfo object, or nil: then one is created from Position.
+	// Invocation is the engine's InvocationInfo object. If it is nil, one is created from Position.
 	Invocation any
 }
 
-// Error is the message of the exception.
+// Error returns the message of the exception.
 func (r *ErrorRecord) Error() string { return r.Exception.Message }
 
 // Unwrap returns the exception.
 func (r *ErrorRecord) Unwrap() error { return r.Exception }
 
-// LimitError is an operation that would exceed a limit of this package. It ends
-// the script: it is not a PowerShell error and cannot be caught by one.
+// LimitError means that an operation would exceed a limit of this package. It ends the
+// script: it is not a PowerShell error, and no script can catch it.
 type LimitError struct {
 	What string // "string length", ...
 	Max  int
 }
 
-// Error says which limit.
+// Error returns a message that names the limit.
 func (e *LimitError) Error() string { return "limit exceeded: " + e.What }
 
-// Limits of single operations, the same for all: they keep one operation from
-// taking all memory before the caller can count its result. A caller that wants
-// less counts what the operations give (package interp does, by session).
-// Set them before the first evaluation.
+// Limits of single operations, the same for all callers. They keep one operation from
+// exhausting memory before the caller can count its result. A caller with lower limits counts
+// the results itself, as package engine does per session. Set them before the first evaluation.
 var (
-	MaxStringLength = 64 << 20             // UTF-16 units (or bytes of UTF-8) of one string
-	MaxArrayLength  = MaxStringLength / 16 // items of one collection, 16 bytes each
+	MaxStringLength = 64 << 20             // of one string, in UTF-16 units (or bytes of UTF-8)
+	MaxArrayLength  = MaxStringLength / 16 // of one collection, in items of 16 bytes
 )

@@ -7,8 +7,8 @@ func NewException(t *Type, message string) *Exception {
 	return &Exception{Type: t, Message: message, HResult: hresultOf(t)}
 }
 
-// ExceptionNamed returns an exception by the full name of its type; an unknown
-// name yields a System.Exception.
+// ExceptionNamed returns an exception by the full name of its type. An unknown name results
+// in a System.Exception.
 func ExceptionNamed(name, format string, args ...any) *Exception {
 	t := Lookup(name)
 	if t == nil {
@@ -25,7 +25,7 @@ func NewError(e *Exception, id string, category Category, target any) *ErrorReco
 	return &ErrorRecord{Exception: e, ErrorID: id, Category: category, Target: target}
 }
 
-// RuntimeError returns the record of an error of the language: a RuntimeException.
+// RuntimeError returns the record of an error raised by the language itself, a RuntimeException.
 func RuntimeError(id string, category Category, target any, format string, args ...any) *ErrorRecord {
 	return typedError(TRuntimeException, id, category, target, format, args...)
 }
@@ -37,8 +37,8 @@ func typedError(t *Type, id string, category Category, target any, format string
 	return r
 }
 
-// castError is a conversion that failed: a PSInvalidCastException inside a
-// RuntimeException, as an expression that casts raises it.
+// castError returns the error of a failed conversion in the form that a cast expression
+// raises: a PSInvalidCastException inside a RuntimeException.
 func castError(id string, cause *Exception, format string, args ...any) *ErrorRecord {
 	inner := NewException(TPSInvalidCastException, fmt.Sprintf(format, args...))
 	inner.Inner = cause
@@ -48,8 +48,8 @@ func castError(id string, cause *Exception, format string, args ...any) *ErrorRe
 	return r
 }
 
-// outcome turns an exception that an operator met into the record PowerShell
-// derives from it: its id is the exception's type name.
+// outcome converts an exception raised by an operator to the record that PowerShell derives
+// from it. Its id is the exception's type name.
 func outcome(e *Exception) *ErrorRecord {
 	if e.Record != nil {
 		return e.Record
@@ -57,7 +57,7 @@ func outcome(e *Exception) *ErrorRecord {
 	return NewError(e, e.Type.Name, OperationStopped, nil)
 }
 
-// AsRecord turns an error into a record; errors no script may catch give nil.
+// AsRecord converts an error to a record. For errors that no script may catch it returns nil.
 func AsRecord(err error) *ErrorRecord {
 	switch e := err.(type) {
 	case *ErrorRecord:
@@ -69,7 +69,7 @@ func AsRecord(err error) *ErrorRecord {
 	}
 }
 
-// ThrowValue is the throw statement: the record for a thrown value.
+// ThrowValue implements the throw statement: it returns the record for a thrown value.
 func ThrowValue(v any) *ErrorRecord {
 	switch v := base(v).(type) {
 	case *ErrorRecord:
@@ -91,7 +91,7 @@ func ThrowValue(v any) *ErrorRecord {
 	}
 }
 
-// String is the record as text: the details or the exception's message.
+// String returns the record as text: the details, or else the exception's message.
 func (r *ErrorRecord) String() string {
 	if r.Details != "" {
 		return r.Details
@@ -99,7 +99,7 @@ func (r *ErrorRecord) String() string {
 	return r.Exception.Message
 }
 
-// String is the name of a category.
+// String returns the name of the category.
 func (c Category) String() string {
 	if c >= 0 && int(c) < len(categoryNames) {
 		return categoryNames[c]

@@ -1,6 +1,6 @@
 package dotnet
 
-// Row is a declared member: "static", "new" or "" (of an instance), and its declaration.
+// Row is a declared member. Kind is "static", "new", or "" for an instance member.
 type Row struct {
 	Kind   string
 	Member Member
@@ -28,7 +28,7 @@ func Rows(t *Type) []Row {
 // Aliases lists the accelerators of a type.
 func Aliases(t *Type) []string { return t.class.Aliases }
 
-// Generics closes each generic type over System.Object: the type by its open name.
+// Generics returns each generic type, closed over System.Object, by its open name.
 func Generics() map[string]*Type {
 	out := map[string]*Type{}
 	for _, g := range registry.generic {

@@ -10,7 +10,7 @@ import (
 // groups are little-endian.
 var guidOrder = [16]int{3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// ParseGuid reads a GUID with or without hyphens, braces or parentheses.
+// ParseGuid parses a GUID with or without hyphens, braces or parentheses.
 func ParseGuid(s string) (Guid, bool) {
 	s = strings.TrimSpace(s)
 	if n := len(s); n == 38 && (s[0] == '{' && s[37] == '}' || s[0] == '(' && s[37] == ')') {
@@ -45,13 +45,13 @@ func (g Guid) digits() string {
 	return hex.EncodeToString(raw[:])
 }
 
-// String is the form with hyphens, in small letters.
+// String returns the form with hyphens, in lower case.
 func (g Guid) String() string {
 	s := g.digits()
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// ParseVersion reads two to four numbers between dots.
+// ParseVersion parses two to four numbers separated by dots.
 func ParseVersion(s string) (Version, bool) {
 	parts := strings.Split(s, ".")
 	if len(parts) < 2 || len(parts) > 4 {
@@ -68,7 +68,7 @@ func ParseVersion(s string) (Version, bool) {
 	return Version{v[0], v[1], v[2], v[3]}, true
 }
 
-// String writes the parts that are there.
+// String returns the parts that are set.
 func (v Version) String() string {
 	s := strconv.Itoa(int(v.Major)) + "." + strconv.Itoa(int(v.Minor))
 	if v.Build >= 0 {

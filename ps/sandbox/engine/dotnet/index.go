@@ -1,7 +1,7 @@
 package dotnet
 
-// GetIndex is $v[i]: a negative index counts from the end. found is false out of
-// bounds or without such a key; value is nil then.
+// GetIndex implements $v[i]. A negative index counts from the end. If the index is out of
+// bounds or there is no such key, found is false and value is nil.
 func GetIndex(v, index any) (value any, found bool, err error) {
 	v, index = base(v), base(index)
 	if v == nil {
@@ -54,7 +54,7 @@ func refuseIndex(v, index any) error {
 	return Refuse("an index of type [%s] into [%s]", display(index), display(v))
 }
 
-// indexed returns the items of a value with positions.
+// indexed returns the items of a value that can be indexed by position.
 func indexed(v any) ([]any, bool) {
 	switch v.(type) {
 	case *Array, *List, *Bytes:
@@ -63,7 +63,7 @@ func indexed(v any) ([]any, bool) {
 	return nil, false
 }
 
-// index looks a key up; in an ordered dictionary an Int32 is a position.
+// index looks up a key. In an ordered dictionary, an Int32 is a position.
 func (h *Hashtable) index(key any) (any, bool, error) {
 	switch k := key.(type) {
 	case nil, *Array, *List:
@@ -86,10 +86,10 @@ func (h *Hashtable) index(key any) (any, bool, error) {
 	return value, ok, nil
 }
 
-// typed reports whether h is a generic dictionary, whose keys are strings.
+// typed reports whether h is a generic dictionary. Its keys are strings.
 func (h *Hashtable) typed() bool { return h.Type != nil && len(h.Type.Args) == 2 }
 
-// SetIndex is $v[i] = value.
+// SetIndex implements $v[i] = value.
 func SetIndex(v, index, value any) error {
 	v, index = base(v), base(index)
 	switch x := v.(type) {

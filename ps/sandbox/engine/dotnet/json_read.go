@@ -8,9 +8,9 @@ import (
 
 const maxJSONDepth = 1024
 
-// FromJSON is ConvertFrom-Json: objects become *PSObject, arrays object[], whole
-// numbers Int64, text that is an ISO 8601 date DateTime. What RFC 8259 does not
-// have, and numbers that versions of PowerShell read differently, are refused.
+// FromJSON implements ConvertFrom-Json. Objects become *PSObject, arrays object[], whole
+// numbers Int64, and text that is an ISO 8601 date DateTime. It refuses text that RFC 8259
+// does not allow, and numbers that versions of PowerShell parse differently.
 func FromJSON(text string) (any, error) {
 	r := jsonReader{s: text}
 	v := r.value(0)
@@ -26,7 +26,7 @@ type jsonReader struct {
 	failed error
 }
 
-// fail refuses the text for the first reason and ends the reading.
+// fail refuses the text and ends the parsing. Only the first reason counts.
 func (r *jsonReader) fail(what string) any {
 	if r.failed == nil {
 		r.failed = Refuse("the JSON %s at byte %d", what, r.at)
@@ -42,7 +42,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// next skips white space and returns the byte after it, 0 at the end.
+// next skips white space and returns the byte after it, or 0 at the end.
 func (r *jsonReader) next() byte {
 	r.space()
 	if r.at < len(r.s) {
@@ -51,7 +51,7 @@ func (r *jsonReader) next() byte {
 	return 0
 }
 
-// take skips white space and then c, if it is next.
+// take skips white space, and then c if it is next.
 func (r *jsonReader) take(c byte) bool {
 	if r.next() != c || r.at >= len(r.s) {
 		return false
@@ -142,7 +142,7 @@ func (r *jsonReader) object(depth int) any {
 		v := r.value(depth + 1)
 		hash := foldHash(name)
 		if name == "" || out.Props.find(name, hash) >= 0 {
-			return r.fail("name") // empty, or the same as another one but for case
+			return r.fail("name") // empty, or equal to another one except for case
 		}
 		out.Props.t.add(name, hash, v)
 		switch {
@@ -175,13 +175,13 @@ func (r *jsonReader) text() string {
 }
 
 func (r *jsonReader) textWithEscapes(start int) string {
-	rest := max(strings.IndexByte(r.s[r.at:], '"'), 32) // what is read is seldom longer
+	rest := max(strings.IndexByte(r.s[r.at:], '"'), 32) // strings are seldom longer
 	out := append(make([]byte, 0, r.at-start+rest), r.s[start:r.at]...)
 	for r.at < len(r.s) && r.s[r.at] >= ' ' {
 		switch r.s[r.at] {
 		case '"':
 			r.at++
-			if !utf8.Valid(out) { // half of a pair: versions differ
+			if !utf8.Valid(out) { // lone surrogates; versions differ
 				r.fail("text")
 			}
 			return string(out)
@@ -201,7 +201,7 @@ func (r *jsonReader) textWithEscapes(start int) string {
 
 var jsonEscapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\\': '\\', '/': '/'}
 
-// escape reads one escape and appends what it stands for.
+// escape reads one escape and appends the character that it represents.
 func (r *jsonReader) escape(out []byte) []byte {
 	if r.at+1 < len(r.s) {
 		c := r.s[r.at+1]
@@ -220,8 +220,8 @@ func (r *jsonReader) escape(out []byte) []byte {
 	return out
 }
 
-// looksLikeDate reports whether ConvertFrom-Json may take a text for a date, which
-// depends on the version: ISO 8601 with a time, or /Date(ms)/.
+// looksLikeDate reports whether ConvertFrom-Json may parse a text as a date, which depends
+// on the version: ISO 8601 with a time, or /Date(ms)/.
 func looksLikeDate(s string) bool {
 	return strings.HasPrefix(s, "/Date(") || len(s) >= 19 && s[4] == '-' && s[7] == '-' && s[10] == 'T'
 }

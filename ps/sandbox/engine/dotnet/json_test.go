@@ -80,7 +80,7 @@ func FuzzJSONRoundTrip(f *testing.F) {
 		}
 		once, err := ToJSON(v, JSONOptions{Depth: 100, Compress: true})
 		if err != nil {
-			return // a date, or too deep
+			return // a date, or nested too deeply
 		}
 		again, err := FromJSON(once)
 		require.NoError(t, err, once)

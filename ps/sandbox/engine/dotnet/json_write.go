@@ -8,13 +8,13 @@ import (
 
 // JSONOptions are the parameters of ConvertTo-Json.
 type JSONOptions struct {
-	Depth    int // levels below the top that are written; the cmdlet's default is 2
+	Depth    int // levels below the top that are written; 2 is the cmdlet's default
 	Compress bool
 }
 
-// ToJSON is ConvertTo-Json of one value. What PowerShell's versions write
-// differently is refused, and so is what lies below the depth, which PowerShell
-// writes as text. A dictionary's keys must be text (facts-5.1 I54).
+// ToJSON implements ConvertTo-Json for one value. It refuses values that PowerShell's
+// versions write differently, and values below the depth, which PowerShell writes as text.
+// The keys of a dictionary must be text (facts-5.1 I54).
 func ToJSON(v any, o JSONOptions) (text string, err error) {
 	if o.Depth > 100 {
 		return "", Refuse("JSON of more than 100 levels")
@@ -24,7 +24,7 @@ func ToJSON(v any, o JSONOptions) (text string, err error) {
 	w.value(v, 0)
 	text = string(w.out)
 	if cap(w.out) <= maxKeptBuffer {
-		clear(w.out) // it may have held secrets
+		clear(w.out) // it may have contained secrets
 		*buffer = w.out
 		jsonBuffers.Put(buffer)
 	}
@@ -87,7 +87,7 @@ func (w *jsonWriter) structured(v any, depth int) {
 	}
 }
 
-// rare refuses what no script writes, such as dates and SIDs (facts B13).
+// rare refuses values that no script writes, such as dates and SIDs (facts B13).
 func (w *jsonWriter) rare(v any) {
 	if n, ok := asInt64(v); ok && isNumber(v) {
 		w.out = strconv.AppendInt(w.out, n, 10)
@@ -98,7 +98,7 @@ func (w *jsonWriter) rare(v any) {
 	}
 }
 
-// tooDeep writes a value with parts as text when it lies below the depth.
+// tooDeep writes a composite value below the depth as text.
 func (w *jsonWriter) tooDeep(v any, depth int) bool {
 	if depth <= w.o.Depth {
 		return false
@@ -200,7 +200,7 @@ func (w *jsonWriter) text(s string) {
 	w.out = append(append(w.out, s[start:]...), '"')
 }
 
-// escape reports whether a character is written as an escape.
+// escape reports whether a character must be escaped.
 func (w *jsonWriter) escape(r rune) bool {
 	switch {
 	case r == '"' || r == '\\' || r < ' ':

@@ -2,20 +2,19 @@ package dotnet
 
 import "strings"
 
-// Like reports whether text matches a wildcard pattern of * and ?, with the
-// backtick as escape. It takes time proportional to the lengths of text and
-// pattern, multiplied.
+// Like reports whether text matches a wildcard pattern of * and ?, with the backtick as
+// escape. The time is proportional to the product of both lengths.
 func Like(text, pattern string, caseSensitive bool) bool {
 	return CompileWildcard(pattern, caseSensitive).Match(text)
 }
 
-// Wildcard is a compiled pattern; it is safe for concurrent use.
+// Wildcard is a compiled pattern. It is safe for concurrent use.
 type Wildcard struct {
 	items []wildcardItem
 	fold  bool
-	plain string // what stands before the first wildcard, when it is ASCII
+	plain string // text before the first wildcard, if it is ASCII
 	exact bool   // plain is the whole pattern
-	class bool   // the pattern has a class
+	class bool   // the pattern contains a class
 }
 
 type wildcardItem struct {
@@ -23,7 +22,7 @@ type wildcardItem struct {
 	char rune
 }
 
-// CompileWildcard reads a pattern; see [Wildcard.Err].
+// CompileWildcard compiles a pattern; see [Wildcard.Err].
 func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 	w := &Wildcard{fold: !caseSensitive}
 	if !strings.ContainsAny(pattern, "*?[`") {
@@ -60,7 +59,7 @@ func CompileWildcard(pattern string, caseSensitive bool) *Wildcard {
 	return w
 }
 
-// Err refuses a pattern with a class, which [Wildcard.Match] leaves out.
+// Err refuses a pattern with a class, which [Wildcard.Match] ignores.
 func (w *Wildcard) Err() error {
 	if !w.class {
 		return nil
@@ -115,7 +114,7 @@ func (w *Wildcard) Match(text string) bool {
 	return item == len(w.items)
 }
 
-// begins reports whether a text has the prefix of the pattern before its first wildcard.
+// begins reports whether a text starts with the part of the pattern before its first wildcard.
 func (w *Wildcard) begins(text string) bool {
 	if len(text) < len(w.plain) {
 		return false

@@ -4,7 +4,7 @@ package dotnet
 // is empty. It is not safe for concurrent writing.
 type Props struct{ t table[string] }
 
-// Get reads a property.
+// Get returns a property.
 func (p *Props) Get(name string) (any, bool) { return p.get(name, foldHash(name)) }
 
 func (p *Props) get(name string, hash uint32) (any, bool) {
@@ -18,8 +18,7 @@ func (p *Props) find(name string, hash uint32) int {
 	return p.t.find(hash, func(known string) bool { return EqualFold(known, name) })
 }
 
-// Set writes a property, adding it at the end if it is new. The first spelling
-// of a name stays.
+// Set writes a property, adding it at the end if it is new. The first spelling of a name is kept.
 func (p *Props) Set(name string, value any) {
 	hash := foldHash(name)
 	if i := p.find(name, hash); i >= 0 {
@@ -29,7 +28,7 @@ func (p *Props) Set(name string, value any) {
 	p.t.add(name, hash, value)
 }
 
-// Len counts the properties.
+// Len returns the number of properties.
 func (p *Props) Len() int { return len(p.t.entries) }
 
 // At returns the i-th property.
@@ -41,7 +40,7 @@ func (p *Props) At(i int) (name string, value any) {
 // SetAt writes the i-th property.
 func (p *Props) SetAt(i int, value any) { p.t.entries[i].value = value }
 
-// Clone copies the map, not its values.
+// Clone copies the map, but not its values.
 func (p *Props) Clone() Props { return Props{t: p.t.clone()} }
 
 // Grow reserves capacity for n properties.
@@ -54,11 +53,11 @@ func hashKey(key any) uint32 {
 	case int32:
 		return mix(uint64(uint32(k)))
 	default:
-		return 7 // rare kinds of keys share a chain
+		return 7 // other kinds of keys are rare and share a chain
 	}
 }
 
-// equalKeys compares texts ignoring case, and all else by value.
+// equalKeys compares texts ignoring case, and other keys by value.
 func equalKeys(a, b any) bool {
 	if x, ok := a.(string); ok {
 		y, ok := b.(string)
@@ -74,26 +73,25 @@ func mix(v uint64) uint32 {
 	return uint32(v)
 }
 
-// Hashtable is a Hashtable, OrderedDictionary or Dictionary<K,V>, depending on its
-// Type (nil: Hashtable). Keys ignore case, and keep the order in which they were added.
-// It is not safe for concurrent writing.
+// Hashtable is a Hashtable, OrderedDictionary or Dictionary<K,V>, depending on its Type (nil: Hashtable).
+// Keys ignore case and keep the order in which they were added. It is not safe for concurrent writing.
 type Hashtable struct {
 	Type    *Type
 	t       table[any]
 	version int // counts changes
 }
 
-// NewHashtable returns what the literal @{} creates: keys ignore case.
+// NewHashtable returns an empty @{}.
 func NewHashtable() *Hashtable {
 	return &Hashtable{Type: THashtable}
 }
 
-// NewOrdered returns what the literal [ordered]@{} creates: keys ignore case.
+// NewOrdered returns an empty [ordered]@{}.
 func NewOrdered() *Hashtable {
 	return &Hashtable{Type: TOrderedDictionary}
 }
 
-// Get reads a key.
+// Get returns the value of a key.
 func (h *Hashtable) Get(key any) (any, bool) {
 	if i := h.find(key); i >= 0 {
 		return h.t.entries[i].value, true
@@ -107,7 +105,7 @@ func (h *Hashtable) findHashed(key any, hash uint32) int {
 	return h.t.find(hash, func(known any) bool { return equalKeys(known, key) })
 }
 
-// Set writes a key. A key must not be nil.
+// Set sets the value of a key, which must not be nil.
 func (h *Hashtable) Set(key, value any) { h.setHashed(key, hashKey(key), value) }
 
 func (h *Hashtable) setHashed(key any, hash uint32, value any) {
@@ -119,7 +117,7 @@ func (h *Hashtable) setHashed(key any, hash uint32, value any) {
 	h.t.add(key, hash, value)
 }
 
-// Len counts the keys.
+// Len returns the number of keys.
 func (h *Hashtable) Len() int { return len(h.t.entries) }
 
 // At returns the i-th pair.
@@ -128,7 +126,7 @@ func (h *Hashtable) At(i int) (key, value any) {
 	return e.key, e.value
 }
 
-// Keys are the keys in order; the slice is the caller's.
+// Keys returns the keys in order. The caller owns the slice.
 func (h *Hashtable) Keys() []any {
 	keys := make([]any, h.Len())
 	for i := range keys {

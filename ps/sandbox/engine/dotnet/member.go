@@ -5,22 +5,21 @@ import (
 	"errors"
 )
 
-// ErrNoMethod is what an Object's Invoke returns for a method it does not have.
+// ErrNoMethod is returned by Invoke of an Object for an unknown method.
 var ErrNoMethod = errors.New("no such method")
 
-// GetMember reads a property of one value: dictionary keys before .NET
-// properties, note properties, PSObject, and Count and Length of any scalar.
-// found is false when there is none; the evaluator then tries EnumMember over
-// Enumerate(v). A getter that fails returns an *ErrorRecord.
+// GetMember returns a property of one value: dictionary keys before .NET properties, note
+// properties, PSObject, and Count and Length of any scalar. found is false if there is none; the
+// evaluator then tries EnumMember over Enumerate(v). A failing getter returns an *ErrorRecord.
 func GetMember(v any, name string) (value any, found bool, err error) {
 	n := MakeName(name)
 	return n.Get(v)
 }
 
-// Enum is member enumeration: the values of the name over the items that have
-// it, collections among the values unrolled. found is false if no item has it.
+// Enum implements member enumeration: it returns the values of the member for the items that
+// have it, and unrolls collections among them. found is false if no item has it.
 func (n *Name) Enum(items []any) (values []any, found bool, err error) {
-	if n.IsCount() { // which each item has, too
+	if n.IsCount() { // each item has it, too
 		return nil, false, Refuse("the member %s of the items of a collection", n.text)
 	}
 	missing := false
@@ -33,7 +32,8 @@ func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 			return nil, false, err
 		}
 		if !ok {
-			if _, custom := item.(*PSObject); custom { // PowerShell has $null for it, if another has the member
+			// PowerShell returns $null for it if another item has the member
+			if _, custom := item.(*PSObject); custom {
 				missing = true
 			}
 			continue
@@ -51,14 +51,13 @@ func (n *Name) Enum(items []any) (values []any, found bool, err error) {
 	return values, found, nil
 }
 
-// SetMember writes a property: of a dictionary the key.
+// SetMember writes a property, or a key of a dictionary.
 func SetMember(v any, name string, value any) error {
 	n := MakeName(name)
 	return n.Set(v, value)
 }
 
-// setFailure returns the error of an assignment to a property whose setter has
-// failed with err.
+// setFailure returns the error of an assignment to a property whose setter failed with err.
 func setFailure(err error, name string) error {
 	cause, ok := err.(*Exception)
 	if !ok {
@@ -69,10 +68,10 @@ func setFailure(err error, name string) error {
 	return NewError(e, "ExceptionWhenSetting", NotSpecified, nil)
 }
 
-// HasMethod reports whether the value has a method of that name.
+// HasMethod reports whether the value has a method with the name.
 func (n *Name) HasMethod(v any) bool { return n.method(v) != nil }
 
-// method is the value's own method of the name, or nil.
+// method returns the value's own method with the name, or nil.
 func (n *Name) method(v any) *slot {
 	if s := TypeOf(v).find(n); s != nil && len(s.methods) > 0 {
 		return s
@@ -80,16 +79,14 @@ func (n *Name) method(v any) *slot {
 	return nil
 }
 
-// CallMethod is $v.name(args); v must not be nil. Exceptions of the method come
-// wrapped, as PowerShell has them. The method may keep the arguments, not the
-// slice.
+// CallMethod implements $v.name(args); v must not be nil. Exceptions of the method are
+// wrapped, as in PowerShell. The method may keep the arguments, but not the slice.
 func CallMethod(v any, name string, args []any) (any, error) {
 	n := MakeName(name)
 	return n.Call(v, args)
 }
 
-// CallOwn is Call of a method that the value's type has; found is false when it
-// has none of the name.
+// CallOwn calls a method of the value's own type. found is false if there is none with the name.
 func (n *Name) CallOwn(v any, args []any) (result any, found bool, err error) {
 	s := n.method(v)
 	if s == nil {
@@ -113,12 +110,12 @@ func (n *Name) Call(v any, args []any) (any, error) {
 	return nil, refuseMember(TypeOf(v), n.text)
 }
 
-// refuseMember is the error for a member that the sandbox does not have.
+// refuseMember returns the error for a member that the sandbox does not support.
 func refuseMember(t *Type, name string) error {
 	return Refuse("the member %s of [%s]", name, t.Display())
 }
 
-// CallStatic calls [T]::name(args).
+// CallStatic implements [T]::name(args).
 func (n *Name) CallStatic(t *Type, args []any) (any, error) {
 	if n.Is("new") {
 		return New(t, args)
@@ -130,22 +127,21 @@ func (n *Name) CallStatic(t *Type, args []any) (any, error) {
 	return s.call(nil, args)
 }
 
-// ContextUser is implemented by the Data of instances whose members do work
-// that can be cancelled.
+// ContextUser is implemented by the Data of instances whose members do cancellable work.
 type ContextUser interface {
-	// UseContext sets the source of the context for the calls that follow.
+	// UseContext sets the source of the context for later calls.
 	UseContext(current func() context.Context)
 }
 
-// Preparer is implemented by the Data of instances that PowerShell's adapter prepares
-// before it looks for any member, even of Object.
+// Preparer is implemented by the Data of instances that PowerShell's adapter prepares before
+// it looks up any member, even one of Object.
 type Preparer interface {
-	// Prepare returns why the instance cannot be used.
+	// Prepare returns an error if the instance cannot be used.
 	Prepare() error
 }
 
-// Prepare is called before a member of v is looked for. It fails as PowerShell's
-// look-up does, whatever the member.
+// Prepare is called before a member of v is looked up. It fails in the same way as
+// PowerShell's look-up, whatever the member.
 func Prepare(v any, name *Name) error {
 	o, ok := v.(*Instance)
 	if !ok {
@@ -167,8 +163,7 @@ func Prepare(v any, name *Name) error {
 	return thrown.Record
 }
 
-// NewFor is New on behalf of a run: an instance whose Data is a [ContextUser]
-// gets its context from current.
+// NewFor is New for a run: an instance whose Data is a [ContextUser] gets its context from current.
 func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
 	v, err := New(t, args)
 	if o, ok := v.(*Instance); ok && err == nil {
@@ -179,7 +174,7 @@ func NewFor(current func() context.Context, t *Type, args []any) (any, error) {
 	return v, err
 }
 
-// New is [T]::new(args) and New-Object.
+// New implements [T]::new(args) and New-Object.
 func New(t *Type, args []any) (any, error) {
 	t.ready()
 	if t.constructor == nil {

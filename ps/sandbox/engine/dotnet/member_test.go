@@ -256,8 +256,8 @@ func TestWatchSeesChanges(t *testing.T) {
 	assert.Equal(t, "refused", result(nil, CollectionModified()))
 }
 
-// A table that grows, shrinks and is written in between answers like a map, in the order in which
-// keys were added.
+// A table that grows and shrinks between writes contains the same keys as a map, in the
+// order in which they were added.
 func TestTableOfManyKeys(t *testing.T) {
 	h, known, order := NewHashtable(), map[string]any{}, []string{}
 	random := rand.New(rand.NewSource(1))

@@ -32,7 +32,7 @@ const membersHead = `# The .NET types that the engine of the sandbox has, and th
 # ::new for constructors, .property, .method/number of arguments.
 `
 
-// hostMembers are members that Go code of the engine answers by name, without a row.
+// hostMembers are members that Go code of the engine implements by name, without a row.
 var hostMembers = map[string][]string{
 	"System.Management.Automation.ScriptBlock": {"::Create/1"},
 	"System.Management.Automation.PSScriptCmdlet": { // $PSCmdlet
@@ -40,7 +40,7 @@ var hostMembers = map[string][]string{
 	},
 }
 
-// TestMembersTable compares data/members.txt of ps/cmdlets with the registry.
+// TestMembersTable: data/members.txt of ps/cmdlets lists exactly the members of the registry.
 func TestMembersTable(t *testing.T) {
 	types := map[string]*dotnet.Type{"System.Console": consoleType(t)}
 	for _, declared := range dotnet.Types() {
@@ -82,7 +82,7 @@ func TestMembersTable(t *testing.T) {
 	}
 }
 
-// consoleType returns [Console], which each session defines.
+// consoleType returns the type [Console], which each session defines for itself.
 func consoleType(t *testing.T) *dotnet.Type {
 	t.Helper()
 	var found *dotnet.Type
@@ -95,7 +95,7 @@ func consoleType(t *testing.T) *dotnet.Type {
 	return found
 }
 
-// directoryTypes are the .NET types that the module of the directory brings.
+// directoryTypes are the .NET types that the directory's module adds.
 func directoryTypes(t *testing.T) []*dotnet.Type {
 	t.Helper()
 	domain, err := directory.BuiltIn(directory.Options{Seed: 1})
@@ -105,7 +105,7 @@ func directoryTypes(t *testing.T) []*dotnet.Type {
 	})
 }
 
-// block returns the lines of one type: the members that it declares, and the given ones.
+// block returns the lines of one type: the members that it declares, followed by more.
 func block(name string, declared *dotnet.Type, more []string) string {
 	head := name
 	if len(declared.Args) > 0 {
@@ -141,7 +141,7 @@ func block(name string, declared *dotnet.Type, more []string) string {
 	return text.String()
 }
 
-// arguments returns the number of arguments that a signature takes, with "+" for more.
+// arguments returns the number of arguments of a signature, followed by "+" if it accepts more.
 func arguments(sig string) string {
 	if sig == "" {
 		return "0"

@@ -2,18 +2,18 @@ package dotnet
 
 import "strings"
 
-// Name is the name of a member, or the text of a key, that is looked up: its
-// hash is worked out once. It is never changed and safe for concurrent use.
+// Name is the name of a member, or the text of a key, with its precomputed hash. It is
+// immutable and safe for concurrent use.
 type Name struct {
 	text string
-	key  any    // the text as a value; nil: created when needed
+	key  any    // the text as a value; created when needed
 	hash uint32 // ignoring case
 }
 
 // MakeName prepares a name for a few look-ups.
 func MakeName(text string) Name { return Name{text: text, hash: foldHash(text)} }
 
-// NewName prepares a name for many look-ups: a constant of a script.
+// NewName prepares a name for many look-ups, such as a constant in a script.
 func NewName(text string) *Name { return &Name{text: text, key: text, hash: foldHash(text)} }
 
 // Names that this package looks up itself.
@@ -23,16 +23,16 @@ var (
 	nameToString = NewName("ToString")
 )
 
-// String is the text.
+// String returns the text.
 func (n *Name) String() string { return n.text }
 
-// Is reports whether the name is this one, ignoring case.
+// Is reports whether the name equals other, ignoring case.
 func (n *Name) Is(other string) bool { return EqualFold(n.text, other) }
 
 // IsCount reports whether the name is Count or Length, which every value has.
 func (n *Name) IsCount() bool { return n.Is("Count") || n.Is("Length") }
 
-// value is the name as a key.
+// value returns the name as a key.
 func (n *Name) value() any {
 	if n.key == nil {
 		return n.text
@@ -40,7 +40,7 @@ func (n *Name) value() any {
 	return n.key
 }
 
-// Get reads a property of v; see GetMember.
+// Get returns a property of v; see GetMember.
 func (n *Name) Get(v any) (value any, found bool, err error) {
 	switch x := v.(type) {
 	case nil, Nothing:
@@ -82,8 +82,8 @@ func (n *Name) Get(v any) (value any, found bool, err error) {
 	return nil, false, missing(v, n)
 }
 
-// missing refuses a property that a value of .NET's own types may well have.
-// Dictionaries, collections and objects of modules have what they show.
+// missing refuses a property that a value of a .NET type may really have. Dictionaries,
+// collections and objects of modules have only the properties that they show.
 func missing(v any, n *Name) error {
 	switch x := v.(type) {
 	case *objectView, *PropertyInfo:
@@ -107,7 +107,7 @@ func missing(v any, n *Name) error {
 	return refuseMember(TypeOf(v), n.text)
 }
 
-// memberKey finds a key by a member name: the key itself, or one whose text it is.
+// memberKey finds a key by a member name: the key itself, or one with that text.
 func (h *Hashtable) memberKey(n *Name) (any, bool) {
 	if i := h.findName(n); i >= 0 {
 		return h.t.entries[i].value, true
@@ -117,7 +117,7 @@ func (h *Hashtable) memberKey(n *Name) (any, bool) {
 
 func (h *Hashtable) findName(n *Name) int { return h.findHashed(n.text, n.hash) }
 
-// GetKey reads $v['name']; see GetIndex.
+// GetKey implements $v['name']; see GetIndex.
 func (n *Name) GetKey(v any) (value any, found bool, err error) {
 	if h, ok := v.(*Hashtable); ok && !h.typed() {
 		if i := h.findName(n); i >= 0 {
@@ -128,7 +128,7 @@ func (n *Name) GetKey(v any) (value any, found bool, err error) {
 	return GetIndex(v, n.value())
 }
 
-// SetKey writes $v['name']; see SetIndex.
+// SetKey implements $v['name'] = value; see SetIndex.
 func (n *Name) SetKey(v, value any) error {
 	if h, ok := v.(*Hashtable); ok && !h.typed() && h.Len() < MaxArrayLength {
 		h.setHashed(n.value(), n.hash, value)
@@ -163,7 +163,7 @@ func (n *Name) Set(v, value any) error {
 	return Refuse("an assignment to the member %s of [%s]", n.text, display(v))
 }
 
-// GetStatic is [T]::name: a static property or field, or a value of an enumeration.
+// GetStatic implements [T]::name: a static property or field, or a value of an enumeration.
 func (n *Name) GetStatic(t *Type) (any, error) {
 	if t.Kind == KindEnum {
 		if x, ok := t.valueOf(n.text); ok {

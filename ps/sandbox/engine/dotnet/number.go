@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// asInt64 reads any whole number, character, enumeration value or bool.
+// asInt64 converts a whole number, character, enumeration value or bool.
 func asInt64(v any) (int64, bool) {
 	switch n := v.(type) {
 	case int32:
@@ -38,7 +38,7 @@ func asInt64(v any) (int64, bool) {
 	}
 }
 
-// isNumber reports whether v is of a number type.
+// isNumber reports whether v has a number type.
 func isNumber(v any) bool {
 	switch v.(type) {
 	case int32, int64, float64, uint8, int8, int16, uint16, uint32, uint64:
@@ -47,7 +47,7 @@ func isNumber(v any) bool {
 	return false
 }
 
-// fitInt64 returns i as a number of type t; ok is false if it does not fit.
+// fitInt64 returns i as a number of type t. ok is false if it does not fit.
 func fitInt64(i int64, t *Type) (any, bool) {
 	switch t {
 	case TInt32:
@@ -81,7 +81,7 @@ func isIntegerType(t *Type) bool {
 	return false
 }
 
-// numberTo converts a number, rounding half to even; ok is false on overflow.
+// numberTo converts a number, rounding half to even. ok is false on overflow.
 func numberTo(v any, t *Type) (any, bool) {
 	i, whole := asInt64(v)
 	f, isFloat := v.(float64)
@@ -99,8 +99,8 @@ func numberTo(v any, t *Type) (any, bool) {
 	}
 }
 
-// formatFloat is Double.ToString() of a number below 1E+15. There are no others, as
-// doubles come from cmdlets and TotalSeconds only.
+// formatFloat implements Double.ToString() for a number below 1E+15. There are no larger
+// ones, because doubles come only from cmdlets and TotalSeconds.
 func formatFloat(f float64) string {
 	if f != 0 && math.Abs(f) < 1e-4 {
 		return strconv.FormatFloat(f, 'E', -1, 64)

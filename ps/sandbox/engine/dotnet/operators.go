@@ -5,9 +5,9 @@ import "math"
 // BinaryFunc computes one binary operator.
 type BinaryFunc func(l, r any) (any, error)
 
-// Operator finds a binary operator by its text in lower case: "+", "-eq",
-// "-ceq", "-join". Not here: -and and -or, which the evaluator cuts short, -is
-// and -as, which need its types, -match and -replace (see Match and Replace).
+// Operator finds a binary operator by its text in lower case, such as "+", "-eq", "-ceq" or
+// "-join". It does not know -and and -or, which the evaluator short-circuits, -is and -as,
+// which need its types, or -match and -replace (see Match and Replace).
 func Operator(name string) (BinaryFunc, bool) {
 	f, ok := binaryOperators[name]
 	return f, ok
@@ -35,7 +35,7 @@ var binaryOperators = func() map[string]BinaryFunc {
 	return all
 }()
 
-// refuseOperands is the error of an operator for values it is not needed for.
+// refuseOperands returns the error for operands that an operator does not support.
 func refuseOperands(op string, l, r any) error {
 	return Refuse("the operator %s between [%s] and [%s]", op, display(l), display(r))
 }
@@ -48,7 +48,7 @@ func display(v any) string {
 	return "null"
 }
 
-// Add is the operator +: the left operand decides.
+// Add implements the operator +. The left operand determines the operation.
 func Add(l, r any) (any, error) {
 	if text, ok := l.(string); ok {
 		return AddTexts(text, ToText(r))
@@ -63,7 +63,7 @@ func Add(l, r any) (any, error) {
 	return arithmetic("+", l, r)
 }
 
-// AddTexts is the operator + from a text to the next, the first one to the last.
+// AddTexts applies the operator + to texts from left to right.
 func AddTexts(texts ...string) (any, error) {
 	length := 0
 	for _, text := range texts {
@@ -87,7 +87,7 @@ func addItems(l, r any) (any, error) {
 	return &Array{Items: append(append(items, left...), right...)}, nil
 }
 
-// Subtract is the operator -.
+// Subtract implements the operator -.
 func Subtract(l, r any) (any, error) {
 	if x, ok := l.(DateTime); ok {
 		if y, ok := r.(DateTime); ok {
@@ -97,17 +97,17 @@ func Subtract(l, r any) (any, error) {
 	return arithmetic("-", base(l), base(r))
 }
 
-// Multiply is the operator * of numbers.
+// Multiply implements the operator * for numbers.
 func Multiply(l, r any) (any, error) { return arithmetic("*", base(l), base(r)) }
 
-// Divide is the operator / of numbers.
+// Divide implements the operator / for numbers.
 func Divide(l, r any) (any, error) { return arithmetic("/", base(l), base(r)) }
 
-// Remainder is the operator % of numbers.
+// Remainder implements the operator % for numbers.
 func Remainder(l, r any) (any, error) { return arithmetic("%", base(l), base(r)) }
 
-// arithmetic computes with Int32 and Int64. An Int32 result that does not fit is
-// a double; an Int64 that does not fit and a fraction are refused.
+// arithmetic computes with Int32 and Int64. An Int32 result that does not fit becomes a
+// double. An Int64 result that does not fit, and a fraction, are refused.
 func arithmetic(op string, l, r any) (any, error) {
 	a, ok1 := intOrLong(l)
 	b, ok2 := intOrLong(r)
@@ -169,7 +169,7 @@ func divideByZero() error {
 	return r
 }
 
-// BitNot is the operator -bnot.
+// BitNot implements the operator -bnot.
 func BitNot(v any) (any, error) {
 	switch n := v.(type) {
 	case int32:
@@ -180,7 +180,7 @@ func BitNot(v any) (any, error) {
 	return nil, refuseOperands("-bnot", nil, v)
 }
 
-// Increment is ++ (by 1) and -- (by -1): of numbers and null only.
+// Increment implements ++ (by 1) and -- (by -1), for numbers and null only.
 func Increment(v any, by int32) (any, error) {
 	v = base(v)
 	if v == nil {
@@ -227,7 +227,7 @@ func joinOperator(l, r any) (any, error) {
 		if t, ok := item.(*Type); ok && len(t.Args) > 0 {
 			return nil, Refuse("-join of a generic type")
 		}
-		if _, custom := item.(*PSObject); custom { // whose text -join leaves out
+		if _, custom := item.(*PSObject); custom { // -join omits its text
 			return nil, Refuse("-join of custom objects")
 		}
 		parts[i] = Text(item)

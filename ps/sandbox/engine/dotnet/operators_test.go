@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// show writes a value as "Type value", items of collections in brackets.
+// show formats a value as "Type value", with the items of collections in brackets.
 func show(v any) string {
 	switch x := v.(type) {
 	case nil:
@@ -27,7 +27,7 @@ func show(v any) string {
 	}
 }
 
-// result shows a value, the id and message of an error, or "refused".
+// result formats a value, the id and message of an error, or "refused".
 func result(v any, err error) string {
 	if err == nil {
 		return show(v)

@@ -2,9 +2,8 @@ package dotnet
 
 import "strings"
 
-// call calls the first overload whose parameters take the arguments as they are
-// or widened. PowerShell would convert more, among more overloads: all other
-// calls are refused.
+// call calls the first overload whose parameters accept the arguments unchanged or widened.
+// PowerShell would convert more, and has more overloads, so all other calls are refused.
 func (s *slot) call(self any, args []any) (any, error) {
 	for i, a := range args {
 		args[i] = base(a)
@@ -31,8 +30,7 @@ func (s *slot) callName() string {
 	return s.name
 }
 
-// bind returns the arguments as the parameters take them; ok is false if they
-// do not fit.
+// bind returns the arguments in the types of the parameters. ok is false if they do not fit.
 func (m *Member) bind(args []any) (bound []any, ok bool) {
 	if m.variadic {
 		items, ok := spread(args, m.params[0].Elem)
@@ -57,7 +55,7 @@ func (m *Member) bind(args []any) (bound []any, ok bool) {
 	return args, true
 }
 
-// spread collects the arguments of a "params T[]".
+// spread collects the arguments for a "params T[]".
 func spread(args []any, elem *Type) (*Array, bool) {
 	if len(args) == 1 {
 		if array, ok := args[0].(*Array); ok && array.Elem == elem {
@@ -75,8 +73,8 @@ func spread(args []any, elem *Type) (*Array, bool) {
 	return out, true
 }
 
-// widen returns an argument as a parameter of type t takes it: it is one
-// already, or the conversion loses nothing.
+// widen returns an argument for a parameter of type t. It must already have that type, or be
+// convertible without loss.
 func widen(arg any, t *Type) (any, bool) {
 	from := TypeOf(arg)
 	switch {
@@ -106,7 +104,7 @@ func isBlock(v any) bool {
 	return ok && o.Type() == TScriptBlock
 }
 
-// methodFailure wraps the exception of a method that was called.
+// methodFailure wraps the exception of a called method.
 func methodFailure(err error, name string, count int) error {
 	if e, ok := err.(*Exception); ok {
 		return MethodFailure(e, name, count)

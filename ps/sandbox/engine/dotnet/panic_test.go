@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// samples returns one value or more of every kind that scripts can hold.
+// samples returns at least one value of every kind that scripts can use.
 func samples(t testing.TB) []any {
 	created := func(name string, args ...any) any {
 		v, err := New(Lookup(name), args)
@@ -37,7 +37,7 @@ func samples(t testing.TB) []any {
 	}
 }
 
-// attempt calls f: the answer is a value, a record, a limit or a refusal, never a panic.
+// attempt calls f. The result must be a value, a record, a limit or a refusal, never a panic.
 func attempt(t *testing.T, what string, f func() (any, error)) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -5,10 +5,10 @@ import "slices"
 // objectView is $v.PSObject.
 type objectView struct{ value any }
 
-// Type is PSObject.
+// Type returns PSObject.
 func (o *objectView) Type() *Type { return TPSObject }
 
-// Member reads Properties.
+// Member returns Properties or TypeNames.
 func (o *objectView) Member(name string) (any, bool) {
 	switch x := o.value.(type) {
 	case *PSObject:
@@ -22,16 +22,16 @@ func (o *objectView) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke has no methods.
+// Invoke finds no method.
 func (o *objectView) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
 
 // typeNames is PSObject.TypeNames of a custom object.
 type typeNames struct{ owner *PSObject }
 
-// Type is a collection of texts.
+// Type returns a collection type.
 func (t *typeNames) Type() *Type { return Lookup("System.Collections.ICollection") }
 
-// Enumerate returns the names, the most special first.
+// Enumerate returns the names, most specific first.
 func (t *typeNames) Enumerate() []any {
 	var out []any
 	for _, name := range t.owner.TypeNames {
@@ -40,10 +40,10 @@ func (t *typeNames) Enumerate() []any {
 	return append(out, automation+"PSCustomObject", "System.Object")
 }
 
-// Member has none of its own.
+// Member finds no property.
 func (t *typeNames) Member(string) (any, bool) { return nil, false }
 
-// Invoke has Insert(0, name).
+// Invoke supports Insert(0, name).
 func (t *typeNames) Invoke(name string, args []any) (any, error) {
 	if !EqualFold(name, "Insert") || len(args) != 2 || args[0] != any(int32(0)) {
 		return nil, ErrNoMethod
@@ -59,7 +59,7 @@ func (t *typeNames) Invoke(name string, args []any) (any, error) {
 // propertySet is PSObject.Properties.
 type propertySet struct{ owner any }
 
-// Type is a collection.
+// Type returns a collection type.
 func (p *propertySet) Type() *Type { return Lookup("System.Collections.ICollection") }
 
 // Enumerate returns a *PropertyInfo for each property.
@@ -72,11 +72,11 @@ func (p *propertySet) Enumerate() []any {
 	return out
 }
 
-// Member has none of its own: names are read from the properties.
+// Member finds no property. Names are read from the properties.
 func (p *propertySet) Member(string) (any, bool) { return nil, false }
 
-// Invoke has the method of the index, which returns the property of a name, nil if there
-// is none, and Add of a note property that the object does not have.
+// Invoke supports the index, which returns the property with a name or nil, and Add, for a
+// note property that the object does not have yet.
 func (p *propertySet) Invoke(name string, args []any) (any, error) {
 	if EqualFold(name, "Add") && len(args) == 1 {
 		return p.add(args[0])
@@ -111,7 +111,7 @@ func (p *propertySet) add(v any) (any, error) {
 	return Void, nil
 }
 
-// notes are the settable properties of an object, or nil.
+// notes returns the settable properties of an object, or nil.
 func notes(v any) *Props {
 	switch x := v.(type) {
 	case *PSObject:
@@ -125,15 +125,15 @@ func notes(v any) *Props {
 	}
 }
 
-// PropertyInfo is one property as PSObject.Properties shows it.
+// PropertyInfo is a property in the form of PSObject.Properties.
 type PropertyInfo struct {
 	Name  string
-	Note  bool // a NoteProperty, else a Property of the type
+	Note  bool // a NoteProperty, otherwise a Property of the type
 	Owner any
 }
 
-// Properties lists the properties of a value in order: its own, then the properties of its type and
-// bases. A dictionary has Count, Keys and so on.
+// Properties lists the properties of a value in order: its own, then the properties of its
+// type and bases. A dictionary has properties such as Count and Keys.
 func Properties(v any) []*PropertyInfo {
 	var out []*PropertyInfo
 	v = base(v)
@@ -163,7 +163,7 @@ func Properties(v any) []*PropertyInfo {
 	return out
 }
 
-// Value reads the property; nil if the getter fails.
+// Value returns the value of the property, or nil if the getter fails.
 func (p *PropertyInfo) Value() any {
 	v, _, err := GetMember(p.Owner, p.Name)
 	if err != nil {
@@ -172,7 +172,7 @@ func (p *PropertyInfo) Value() any {
 	return v
 }
 
-// Type is PSNoteProperty or PSProperty.
+// Type returns PSNoteProperty or PSProperty.
 func (p *PropertyInfo) Type() *Type {
 	if p.Note {
 		return tNoteProperty
@@ -180,7 +180,7 @@ func (p *PropertyInfo) Type() *Type {
 	return tProperty
 }
 
-// Member reads Name and Value.
+// Member returns Name or Value.
 func (p *PropertyInfo) Member(name string) (any, bool) {
 	switch {
 	case EqualFold(name, "Name"):
@@ -191,7 +191,7 @@ func (p *PropertyInfo) Member(name string) (any, bool) {
 	return nil, false
 }
 
-// Invoke has no methods.
+// Invoke finds no method.
 func (p *PropertyInfo) Invoke(string, []any) (any, error) { return nil, ErrNoMethod }
 
 var tNoteProperty, tProperty *Type

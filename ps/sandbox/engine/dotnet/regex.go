@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// regex is a compiled expression of the supported dialect. There is no
-// backtracking: matching takes time proportional to the text and to size.
+// regex is a compiled expression of the supported dialect. There is no backtracking: the
+// matching time is proportional to the product of the text's length and size.
 type regex struct {
 	re       *regexp.Regexp
 	size     int  // instructions of the program
-	eol      int  // number of the group that stands for '$', 0 without one
+	eol      int  // number of the group that represents '$'; 0 without one
 	anchored bool // matches once, at the start
-	nullable bool // may match nothing
+	nullable bool // can match the empty text
 }
 
 const (
@@ -24,7 +24,7 @@ const (
 	maxRegexWork     = 1 << 28 // instructions of the program times bytes of the text
 )
 
-// regexCache keeps compiled expressions; it starts over when it is full.
+// regexCache caches compiled expressions. It is emptied when it is full.
 var regexCache = struct {
 	sync.Mutex
 	m map[regexKey]*regex
@@ -88,10 +88,9 @@ func newRegex(pattern string, caseSensitive bool) (*regex, bool) {
 // eolGroup captures the line feed that '$' allows at the end of a text.
 const eolGroup = "eol"
 
-// translate turns a pattern of .NET into one of package regexp that means the
-// same. The dialect: characters, '.', '^' at the start of an alternative, '$' at
-// the end of the pattern, groups, classes, quantifiers, and escapes of
-// punctuation, \t \r \n \xHH \uHHHH and \z.
+// translate converts a .NET pattern to an equivalent one for package regexp. The dialect:
+// characters, '.', '^' at the start of an alternative, '$' at the end of the pattern,
+// groups, classes, quantifiers, and escapes of punctuation, \t \r \n \xHH \uHHHH and \z.
 func translate(pattern string) (string, bool) {
 	var out strings.Builder
 	inClass, depth := false, 0
@@ -101,7 +100,7 @@ func translate(pattern string) (string, bool) {
 	for i := 0; i < len(pattern); i++ {
 		rest := pattern[i:]
 		switch c := pattern[i]; {
-		case c < ' ', c == 0xED, c >= 0xF0: // half a character, or beyond the basic plane
+		case c < ' ', c == 0xED, c >= 0xF0: // a surrogate, or a character outside the basic plane
 			return "", false
 		case c == '\\':
 			text, n := translateEscape(rest, inClass)
@@ -138,8 +137,8 @@ func translate(pattern string) (string, bool) {
 	return out.String(), !inClass
 }
 
-// translateEscape returns the escape at the start of s translated, and its
-// length; 0 for one that is not supported.
+// translateEscape translates the escape at the start of s and returns its length, or 0 if it
+// is not supported.
 func translateEscape(s string, inClass bool) (text string, n int) {
 	if len(s) < 2 {
 		return "", 0
@@ -166,8 +165,8 @@ func translateEscape(s string, inClass bool) (text string, n int) {
 	return "", 0
 }
 
-// canBeEmpty reports whether an expression can match the empty text. ok is false
-// if one that can is repeated: dialects differ in what its groups capture.
+// canBeEmpty reports whether an expression can match the empty text. ok is false if an
+// expression that can is repeated, because dialects differ in what its groups capture.
 func canBeEmpty(re *syntax.Regexp) (empty, ok bool) {
 	all, any := true, false
 	for _, sub := range re.Sub {
@@ -193,8 +192,7 @@ func canBeEmpty(re *syntax.Regexp) (empty, ok bool) {
 	}
 }
 
-// foldAsDotNet takes the long s out of what ignores case: .NET does not take it
-// for an s.
+// foldAsDotNet removes the long s from expressions that ignore case, because .NET does not treat it as an s.
 func foldAsDotNet(re *syntax.Regexp) {
 	switch {
 	case re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0:
@@ -222,9 +220,9 @@ func foldAsDotNet(re *syntax.Regexp) {
 
 // ---- texts ----
 
-// A regular expression of .NET sees UTF-16 units. Package regexp gets halves of pairs as characters
-// from halfPlane on. They cannot be confused with characters of the text, because those beyond the
-// basic plane are passed as halves, too.
+// A .NET regular expression matches UTF-16 units. Surrogates are passed to package regexp as
+// characters from halfPlane on. They cannot be confused with characters of the text, because
+// characters outside the basic plane are also passed as surrogates.
 const halfPlane = 0xF0000
 
 func unitRune(u uint16) rune {
@@ -234,7 +232,7 @@ func unitRune(u uint16) rune {
 	return rune(u)
 }
 
-// toUnits returns s with each half of a pair as a character of its own.
+// toUnits returns s with each surrogate as a separate character.
 func toUnits(s string) string {
 	if !hasPairs(s) {
 		return s
@@ -246,7 +244,7 @@ func toUnits(s string) string {
 	return out.String()
 }
 
-// fromUnits undoes toUnits.
+// fromUnits reverses toUnits.
 func fromUnits(s string) string {
 	if !hasPairs(s) {
 		return s
@@ -270,9 +268,8 @@ func hasPairs(s string) bool {
 	return false
 }
 
-// find returns the offsets of up to n matches and their groups in s, which is as
-// toUnits returns it. The line feed before the end that '$' allows is not part
-// of a match.
+// find returns the offsets of up to n matches and their groups in s, which toUnits returned.
+// The final line feed that '$' allows is not part of a match.
 func (re *regex) find(s string, n int) ([][]int, error) {
 	if re.size*len(s) > maxRegexWork {
 		return nil, &LimitError{"work of a regular expression", maxRegexWork}
@@ -291,8 +288,8 @@ func (re *regex) find(s string, n int) ([][]int, error) {
 
 // ---- operators ----
 
-// Match is -match (negate: -notmatch): of a text, of the items of a collection
-// those that match, of no output nothing.
+// Match implements -match, or -notmatch if negate is set. For a text it returns a Boolean,
+// for a collection the items that match, and for no output nothing.
 func Match(l, r any, caseSensitive, negate bool) (any, error) {
 	re, err := compileRegex(ToText(r), caseSensitive)
 	if err != nil {
@@ -307,8 +304,8 @@ func Match(l, r any, caseSensitive, negate bool) (any, error) {
 	})
 }
 
-// Replace is -replace of a text or the items of a collection: r is a pattern, or
-// a pattern and a replacement with $0, $1, ...
+// Replace implements -replace for a text or the items of a collection. r is a pattern, or a
+// pattern and a replacement with $0, $1, ...
 func Replace(l, r any, caseSensitive bool) (any, error) {
 	if isCollection(l) || l == AutomationNull {
 		return nil, Refuse("-replace of anything but one value")
@@ -369,8 +366,7 @@ func (re *regex) replace(text, with string) (any, error) {
 	return fromUnits(out.String()), nil
 }
 
-// expand writes a replacement: $ and one digit are a group, other uses of $ are
-// not supported.
+// expand writes a replacement. $ followed by one digit is a group; other uses of $ are not supported.
 func expand(out *strings.Builder, with, s string, m []int) bool {
 	for {
 		plain, rest, found := strings.Cut(with, "$")

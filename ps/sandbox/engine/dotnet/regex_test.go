@@ -82,7 +82,7 @@ func TestUnsupportedExpressions(t *testing.T) {
 	}
 }
 
-// Patterns on which a backtracking matcher takes exponential time.
+// These patterns take exponential time in a backtracking matcher.
 func TestPathologicalExpressions(t *testing.T) {
 	for _, pattern := range []string{"^(a+)+$", "^(a|aa)+$", "(x+x+)+y"} {
 		v, err := Match(strings.Repeat("a", 100_000)+"!", pattern, false, false)

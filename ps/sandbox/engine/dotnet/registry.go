@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// registry finds types by folded name. Types are registered while packages
-// start; arrays and closed generics join as they are named.
+// registry finds types by folded name. Types are registered during initialisation; arrays
+// and closed generics are added when they are first named.
 var registry = struct {
 	sync.RWMutex
 	byName  map[string]*Type
@@ -15,20 +15,20 @@ var registry = struct {
 	all     []*Type
 }{byName: map[string]*Type{}, generic: map[string]*generic{}, closed: map[closedName]*Type{}}
 
-// closedName is a closed generic type as Go code names it.
+// closedName identifies a closed generic type in Go code.
 type closedName struct {
 	name string
 	args [2]*Type // no generic type has more
 }
 
-// generic is an open generic type: make returns its declaration for given arguments.
+// generic is an open generic type. make returns its declaration for given arguments.
 type generic struct {
 	name  string // "System.Collections.Generic.List"
 	arity int
 	make  func(args []*Type) Class
 }
 
-// Define returns a type that Lookup does not find, for example a host's own [Console].
+// Define returns a type that Lookup does not find, such as a host's own [Console].
 func Define(c Class) *Type {
 	t := &Type{
 		Name: c.Name, Base: c.Base, Kind: c.Kind, Under: c.Under,
@@ -52,8 +52,8 @@ func Define(c Class) *Type {
 	return t
 }
 
-// Register defines a type and lets Lookup find it by its name and aliases. A name
-// taken twice panics: it is called while packages start.
+// Register defines a type that Lookup finds by its name and aliases. It panics if a name is
+// already in use, and is called only during initialisation.
 func Register(c Class) *Type {
 	t := Define(c)
 	registry.Lock()
@@ -73,8 +73,8 @@ func registerGeneric(name string, arity int, declare func(args []*Type) Class) {
 	registry.generic[ToLower(name)] = &generic{name: name, arity: arity, make: declare}
 }
 
-// Lookup finds a type by its PowerShell name: accelerators, full names, names
-// below System, arrays "T[]", generics "List[T]" by full name. Not found: nil.
+// Lookup finds a type by its PowerShell name: an accelerator, a full name, a name below System,
+// an array "T[]", or a generic "List[T]" by its full name. It returns nil if there is none.
 func Lookup(name string) *Type {
 	name = strings.TrimSpace(name)
 	if t := lookupPlain(name); t != nil {
@@ -130,7 +130,7 @@ func lookupGeneric(name, arguments string) *Type {
 	return closeGeneric(g, args)
 }
 
-// closed returns a closed generic type, for Go code: closed("System.Nullable", TInt32).
+// closed returns a closed generic type for Go code: closed("System.Nullable", TInt32).
 func closed(name string, args ...*Type) *Type {
 	key := closedName{name: name}
 	copy(key.args[:], args)

@@ -2,10 +2,9 @@ package dotnet
 
 import "math"
 
-// table is an insertion-ordered hash table: the store behind Props, Hashtable,
-// Set and the members of a Type. Hashes and equality come from the caller, so
-// that one table serves every comparer. Up to smallTable entries there is no
-// index: a scan is faster.
+// table is an insertion-ordered hash table, the storage of Props, Hashtable, Set and the
+// members of a Type. The caller provides hashes and equality, so that one table type serves
+// every comparer. Tables with up to smallTable entries have no index, because a scan is faster.
 type table[K any] struct {
 	entries []entry[K]
 	index   tableIndex
@@ -57,8 +56,8 @@ func (t *table[K]) add(key K, hash uint32, value any) {
 	}
 }
 
-// newCap returns the capacity to grow to from n entries. It grows fast: most tables
-// that outgrow their first capacity soon outgrow the next one too.
+// newCap returns the capacity to grow to from n entries. It grows fast, because most tables
+// that outgrow their first capacity soon outgrow the next one.
 func newCap(n int) int {
 	switch {
 	case n < 4:
@@ -102,8 +101,8 @@ func (t *table[K]) grow(n int) {
 	}
 }
 
-// tableIndex holds the positions of entries, plus one, by hash: open addressing.
-// One byte a position is enough for most tables; only one of the two is used.
+// tableIndex maps hashes to the positions of entries, plus one, with open addressing. One
+// byte per position suffices for most tables, so only one of the two slices is used.
 type tableIndex struct {
 	short []uint8
 	long  []uint32

@@ -10,9 +10,8 @@ import (
 	utf8text "golang.org/x/text/encoding/unicode"
 )
 
-// Strings here are UTF-8 in which a surrogate without its partner is written as
-// three bytes (ED A0..BF xx), as in WTF-8. Nearly all strings are ASCII, where a
-// byte is a unit.
+// Strings in this package are UTF-8, in which a lone surrogate is encoded as three bytes (ED
+// A0..BF xx), as in WTF-8. Nearly all strings are ASCII, where a byte is a unit.
 
 func isASCII(s string) bool {
 	for ; len(s) >= 8; s = s[8:] { // a word at a time
@@ -28,7 +27,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// decode reads the code point at the start of s, lone surrogates included.
+// decode decodes the code point at the start of s, including lone surrogates.
 func decode(s string) (rune, int) {
 	r, n := utf8.DecodeRuneInString(s)
 	if r == utf8.RuneError && n <= 1 && len(s) >= 3 && s[0] == 0xED && s[1]&0xE0 == 0xA0 && s[2]&0xC0 == 0x80 {
@@ -37,8 +36,7 @@ func decode(s string) (rune, int) {
 	return r, n
 }
 
-// appendUnit writes one UTF-16 unit or code point, joining it with a high
-// surrogate that stands at the end of b.
+// appendUnit appends one UTF-16 unit or code point. It joins the unit with a high surrogate at the end of b.
 func appendUnit(b []byte, r rune) []byte {
 	switch {
 	case r >= 0xDC00 && r <= 0xDFFF:
@@ -54,7 +52,7 @@ func appendUnit(b []byte, r rune) []byte {
 	}
 }
 
-// Length counts the UTF-16 units of s.
+// Length returns the number of UTF-16 units in s.
 func Length(s string) int {
 	if isASCII(s) {
 		return len(s)
@@ -96,7 +94,7 @@ func FromUnits(units []uint16) string {
 	return string(b)
 }
 
-// asciiText is each ASCII character in its place.
+// asciiText contains each ASCII character at its own index.
 var asciiText = func() string {
 	var text [utf8.RuneSelf]byte
 	for i := range text {
@@ -105,7 +103,7 @@ var asciiText = func() string {
 	return string(text[:])
 }()
 
-// CharString is the string of one unit.
+// CharString returns a string of one unit.
 func CharString(c Char) string {
 	if c < utf8.RuneSelf {
 		return asciiText[c : c+1]
@@ -142,7 +140,7 @@ func UnitAt(s string, i int) Char {
 	return 0
 }
 
-// Slice is Substring(start, count) by units; the range must be valid.
+// Slice implements Substring(start, count) on UTF-16 units. The range must be valid.
 func Slice(s string, start, count int) string {
 	if isASCII(s) {
 		return s[start : start+count]
@@ -155,8 +153,8 @@ func Slice(s string, start, count int) string {
 	return FromUnits(Units(s)[start : start+count])
 }
 
-// unitOffset returns the byte offset of unit i; rest is 1 when that unit is the
-// second half of a pair.
+// unitOffset returns the byte offset of unit i. rest is 1 if that unit is the second half of
+// a surrogate pair.
 func unitOffset(s string, i int) (offset, rest int) {
 	at := 0
 	for offset < len(s) && at < i {
@@ -178,7 +176,7 @@ func unitOffset(s string, i int) (offset, rest int) {
 	return offset, 0
 }
 
-// Concat joins strings; a pair of surrogates split over two becomes one character.
+// Concat joins strings. A surrogate pair that is split between two strings becomes one character.
 func Concat(parts ...string) string {
 	split := false
 	for i := 1; i < len(parts); i++ {
@@ -206,8 +204,7 @@ func Concat(parts ...string) string {
 
 func startsLow(s string) bool { return len(s) >= 3 && s[0] == 0xED && s[1]&0xF0 == 0xB0 }
 
-// FromUTF8 decodes bytes that should be UTF-8: each invalid sequence
-// becomes U+FFFD, as .NET's decoder has it.
+// FromUTF8 decodes bytes that should be UTF-8. Each invalid sequence becomes U+FFFD, as in .NET's decoder.
 func FromUTF8(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -219,8 +216,8 @@ func FromUTF8(b []byte) string {
 	return string(text)
 }
 
-// ToUTF8 returns the bytes of s in UTF-8: a lone surrogate becomes U+FFFD. The
-// result may share memory with s and must not be written to.
+// ToUTF8 returns the bytes of s in UTF-8. A lone surrogate becomes U+FFFD. The result may
+// share memory with s and must not be modified.
 func ToUTF8(s string) []byte {
 	if utf8.ValidString(s) {
 		return []byte(s)
@@ -234,8 +231,8 @@ func ToUTF8(s string) []byte {
 	return out
 }
 
-// upper is the simple upper case of the invariant culture. A character outside
-// ASCII never becomes ASCII.
+// upper returns the simple upper case in the invariant culture. A character outside ASCII
+// never becomes ASCII.
 func upper(r rune) rune {
 	if r < utf8.RuneSelf {
 		if 'a' <= r && r <= 'z' {
@@ -262,14 +259,13 @@ func lower(r rune) rune {
 	return r
 }
 
-// ToUpper is ToUpperInvariant.
+// ToUpper implements ToUpperInvariant.
 func ToUpper(s string) string { return mapRunes(s, upper, 'a', 'z') }
 
-// ToLower is ToLowerInvariant.
+// ToLower implements ToLowerInvariant.
 func ToLower(s string) string { return mapRunes(s, lower, 'A', 'Z') }
 
-// Folded looks a name up in a map whose keys are in lower case, without making
-// a text for it when it is short and ASCII.
+// Folded looks up a name in a map with lower-case keys. It allocates nothing if the name is short and ASCII.
 func Folded[V any](m map[string]V, name string) (V, bool) {
 	var room [48]byte
 	if len(name) > len(room) {
@@ -311,7 +307,7 @@ func mapRunes(s string, f func(rune) rune, from, to byte) string {
 	return string(b)
 }
 
-// EqualFold compares as StringComparison.OrdinalIgnoreCase does.
+// EqualFold compares like StringComparison.OrdinalIgnoreCase.
 func EqualFold(a, b string) bool {
 	if a == b {
 		return true
@@ -348,7 +344,7 @@ func CompareOrdinal(a, b string) int {
 	for at < last && a[at] == b[at] {
 		at++
 	}
-	if at < last && a[at] < 0xEE && b[at] < 0xEE { // below U+E000 bytes are in the order of units
+	if at < last && a[at] < 0xEE && b[at] < 0xEE { // below U+E000, bytes have the same order as units
 		return int(a[at]) - int(b[at])
 	}
 	return slices.Compare(Units(a), Units(b))

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ToText is the conversion to string: invariant culture, collections joined by
-// blanks, $null is "".
+// ToText implements the conversion to string: in the invariant culture, collections joined
+// by spaces, $null as "".
 func ToText(v any) string { return ToTextOFS(v, " ") }
 
 // ToTextOFS is ToText with another separator ($OFS) for collections.
@@ -58,7 +58,7 @@ func interleave(parts []string, separator string) []string {
 	return out
 }
 
-// Text is ToString(): for collections the name of their type.
+// Text implements ToString(). For a collection it is the name of its type.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil, Nothing:
@@ -121,7 +121,7 @@ func (o *Instance) text() string {
 	if o.Text != "" {
 		return o.Text
 	}
-	for t := o.Type; t != nil && t != TObject; t = t.Base { // Object's own would ask here again
+	for t := o.Type; t != nil && t != TObject; t = t.Base { // ToString of Object would recurse here
 		t.ready()
 		if s := t.instance.find(nameToString); s != nil && len(s.methods) > 0 && len(s.methods[0].params) == 0 {
 			if r, err := s.methods[0].Call(o, nil); err == nil {
@@ -146,7 +146,7 @@ func (o *PSObject) text() string {
 		}
 		b.WriteString(name)
 		b.WriteByte('=')
-		if _, nested := value.(*PSObject); !nested { // a nested one has no text
+		if _, nested := value.(*PSObject); !nested { // a nested object has no text
 			b.WriteString(Text(value))
 		}
 	}
@@ -154,10 +154,10 @@ func (o *PSObject) text() string {
 	return b.String()
 }
 
-// maxInner bounds the inner exceptions of a text.
+// maxInner limits the number of inner exceptions in a text.
 const maxInner = 100
 
-// text is Exception.ToString().
+// text implements Exception.ToString().
 func (e *Exception) text() string {
 	var b strings.Builder
 	ends := 0

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Kind says what sort of type a Type is.
+// Kind classifies types.
 type Kind uint8
 
 // The kinds of types.
@@ -18,26 +18,23 @@ const (
 	KindNullable
 )
 
-// Func is the body of a method or constructor. The arguments have been
-// converted to the types of the signature; an argument for a "params T[]" is an
-// *Array or *Bytes. The slice is the caller's: what is in it may be kept, the
-// slice not. self is nil for statics. An error is an *Exception (a .NET
-// exception; the caller wraps it), an *ErrorRecord or a *LimitError. A method
-// without result returns Void.
+// Func is the body of a method or constructor. The arguments have been converted to the types of the
+// signature; an argument for a "params T[]" is an *Array or *Bytes. Func may keep the arguments, but
+// not the slice. self is nil for statics. An error is an *Exception (a .NET exception, which the
+// caller wraps), an *ErrorRecord or a *LimitError. A method without result returns Void.
 type Func func(self any, args []any) (any, error)
 
-// Member is one row of a type: a property (Get, perhaps Set) or one overload
-// of a method (Call). Sig lists the parameter types as text, separated by
-// commas: "string,int", "params char[]"; "T", "K" and "V" are the type arguments
-// of a generic type. Rows of the same name are overloads; the first one that
-// takes the arguments wins.
+// Member is one row of a type: a property (Get, perhaps Set) or one overload of a method
+// (Call). Sig lists the parameter types as text, separated by commas: "string,int", "params
+// char[]"; "T", "K" and "V" are the type arguments of a generic type. Rows with the same
+// name are overloads; the first one that accepts the arguments is called.
 type Member struct {
 	Name string
 	Sig  string
 	Get  func(self any) (any, error)
 	Set  func(self, value any) error
 	Call Func
-	// Type is the property's type, to which Set's value is converted; nil: object.
+	// Type is the property's type, to which Set's value is converted. Nil means object.
 	Type *Type
 
 	unsupported bool // known, but its use is refused
@@ -56,14 +53,13 @@ func Constant(name string, value any) Member {
 	return Member{Name: name, Get: func(any) (any, error) { return value, nil }}
 }
 
-// unsupportedProperty returns a row for a property of .NET that would otherwise
-// be taken for one that is not there.
+// unsupportedProperty returns a row for a .NET property that would otherwise appear not to exist.
 func unsupportedProperty(name string) Member {
 	return Member{Name: name, unsupported: true, Get: func(self any) (any, error) { return nil, refuseMember(TypeOf(self), name) }}
 }
 
-// unsupportedMethods returns rows for methods of .NET that would otherwise be
-// looked for in the items of a collection.
+// unsupportedMethods returns rows for .NET methods that would otherwise be looked up in the
+// items of a collection.
 func unsupportedMethods(names ...string) []Member {
 	rows := make([]Member, len(names))
 	for i, name := range names {
@@ -102,7 +98,7 @@ type Class struct {
 	Members    []Member
 }
 
-// Names returns the values of an enumeration that counts from first.
+// Names returns the values of an enumeration, numbered from first.
 func Names(first int64, names ...string) []EnumValue {
 	out := make([]EnumValue, len(names))
 	for i, name := range names {
@@ -134,7 +130,7 @@ type Type struct {
 	array     *Type
 }
 
-// slot is what a name stands for in a type.
+// slot contains the members of a type with the same name.
 type slot struct {
 	name     string
 	owner    *Type
@@ -170,7 +166,7 @@ func (m *memberTable) add(owner *Type, row *Member) {
 	}
 }
 
-// find looks in the type and its bases; a derived row hides a base's.
+// find looks up a name in the type and its bases. A row of a derived type hides those of its base.
 func (t *Type) find(n *Name) *slot {
 	for ; t != nil; t = t.Base {
 		t.ready()
@@ -181,7 +177,7 @@ func (t *Type) find(n *Name) *slot {
 	return nil
 }
 
-// findStatic is find for what belongs to the type itself.
+// findStatic is find for static members.
 func (t *Type) findStatic(n *Name) *slot {
 	for ; t != nil; t = t.Base {
 		t.ready()
@@ -192,7 +188,7 @@ func (t *Type) findStatic(n *Name) *slot {
 	return nil
 }
 
-// ready turns the declaration into tables, once.
+// ready converts the declaration to tables, once.
 func (t *Type) ready() { t.prepare.Do(t.build) }
 
 func (t *Type) build() {
@@ -218,8 +214,8 @@ func (t *Type) build() {
 	}
 }
 
-// parseSig reads the parameter types. An unknown type is a mistake in a table
-// and panics; a test builds every registered type.
+// parseSig parses the parameter types. An unknown type is a mistake in a table and panics; a
+// test builds every registered type.
 func (t *Type) parseSig(row *Member) {
 	if row.Call == nil || row.Sig == "" {
 		return
@@ -272,7 +268,7 @@ func splitTop(s string) []string {
 	return append(out, s[start:])
 }
 
-// Array is the type T[] of an element type.
+// Array returns the type T[] of an element type.
 func (t *Type) Array() *Type {
 	t.arrayOnce.Do(func() {
 		t.array = &Type{Name: t.Name + "[]", Base: TArray, Kind: KindArray, Elem: t}
@@ -280,7 +276,7 @@ func (t *Type) Array() *Type {
 	return t.array
 }
 
-// ShortName is the name without namespace: "Int32", "Object[]", "List`1".
+// ShortName returns the name without namespace: "Int32", "Object[]", "List`1".
 func (t *Type) ShortName() string {
 	if t.Kind == KindArray {
 		return t.Elem.ShortName() + "[]"
@@ -293,8 +289,8 @@ func (t *Type) ShortName() string {
 	return name[strings.LastIndexByte(name, '+')+1:]
 }
 
-// Display is the name as PowerShell writes it: "int", "string[]", "System.Guid"
-// becomes "guid", "List[object]" its full name.
+// Display returns the name in the form that PowerShell writes: "int", "string[]";
+// "System.Guid" becomes "guid", and "List[object]" its full name.
 func (t *Type) Display() string {
 	switch {
 	case t.accelerator != "" && t != TObject:
@@ -306,7 +302,7 @@ func (t *Type) Display() string {
 	}
 }
 
-// Text is ToString() of the type: the full name, generics in brackets.
+// Text implements ToString() of the type: the full name, with generics in brackets.
 func (t *Type) Text() string {
 	if t.Kind == KindArray {
 		return t.Elem.Text() + "[]"
@@ -314,7 +310,7 @@ func (t *Type) Text() string {
 	return t.text((*Type).Text)
 }
 
-// text is the full name with the arguments' names.
+// text returns the full name with the names of its type arguments.
 func (t *Type) text(argument func(*Type) string) string {
 	switch {
 	case len(t.Args) > 0:
@@ -329,7 +325,7 @@ func (t *Type) text(argument func(*Type) string) string {
 	}
 }
 
-// FullName is Type.FullName: arguments of generics carry their assembly.
+// FullName implements Type.FullName, in which arguments of generics include their assembly.
 func (t *Type) FullName() string {
 	switch {
 	case t.Kind == KindArray:
@@ -351,8 +347,8 @@ func (t *Type) IsValue() bool {
 	return t.Kind == KindStruct || t.Kind == KindEnum || t.Kind == KindNullable
 }
 
-// AssignableTo reports whether a value of type t is one of type base: the type
-// itself, a base of it, or an interface of these.
+// AssignableTo reports whether a value of type t is also of type base: the type itself, one
+// of its bases, or one of their interfaces.
 func (t *Type) AssignableTo(base *Type) bool {
 	if t == nil || base == nil {
 		return false
@@ -389,7 +385,7 @@ func (t *Type) hasInterface(i *Type) bool {
 	return false
 }
 
-// Parse finds an enumeration's value by name, ignoring case.
+// valueOf finds an enumeration's value by name, ignoring case.
 func (t *Type) valueOf(name string) (int64, bool) {
 	for _, v := range t.Values {
 		if EqualFold(v.Name, name) {

@@ -1,13 +1,12 @@
 package dotnet
 
-// Object is a value the engine or a host brings along (script blocks, streams).
-// Implementations are pointers: values are compared with ==.
+// Object is a value that the engine or a host implements (script blocks, streams).
+// Implementations are pointers, and values are compared with ==.
 type Object interface {
 	Type() *Type
 	// Member reads a property.
 	Member(name string) (any, bool)
-	// Invoke calls a method; script blocks answer "Invoke". A method that does
-	// not exist is ErrNoMethod.
+	// Invoke calls a method. Script blocks implement "Invoke". For an unknown method it returns ErrNoMethod.
 	Invoke(name string, args []any) (any, error)
 }
 
@@ -21,13 +20,13 @@ type Setter interface {
 	SetMember(name string, value any) error
 }
 
-// Texter is an Object with its own text.
+// Texter is an Object with a text of its own.
 type Texter interface{ Text() string }
 
 // Enumerable is an Object that the pipeline unrolls.
 type Enumerable interface{ Enumerate() []any }
 
-// TypeOf is the type of a value; nil for $null.
+// TypeOf returns the type of a value, or nil for $null.
 func TypeOf(v any) *Type {
 	switch v := v.(type) {
 	case nil, Nothing:
@@ -107,12 +106,12 @@ func typeOfObject(v any) *Type {
 	}
 }
 
-// Is is the -is operator.
+// Is implements the -is operator.
 func Is(v any, t *Type) bool { return TypeOf(v).AssignableTo(t) }
 
-// Enumerate returns the items of a value that a pipeline or foreach unrolls; ok is
-// false for what is passed as one object (strings, dictionaries, scalars, nil).
-// The slice may be the value's own storage: read only.
+// Enumerate returns the items of a value that a pipeline or foreach unrolls. ok is false for
+// values that are passed as one object (strings, dictionaries, scalars, nil). The slice may
+// be the value's own storage and must not be modified.
 func Enumerate(v any) (items []any, ok bool) {
 	switch v := v.(type) {
 	case *Array:
@@ -134,7 +133,7 @@ func Enumerate(v any) (items []any, ok bool) {
 	}
 }
 
-// EnumerateAny is Enumerate, but a scalar yields one item and nil none.
+// EnumerateAny is Enumerate, except that a scalar yields one item and nil none.
 func EnumerateAny(v any) []any {
 	if items, ok := Enumerate(v); ok {
 		return items
@@ -145,7 +144,7 @@ func EnumerateAny(v any) []any {
 	return []any{v}
 }
 
-// isCollection reports whether operators treat a value on their left side as a list.
+// isCollection reports whether an operator treats a value on its left side as a list.
 func isCollection(v any) bool {
 	switch v := v.(type) {
 	case *Array, *Bytes, *List:
@@ -158,7 +157,7 @@ func isCollection(v any) bool {
 	}
 }
 
-// Truthy is the conversion to bool.
+// Truthy implements the conversion to bool.
 func Truthy(v any) bool {
 	switch v := v.(type) {
 	case nil, Nothing:
@@ -192,7 +191,8 @@ func Truthy(v any) bool {
 	return v != 0.0
 }
 
-// truthyItems: one item stands for itself (a list inside counts by its length), more are true.
+// truthyItems converts a list to bool: a single item is converted itself (a nested list
+// counts by its length), and several are true.
 func truthyItems(items []any) bool {
 	switch len(items) {
 	case 0:

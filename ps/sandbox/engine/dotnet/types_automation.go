@@ -90,7 +90,7 @@ func newDetails(message string) *Instance {
 	return i
 }
 
-// categoryInfo returns CategoryInfo; its text is "Category: (target:type) [activity], reason".
+// categoryInfo returns CategoryInfo. Its text is "Category: (target:type) [activity], reason".
 func (r *ErrorRecord) categoryInfo(t *Type) any {
 	reason := r.Reason
 	if reason == "" {

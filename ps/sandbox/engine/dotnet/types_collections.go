@@ -58,7 +58,7 @@ func declareGenerics() {
 var (
 	countMember  = Property("Count", func(self any) (any, error) { return int32(countOf(self)), nil })
 	arrayMembers = append([]Member{countMember, Property("Length", func(self any) (any, error) { return int32(countOf(self)), nil })}, unsupportedOfLists...)
-	// unsupportedOfLists would otherwise be looked for in the items.
+	// unsupportedOfLists are methods that would otherwise be looked up in the items.
 	unsupportedOfLists = append(unsupportedMethods("Contains", "IndexOf", "LastIndexOf", "Clone", "CopyTo", "GetValue", "SetValue", "GetLength",
 		"GetEnumerator", "Insert", "Remove", "RemoveAt", "Reverse", "Sort", "AddRange", "Item", "Get", "Set"),
 		unsupportedProperty("LongLength"), unsupportedProperty("Rank"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
@@ -80,10 +80,9 @@ func countOf(v any) int {
 	}
 }
 
-// sortArrays is Array.Sort with keys, items and a StringComparer. For typed keys
-// PowerShell infers a generic overload, which sorts a copy of the items if they
-// are an object[], unless all arguments are cast to what the parameters are:
-// package engine refuses those that are not.
+// sortArrays implements Array.Sort with keys, items and a StringComparer. For typed keys PowerShell
+// infers a generic overload, which sorts a copy of the items if they are an object[], unless all
+// arguments are cast to the parameter types. Package engine refuses arguments without a cast.
 func sortArrays(_ any, a []any) (any, error) {
 	keys, ok := a[0].(*Array)
 	items, both := a[1].(*Array)
@@ -148,7 +147,7 @@ func dictionaryMembers(key string) []Member {
 	return []Member{
 		countMember,
 		Property("Keys", func(self any) (any, error) { return self.(*Hashtable).keyView(), nil }),
-		// Without these rows they would be keys that are not there.
+		// Without these rows the names would be treated as missing keys.
 		unsupportedProperty("Values"), unsupportedProperty("SyncRoot"), unsupportedProperty("IsReadOnly"),
 		unsupportedProperty("IsFixedSize"), unsupportedProperty("IsSynchronized"), unsupportedProperty("Comparer"),
 	}
@@ -165,7 +164,7 @@ func nullKey() *Exception {
 	return withParam(ExceptionNamed("System.ArgumentNullException", "Value cannot be null."), "key")
 }
 
-// keyView returns the Keys collection, which follows the dictionary.
+// keyView returns the Keys collection, which reflects changes of the dictionary.
 func (h *Hashtable) keyView() *List {
 	name := "System.Collections.Hashtable+KeyCollection"
 	switch {

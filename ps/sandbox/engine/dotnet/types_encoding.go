@@ -8,7 +8,7 @@ type encoding struct {
 	decode func(b []byte) string // nil: decoding is not supported
 }
 
-// encodeUTF16 writes little-endian units; a lone surrogate becomes U+FFFD.
+// encodeUTF16 writes little-endian units. A lone surrogate becomes U+FFFD.
 func encodeUTF16(s string) []byte {
 	out := make([]byte, 0, 2*len(s))
 	for len(s) > 0 {
@@ -45,7 +45,7 @@ func decodeUTF16(b []byte) string {
 	return string(out)
 }
 
-// encodeASCII writes '?' for each unit beyond ASCII.
+// encodeASCII writes '?' for each unit outside ASCII.
 func encodeASCII(s string) []byte {
 	out := make([]byte, 0, len(s))
 	for _, u := range Units(s) {
@@ -80,7 +80,7 @@ func declareEncodings() {
 	}})
 	var utf8Type *Type
 	utf8Type = Register(Class{Name: "System.Text.UTF8Encoding", Base: base, New: []Member{
-		// The argument, whether to write a byte order mark, matters to streams only.
+		// The argument, whether to write a byte order mark, affects only streams.
 		Constructor("bool", func(any, []any) (any, error) { return &Instance{Type: utf8Type, Data: encodings[utf8Type.Name]}, nil }),
 	}})
 	Register(Class{Name: "System.Text.UnicodeEncoding", Base: base})
@@ -99,7 +99,7 @@ func encodingStatic(name, typeName string) Member {
 	})
 }
 
-// bytesRange checks index and count against a byte array.
+// bytesRange checks index and count against the length of a byte array.
 func bytesRange(v any, index, count int32) ([]byte, error) {
 	b := v.(*Bytes).B
 	switch {
@@ -146,5 +146,5 @@ func declareBuilder() {
 	})
 }
 
-// NewLine is [Environment]::NewLine of the simulated host.
+// NewLine is [Environment]::NewLine on the simulated host.
 const NewLine = "\n"

@@ -65,7 +65,7 @@ var exceptionRows = []exceptionRow{
 	{"Microsoft.PowerShell.Commands.WriteErrorException", "System.SystemException", hrSystem},
 }
 
-// hresults are the HRESULTs of exception types; types without one inherit it.
+// hresults are the HRESULTs of exception types. Types without one inherit it.
 var hresults = map[*Type]uint32{}
 
 func hresultOf(t *Type) int32 {
@@ -94,7 +94,7 @@ func declareExceptions() {
 	TPSInvalidCastException = Lookup(automation + "PSInvalidCastException")
 }
 
-// declareException registers an exception, which scripts construct from a message.
+// declareException registers an exception type that scripts construct from a message.
 func declareException(c Class, hresult uint32) *Type {
 	var t *Type
 	c.New = []Member{Constructor("string", func(_ any, a []any) (any, error) { return NewException(t, a[0].(string)), nil })}
@@ -116,7 +116,7 @@ var exceptionMembers = []Member{
 		return e.Inner
 	}),
 	exceptionProperty("HResult", func(e *Exception) any { return e.HResult }),
-	// PSObject.Properties lists these too.
+	// PSObject.Properties also lists these.
 	unsupportedProperty("TargetSite"), unsupportedProperty("Data"), unsupportedProperty("HelpLink"),
 	unsupportedProperty("Source"), unsupportedProperty("StackTrace"),
 }

@@ -49,7 +49,8 @@ func declareSystem() {
 	declareStopwatch()
 }
 
-// escapeData is Uri.EscapeDataString: all but letters, digits and -_.~ of ASCII is escaped.
+// escapeData implements Uri.EscapeDataString, which escapes all characters except ASCII
+// letters, digits and -_.~.
 func escapeData(text string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -91,10 +92,10 @@ var convertStatics = []Member{
 	}),
 }
 
-// decodeBase64 is FromBase64String: white space is skipped, padding is needed.
+// decodeBase64 implements FromBase64String, which skips white space and requires padding.
 func decodeBase64(s string) (any, error) {
 	b, err := base64.StdEncoding.DecodeString(s)
-	if err != nil && strings.ContainsAny(s, " \t") { // it skips line ends itself
+	if err != nil && strings.ContainsAny(s, " \t") { // the package itself skips line endings
 		b, err = base64.StdEncoding.DecodeString(strings.NewReplacer(" ", "", "\t", "").Replace(s))
 	}
 	if err != nil {
@@ -129,7 +130,7 @@ func declareStopwatch() {
 	})
 }
 
-// convertGuid reads a GUID as [guid]$v does.
+// convertGuid parses a GUID in the same way as [guid]$v.
 func convertGuid(v any, t *Type) (any, error) {
 	s, ok := v.(string)
 	if !ok {
@@ -166,7 +167,7 @@ func convertIPAddress(v any, t *Type) (any, error) {
 	return NewIPAddress(addr.String()), nil
 }
 
-// cloneCim copies an instance with the instances in its properties.
+// cloneCim copies an instance and the instances in its properties.
 func cloneCim(old *Instance) *Instance {
 	clone := &Instance{Type: old.Type, Props: old.Props.Clone(), Text: old.Text, Data: old.Data}
 	for i := range clone.Props.Len() {
@@ -179,7 +180,7 @@ func cloneCim(old *Instance) *Instance {
 	return clone
 }
 
-// NewIPAddress returns an IPAddress with that text.
+// NewIPAddress returns an IPAddress with the given text.
 func NewIPAddress(text string) *Instance {
 	i := NewInstance(TIPAddress, "IPAddressToString", text)
 	i.Text = text

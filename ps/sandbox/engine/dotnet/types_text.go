@@ -17,12 +17,12 @@ func declareText() {
 	declareBuilder()
 }
 
-// textMethod returns a method row on strings.
+// textMethod returns a row for a method of strings.
 func textMethod(name, sig string, f func(s string, a []any) (any, error)) Member {
 	return Method(name, sig, func(self any, a []any) (any, error) { return f(self.(string), a) })
 }
 
-// stringMembers lacks the overloads that compare by culture.
+// stringMembers contains no overloads that compare by culture.
 var stringMembers = []Member{
 	Property("Length", func(self any) (any, error) { return int32(Length(self.(string))), nil }),
 	textMethod("Substring", "int", func(s string, a []any) (any, error) {
@@ -41,7 +41,7 @@ var stringMembers = []Member{
 	textMethod("PadRight", "int", func(s string, a []any) (any, error) { return padRight(s, a[0].(int32)) }),
 	textMethod("Replace", "string,string", func(s string, a []any) (any, error) { return replaceAll(s, a[0].(string), a[1].(string)) }),
 	textMethod("ToCharArray", "", func(s string, _ []any) (any, error) { return charArray(s), nil }),
-	// Several separators are a char[]: PowerShell takes two arguments for another overload.
+	// Several separators are a char[], because PowerShell uses two arguments for another overload.
 	textMethod("Split", "char", func(s string, a []any) (any, error) { return splitChars(s, ToText(a[0])), nil }),
 	textMethod("Split", "char[]", func(s string, a []any) (any, error) { return splitChars(s, charsText(a[0])), nil }),
 	textMethod("Contains", "string", func(s string, a []any) (any, error) { return strings.Contains(s, a[0].(string)), nil }),
@@ -77,7 +77,7 @@ var stringStatics = []Member{
 	Method("Equals", "string,string,StringComparison", func(_ any, a []any) (any, error) { return equalsBy(a[0], a[1], a[2]) }),
 }
 
-// ordinal reads a StringComparison, of which only the two ordinal ones are supported.
+// ordinal converts a StringComparison. Only the two ordinal ones are supported.
 func ordinal(comparison any) (ignoreCase bool, err error) {
 	switch e := comparison.(Enum); enumText(e) {
 	case "Ordinal":
@@ -97,8 +97,8 @@ func equalsBy(a, b, comparison any) (any, error) {
 	return EqualFold(a.(string), b.(string)), nil
 }
 
-// plainText reports whether s is printable ASCII, which every culture searches
-// by character. The hyphen counts for nothing in some.
+// plainText reports whether s is printable ASCII, which every culture searches character by
+// character, except that some ignore the hyphen.
 func plainText(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] < ' ' || s[i] > '~' {
@@ -127,7 +127,7 @@ func charsText(v any) string {
 	return FromUnits(units)
 }
 
-// substring returns count units from start on, all the rest if count is negative.
+// substring returns count units from start on, or all the rest if count is negative.
 func substring(s string, start, count int) (any, error) {
 	n := Length(s)
 	switch {
@@ -143,7 +143,7 @@ func substring(s string, start, count int) (any, error) {
 	return Slice(s, start, count), nil
 }
 
-// trimEnd removes the given characters from the end, white space if none is given.
+// trimEnd removes the given characters from the end, or white space if none is given.
 func trimEnd(s, chars string) string {
 	if chars == "" {
 		return strings.TrimRightFunc(s, isSpace)
@@ -151,7 +151,7 @@ func trimEnd(s, chars string) string {
 	return strings.TrimRight(s, chars)
 }
 
-// padRight fills a text with blanks.
+// padRight pads a text with spaces.
 func padRight(s string, width int32) (any, error) {
 	if width < 0 || int(width) > MaxStringLength/3 {
 		return nil, Refuse("[string].PadRight(%d)", width)
@@ -169,7 +169,7 @@ func replaceAll(s, from, with string) (any, error) {
 	return strings.ReplaceAll(s, from, with), nil
 }
 
-// splitChars splits at each of the characters, at white space if none is given.
+// splitChars splits at each of the given characters, or at white space if none is given.
 func splitChars(s, chars string) *Array {
 	at := isSpace
 	if chars != "" {
@@ -207,8 +207,8 @@ func hasSuffix(s, suffix string, ignoreCase bool) bool {
 	return Length(suffix) <= Length(s) && start >= 0 && EqualFold(s[start:], suffix)
 }
 
-// byteOffset returns the offset of the n-th unit, or -1 if s is shorter or a
-// pair of surrogates lies across it.
+// byteOffset returns the offset of the n-th unit, or -1 if s is shorter or a surrogate pair
+// crosses that position.
 func byteOffset(s string, n int) int {
 	offset, rest := unitOffset(s, n)
 	if rest != 0 || offset == len(s) && Length(s) < n {
@@ -217,7 +217,7 @@ func byteOffset(s string, n int) int {
 	return offset
 }
 
-// unitIndex turns a byte offset into an index by units; -1 stays.
+// unitIndex converts a byte offset to an index in units. It returns -1 for -1.
 func unitIndex(s string, offset int) int32 {
 	if offset < 0 {
 		return -1

@@ -5,7 +5,7 @@ func declareTime() {
 		Name: "System.Globalization.CultureInfo", Aliases: []string{"cultureinfo"}, Implements: []string{"System.IFormatProvider"},
 		Static: []Member{
 			Property("InvariantCulture", func(any) (any, error) { return NewCulture(""), nil }),
-			// The evaluator answers with the culture of its session itself.
+			// The evaluator itself answers with the culture of its session.
 			Property("CurrentUICulture", func(any) (any, error) { return NewCulture("en-US"), nil }),
 		},
 	})
@@ -42,8 +42,8 @@ func declareTime() {
 	})
 }
 
-// NewCulture returns a CultureInfo of that name. Values are written as the
-// invariant culture has them whatever its name.
+// NewCulture returns a CultureInfo with the name. Values are formatted in the invariant
+// culture, whatever the name.
 func NewCulture(name string) any {
 	i := NewInstance(TCulture, "Name", name)
 	i.Text = name

@@ -4,7 +4,7 @@ package dotnet
 // It behaves like nil everywhere, but enumerates to no items.
 type Nothing struct{}
 
-// AutomationNull is "no output"; Void, the result of a method without result, is the same.
+// AutomationNull means "no output". Void, the result of a method without result, is the same.
 var (
 	AutomationNull any = Nothing{}
 	Void               = AutomationNull
@@ -13,10 +13,10 @@ var (
 // Char is System.Char: one UTF-16 unit.
 type Char uint16
 
-// TimeSpan is a length of time in ticks of 100 ns.
+// TimeSpan is a duration in ticks of 100 ns.
 type TimeSpan int64
 
-// DateTimeKind says what a DateTime is relative to.
+// DateTimeKind is the time zone of a DateTime.
 type DateTimeKind uint8
 
 // The kinds of DateTime.
@@ -32,10 +32,10 @@ type DateTime struct {
 	Kind  DateTimeKind
 }
 
-// Guid is System.Guid in the order of ToByteArray (and of AD's objectGUID).
+// Guid is System.Guid in the byte order of ToByteArray (and of AD's objectGUID).
 type Guid [16]byte
 
-// Version is System.Version; -1 marks a part that is not there.
+// Version is System.Version. -1 marks a missing part.
 type Version struct{ Major, Minor, Build, Revision int32 }
 
 // Enum is a value of an enumeration.
@@ -44,7 +44,7 @@ type Enum struct {
 	Value int64
 }
 
-// Array is T[] for every T but byte.
+// Array is T[] for every T except byte.
 type Array struct {
 	Elem  *Type // nil means object
 	Items []any
@@ -53,8 +53,7 @@ type Array struct {
 // Bytes is byte[].
 type Bytes struct{ B []byte }
 
-// List is List<T>, ArrayList, Collection<T> or the key collection of a
-// dictionary: its Type says which.
+// List is List<T>, ArrayList, Collection<T> or the key collection of a dictionary, depending on its Type.
 type List struct {
 	Type  *Type
 	Items []any
@@ -63,11 +62,11 @@ type List struct {
 	// a command has wrapped.
 	Wrapped bool
 
-	owner   *Hashtable // whose keys these are
-	version int        // counts changes that leave the length as it is; with an owner, its version when Items was read
+	owner   *Hashtable // the dictionary of a key collection
+	version int        // counts changes that keep the length; with an owner, the owner's version when Items was read
 }
 
-// current are the items as they are now: keys and values follow their dictionary.
+// current returns the current items. Keys and values follow their dictionary.
 func (l *List) current() []any {
 	if l.owner != nil && l.version != l.owner.version {
 		l.read()
@@ -83,7 +82,7 @@ func (l *List) read() {
 // PSObject is a PSCustomObject: ordered, case-insensitive note properties.
 type PSObject struct {
 	Props     Props
-	TypeNames []string // extra names in front of PSCustomObject (PSTypeName)
+	TypeNames []string // additional names before PSCustomObject (PSTypeName)
 }
 
 // Instance is an object of a module (ADUser, CimInstance, ...): a type and
@@ -95,12 +94,12 @@ type Instance struct {
 	Data  any    // for the type's own methods
 }
 
-// SecureString holds a secret; it prints as its type name.
+// SecureString contains a secret. It prints as its type name.
 type SecureString struct {
 	secret string
 }
 
-// NewSecureString returns a SecureString of clear text.
+// NewSecureString returns a SecureString of a clear text.
 func NewSecureString(clear string) *SecureString { return &SecureString{secret: clear} }
 
 // Reveal returns the clear text.
@@ -112,7 +111,7 @@ type PSCredential struct {
 	Password *SecureString
 }
 
-// base strips what only marks "no output".
+// base converts "no output" to nil.
 func base(v any) any {
 	if _, ok := v.(Nothing); ok {
 		return nil
@@ -120,7 +119,7 @@ func base(v any) any {
 	return v
 }
 
-// NewArray returns an object[] that keeps the slice.
+// NewArray returns an object[] that uses the slice.
 func NewArray(items ...any) *Array { return &Array{Items: items} }
 
 // OneItem returns an object[] of one item.
@@ -133,7 +132,7 @@ func OneItem(item any) *Array {
 	return &a.Array
 }
 
-// ElemType is the element type, object when none is set.
+// ElemType returns the element type, or object if none is set.
 func (a *Array) ElemType() *Type {
 	if a.Elem == nil {
 		return TObject

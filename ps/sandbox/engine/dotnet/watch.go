@@ -1,9 +1,8 @@
 package dotnet
 
-// Watch returns a function that reports whether a collection has changed since:
-// .NET then refuses to continue enumerating it (see CollectionModified). It knows
-// dictionaries, their keys, values and enumerators, sets and lists; arrays have a
-// fixed length and are never changed in this sense.
+// Watch returns a function that reports whether a collection has changed since the call, after which .NET
+// refuses to continue enumerating it (see CollectionModified). It supports dictionaries, their keys,
+// values and enumerators, sets and lists. Arrays have a fixed length and never change in this sense.
 func Watch(v any) func() bool {
 	switch x := v.(type) {
 	case *Hashtable:
@@ -23,6 +22,6 @@ func (h *Hashtable) watch() func() bool {
 	return func() bool { return h.version != version }
 }
 
-// CollectionModified refuses to continue with a collection that has changed: what
-// PowerShell reports depends on the kind of loop.
+// CollectionModified returns the error for continuing with a changed collection. It is a
+// refusal, because PowerShell's own error depends on the kind of loop.
 func CollectionModified() error { return Refuse("a change of a collection while it is enumerated") }

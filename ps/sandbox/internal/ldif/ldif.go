@@ -32,14 +32,14 @@ import (
 	goldif "github.com/go-ldap/ldif"
 )
 
-// Record is an entry of a file.
+// Record is an entry in a file.
 type Record struct {
 	File       string
-	Line       int // of the beginning, starting at 1
+	Line       int // line of its beginning, starting at 1
 	DN         string
 	Attributes []Attribute // sorted by name
-	Adds       bool        // adds values to the entry of the DN
-	Notes      []string    // what was left out
+	Adds       bool        // adds values to the existing entry with the DN
+	Notes      []string    // about omitted content
 }
 
 // Attribute is an attribute of a record.
@@ -47,11 +47,10 @@ type Attribute struct {
 	Name   string   // without options
 	Values []string // octets, in the order of the file, without empty values
 	Lines  []int    // of the values
-	DC     string   // the DC of an option such as ";x-dc2", which has this value; or ""
+	DC     string   // DC that has this value, from an option such as ";x-dc2"; or ""
 }
 
-// Get returns the values of an attribute without a DC, nil if it is absent. Case is
-// ignored.
+// Get returns the values of an attribute without a DC, or nil if it is absent. It ignores case.
 func (r *Record) Get(name string) []string {
 	for i := range r.Attributes {
 		if strings.EqualFold(r.Attributes[i].Name, name) && r.Attributes[i].DC == "" {
@@ -78,7 +77,7 @@ func (f Fault) Error() string {
 	return s
 }
 
-// Faults are all errors of one or several files.
+// Faults are the errors of one or more files.
 type Faults []Fault
 
 // Error lists one fault per line.
@@ -90,7 +89,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns f as an error, nil if it is empty.
+// Err returns f as an error, or nil if f is empty.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -98,7 +97,7 @@ func (f Faults) Err() error {
 	return f
 }
 
-// ReadFile parses a file. It fails with an error of the operating system or, as Parse, with Faults.
+// ReadFile parses a file. Its error is an error of the operating system or, as in Parse, Faults.
 func ReadFile(path string) ([]Record, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -107,8 +106,8 @@ func ReadFile(path string) ([]Record, error) {
 	return Parse(path, b)
 }
 
-// Parse parses the content of a file; name is used in errors. It returns the valid
-// records and, if there are others, a Faults error.
+// Parse parses the content of a file. name is used in errors. It returns the valid records
+// and, if others are invalid, a Faults error.
 func Parse(name string, b []byte) ([]Record, error) {
 	text, err := decode(b)
 	if err != nil {
@@ -172,8 +171,7 @@ type block struct {
 	err   error
 }
 
-// split splits the text at blank lines and unfolds lines. Comments may be folded
-// too.
+// split splits the text at blank lines and unfolds lines. Comments may also be folded.
 func split(text []byte) []block {
 	var out []block
 	var cur block
@@ -218,7 +216,7 @@ func split(text []byte) []block {
 
 var skipped = []string{"search:", "result:", "ref:", "nextcookie:"}
 
-// parse parses a block. An empty DN without an error means that it is skipped.
+// parse parses a block. If it returns an empty DN without an error, the block is to be skipped.
 func (b *block) parse() (Record, error) {
 	if b.err != nil {
 		return Record{}, b.err
@@ -228,7 +226,7 @@ func (b *block) parse() (Record, error) {
 	}
 	var text strings.Builder
 	rec := Record{DN: b.dn()}
-	incomplete := map[string]string{} // by attribute: the number of its last value
+	incomplete := map[string]string{} // number of the last value by attribute
 	numbers := map[string][]int{}
 	faults := []string{}
 	for i, line := range b.lines {
@@ -246,9 +244,8 @@ func (b *block) parse() (Record, error) {
 		case strings.EqualFold(attrName(name), "nTSecurityDescriptor"):
 			continue
 		case strings.Trim(value, ": ") == "" && !strings.EqualFold(name, "dn"):
-			// The library rejects empty values, which the directory never stores
-			// (facts H22), so they are dropped here. Values that consist of
-			// colons are left to the library.
+			// The library rejects empty values, which the directory never stores (facts H22), so they
+			// are dropped here. The library handles values that consist of colons.
 			if strings.Count(value, ":") < 2 {
 				continue
 			}
@@ -276,8 +273,8 @@ func (b *block) parse() (Record, error) {
 	return b.convert(rec, text.String(), numbers)
 }
 
-// rangeEnd returns the number of the last value in an option such as ";range=0-1499",
-// "*" for the last of all.
+// rangeEnd returns the number of the last value in an option such as ";range=0-1499", or "*"
+// if the range includes the last value of all.
 func rangeEnd(name string) (last string, ok bool) {
 	_, options, _ := strings.Cut(strings.ToLower(name), ";")
 	for _, o := range strings.Split(options, ";") {
@@ -288,8 +285,7 @@ func rangeEnd(name string) (last string, ok bool) {
 	return last, ok
 }
 
-// convert parses the text with the library. numbers are the lines of the values, by
-// name.
+// convert parses the text with the library. numbers contains the lines of the values, by name.
 func (b *block) convert(rec Record, text string, numbers map[string][]int) (Record, error) {
 	if text == "" || strings.HasPrefix(text, "version:") && strings.Count(text, "\n") == 1 {
 		return Record{}, nil
@@ -327,7 +323,7 @@ func (b *block) convert(rec Record, text string, numbers map[string][]int) (Reco
 	default:
 		return rec, errors.New("only entries and changetype add are supported, and changetype modify that adds values")
 	}
-	delete(attrs, "changetype") // an attribute if the record has no others
+	delete(attrs, "changetype") // the library makes it an attribute if the record has no others
 	if rec.DN == "" {
 		return rec, errors.New("the DN is empty (the root DSE cannot be loaded)")
 	}
@@ -345,7 +341,7 @@ func onlyAdds(m *ldap.ModifyRequest) bool {
 	return true
 }
 
-// plainDN returns the DN in an extended one, "<GUID=...>;<SID=...>;CN=...".
+// plainDN returns the DN in an extended DN such as "<GUID=...>;<SID=...>;CN=...".
 func plainDN(dn string) string {
 	for strings.HasPrefix(dn, "<") {
 		_, rest, ok := strings.Cut(dn, ">;")
@@ -357,7 +353,7 @@ func plainDN(dn string) string {
 	return dn
 }
 
-// merge combines the values of names that only differ in case or options.
+// merge combines the values of names that differ only in case or options.
 func merge(attrs map[string][]string, numbers map[string][]int) []Attribute {
 	names := make([]string, 0, len(attrs))
 	for n := range attrs {
@@ -387,8 +383,8 @@ func merge(attrs map[string][]string, numbers map[string][]int) []Attribute {
 	return out
 }
 
-// plainName drops the options of a name, except the option of a DC. The library does not support
-// all options.
+// plainName drops the options of a name, except for the option that names a DC. The library
+// does not support all options.
 func plainName(n string) string {
 	if dc := dcOption(n); dc != "" {
 		return attrName(n) + ";x-" + dc
@@ -411,7 +407,7 @@ func dcOption(n string) string {
 	return ""
 }
 
-// dn returns the DN of the block for errors, "" if it is base64 or missing.
+// dn returns the DN of the block for errors, or "" if it is in base64 or missing.
 func (b *block) dn() string {
 	for _, line := range b.lines {
 		name, value, ok := strings.Cut(line, ":")

@@ -89,7 +89,7 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, 27, records[1].Line)
 }
 
-// The records do not depend on the encoding and the line ends.
+// The records do not depend on the encoding and the line endings.
 func TestEncodings(t *testing.T) {
 	want, _ := parse(t, sample)
 	units := utf16.Encode([]rune(sample))
@@ -188,7 +188,7 @@ cn: good too
 	assert.Error(t, faults.Err())
 }
 
-// TestExports reads what export tools write beyond RFC 2849.
+// TestExports: text that export tools write in addition to RFC 2849 is parsed.
 func TestExports(t *testing.T) {
 	records, faults := parse(t, `dn: <GUID=4b98b030-c66a-4474-a63a-a26f4cebc7af>;<SID=S-1-5-21-1>;CN=extended,DC=c
 cn: extended
@@ -236,7 +236,7 @@ pagedresults: cookie=
 	assert.Equal(t, []string{"CN=c", "CN=d"}, records[1].Get("member"))
 }
 
-// The last attribute of a record is not part of the next record.
+// The last attribute of a record does not become part of the next record.
 func TestRecordsDoNotLeak(t *testing.T) {
 	records, faults := parse(t, "dn: CN=a\nchangetype: add\ncn: a\n\ndn: CN=b\ncn: b\n\n\n\ndn: CN=c\nCHANGETYPE: add\ncn: c\n")
 	require.Empty(t, faults)

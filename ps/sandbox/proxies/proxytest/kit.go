@@ -14,13 +14,13 @@ const (
 	rootClass = "Microsoft.ActiveDirectory.Management.ADEntity"
 )
 
-// identity is the Data of an object that was made of a text.
+// identity is the Data of an object that was created from a text.
 type identity string
 
 // number is the Data of an object that the sandbox knows.
 type number int64
 
-// kitModule has the types of sandbox.cs and of the modules.
+// kitModule returns a module with the types of sandbox.cs and of the modules.
 func kitModule(l *link) *engine.Module {
 	k := &kit{types: map[string]*dotnet.Type{}}
 	for _, m := range sandbox.Declarations() {
@@ -39,8 +39,8 @@ type kit struct {
 	types map[string]*dotnet.Type // by name
 }
 
-// typeOf is a type of the modules, or for an object of the directory one that texts convert to, as
-// they do to the types of C#.
+// typeOf returns a type of the modules. A type for directory objects is replaced by one that
+// texts convert to, as they convert to the types in C#.
 func (k *kit) typeOf(t *dotnet.Type) *dotnet.Type {
 	if made := k.types[t.Name]; made != nil {
 		return made
@@ -94,7 +94,8 @@ func linkType(l *link) *dotnet.Type {
 			}
 			return receive(conn)
 		}),
-		dotnet.Method("Released", "", func(any, []any) (any, error) { return "", nil }), // the server forgets with the connection
+		// the server releases them with the connection
+		dotnet.Method("Released", "", func(any, []any) (any, error) { return "", nil }),
 	}})
 }
 

@@ -19,8 +19,8 @@ import (
 // wait bounds every connection.
 const wait = 10 * time.Second
 
-// link is the connections of one session: the one that the functions speak over
-// with frames of their own, and one of a [remote.Client] for directory entries.
+// link contains the connections of one session: the one on which the functions send their
+// own frames, and the one of a [remote.Client] for directory entries.
 type link struct {
 	server *remote.Server
 
@@ -33,7 +33,7 @@ type link struct {
 
 var errClosed = errors.New("the session is over")
 
-// open connects, once.
+// open connects on its first call.
 func (l *link) open() (net.Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

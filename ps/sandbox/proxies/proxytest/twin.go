@@ -1,9 +1,9 @@
-// Package proxytest runs the text of the proxies on the sandbox's own engine, for
-// tests: what the functions of the modules do is proved where no PowerShell is.
+// Package proxytest runs the text of the proxies on the sandbox's own engine, for tests. It
+// shows that the functions of the modules work even where there is no PowerShell.
 //
-// The types that C# declares for a real engine (sandbox.cs) are Go here, and
-// behave alike; kit.go has them, link.go the connection. The engine parses,
-// binds and runs the functions; the sandbox answers over the same socket.
+// The types that C# declares for a real engine (sandbox.cs) are implemented in Go here, with
+// the same behaviour: kit.go contains the types, link.go the connection. The engine parses,
+// binds and runs the functions, and the sandbox answers over the same socket.
 package proxytest
 
 import (
@@ -21,8 +21,8 @@ import (
 	"adgateway/ps/session"
 )
 
-// Starter starts sessions whose commands are the functions of the modules. It
-// is safe for concurrent use and is a [session.Starter].
+// Starter starts sessions whose commands are the functions of the modules. It is a
+// [session.Starter] and safe for concurrent use.
 type Starter struct {
 	Server  *remote.Server
 	Modules []proxies.Module
@@ -44,7 +44,7 @@ func (s *Starter) StartProcess(command string, args ...string) (session.Waiter, 
 	return &waiter{process: killer, link: l}, stdin, stdout, stderr, nil
 }
 
-// NewSession is a session without a console; end it by calling the function.
+// NewSession returns a session without a console. The caller must call end to end it.
 func (s *Starter) NewSession() (session *engine.Session, end func() error, err error) {
 	l := &link{server: s.Server}
 	session = newEngine(l).NewSession(engine.Console{})
@@ -54,7 +54,7 @@ func (s *Starter) NewSession() (session *engine.Session, end func() error, err e
 	return session, l.close, nil
 }
 
-// load runs the modules' text in a new session, as importing them does.
+// load runs the modules' text in a new session, which has the effect of importing them.
 func (s *Starter) load(session *engine.Session) error {
 	for _, m := range s.Modules {
 		err := session.Run(context.Background(), m.Name+".psm1", "Import-Module -Name "+kitName+"\n"+m.Text(), engine.Streams{})
@@ -65,8 +65,8 @@ func (s *Starter) load(session *engine.Session) error {
 	return nil
 }
 
-// engine knows the modules by name, so that they can be imported; of their
-// commands it has nothing but the functions.
+// newEngine returns an engine that knows the modules by name, so that they can be imported.
+// Their only commands are the functions.
 func newEngine(l *link) *engine.Engine {
 	modules := []*engine.Module{sandbox.HostModule(), kitModule(l)}
 	for _, m := range sandbox.Declarations() {
@@ -75,7 +75,7 @@ func newEngine(l *link) *engine.Engine {
 	return engine.NewEngine(engine.Options{Modules: modules, Aliases: sandbox.Aliases, AutoLoad: true, PID: os.Getpid()})
 }
 
-// process is the handle with which a simulated process is awaited and ended.
+// process is a handle to await and kill a simulated process.
 type process interface {
 	Wait() error
 	Kill() error

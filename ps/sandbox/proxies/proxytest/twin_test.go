@@ -55,8 +55,8 @@ func calls(t *testing.T) []string {
 	return out
 }
 
-// direct returns a session that runs its cmdlets over a world. It calls called with every command
-// and its parameter set.
+// direct returns a session that runs its cmdlets on a world. It calls called with every
+// command and its parameter set.
 func direct(t *testing.T, world *sandbox.World, called func(name, set string)) *engine.Session {
 	own, culture := world.Modules()
 	watched := []*engine.Module{sandbox.HostModule()}
@@ -83,7 +83,7 @@ const setup = "Import-Module -Name ActiveDirectory, DnsServer\n" +
 	"$secret = [System.Net.NetworkCredential]::new('', 'Pa$$w0rd-1234567').SecurePassword\n" +
 	"$credential = [pscredential]::new('CORP\\aschmidt', $secret)\n"
 
-// said returns everything that a call emitted, as text.
+// said returns all output of a call as text.
 func said(t *testing.T, session *engine.Session, call string) string {
 	var out strings.Builder
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -104,15 +104,15 @@ func said(t *testing.T, session *engine.Session, call string) string {
 	return out.String()
 }
 
-// refusals are the ids of the binder's errors for values of a wrong type, or outside a list.
-// Functions and cmdlets have different ids.
+// refusals are the ids of the binder's errors for values of a wrong type or outside of a
+// list. Functions and cmdlets have different ids.
 var refusals = map[string]bool{
 	"CannotConvertArgumentNoMessage": true, "ParameterArgumentTransformationError": true,
 	"ParameterArgumentValidationError": true, "ParameterArgumentValidationErrorEmptyStringNotAllowed": true,
 }
 
-// failure describes an error record. After the comma its id has the class of a cmdlet or the name
-// of a function.
+// failure describes an error record by its id up to the comma. The rest is the class of a
+// cmdlet or the name of a function.
 func failure(rec *dotnet.ErrorRecord) string {
 	id, _, _ := strings.Cut(rec.ErrorID, ",")
 	if refusals[id] {
@@ -127,7 +127,7 @@ func failure(rec *dotnet.ErrorRecord) string {
 	return out.String() + "\n"
 }
 
-// describe writes a value: its type, its text, its properties by name.
+// describe writes the type, the text and the properties of a value, by name.
 func describe(out *strings.Builder, indent string, v any) {
 	typeName := "null"
 	if v != nil {
@@ -161,11 +161,10 @@ func describe(out *strings.Builder, indent string, v any) {
 	}
 }
 
-// served are the only parameter sets that the sandbox supports of these commands.
+// served are the only parameter sets of these commands that the sandbox supports.
 var served = map[string][]string{"Get-LapsADPassword": {"DomainControllerMode"}, "Get-WinEvent": {"GetLogSet"}}
 
-// Every function returns in every parameter set what the cmdlet returns, and ends with the same
-// errors.
+// In every parameter set, a function returns the same output as the cmdlet and ends with the same errors.
 func TestFunctionsAnswerAsCmdlets(t *testing.T) {
 	behind, culture := newWorld(t).Modules()
 	server, err := remote.NewServer(remote.Options{Modules: behind, Declared: sandbox.Declarations(), Culture: culture})

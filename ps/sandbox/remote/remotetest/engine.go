@@ -1,8 +1,7 @@
-// Package remotetest runs stand-in processes that fail on purpose, for tests of
-// what starts and uses them.
+// Package remotetest runs stand-in processes that fail on purpose, for tests of the code that starts and
+// uses them.
 //
-// [Engine] is [remote.Engine] with the faults that [FaultVariable] names injected
-// into its start and its streams.
+// [Engine] is [remote.Engine] with the faults in [FaultVariable] injected into its start and its streams.
 package remotetest
 
 import (
@@ -14,12 +13,11 @@ import (
 	"adgateway/ps/sandbox/remote"
 )
 
-// Engine runs [remote.Engine] with the faults of [FaultVariable], which it
-// removes from the environment. It returns the exit code; some faults end the
-// process themselves.
+// Engine runs [remote.Engine] with the faults in [FaultVariable], which it removes from the
+// environment. It returns the exit code. Some faults end the process themselves.
 func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fault, err := parseFaults(os.Getenv(FaultVariable))
-	_ = os.Unsetenv(FaultVariable) // fails for malformed names only
+	_ = os.Unsetenv(FaultVariable) // fails only for malformed names
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
 		return startCode
@@ -27,7 +25,7 @@ func Engine(ctx context.Context, args []string, stdin io.Reader, stdout, stderr 
 	if code, over := fault.atStart(ctx); over {
 		return code
 	}
-	if fault.has(noModule) { // without a key there is no server to ask
+	if fault.has(noModule) { // without a key the process does not connect to the server
 		_ = os.Unsetenv(remote.KeyVariable)
 	}
 	stdin, stdout, stderr = fault.wrap(stdin, stdout, stderr)

@@ -22,10 +22,9 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// FaultVariable is the environment variable that lists the faults of a process, separated by
-// commas. NAME is a fault at start-up; NAME@TEXT hits every request whose data contains TEXT;
-// NAME%RATE hits RATE percent of the requests at random. The names are in [StartFaults] and
-// [RequestFaults].
+// FaultVariable is the environment variable that lists the faults of a process, separated by commas.
+// NAME is a fault at start-up. NAME@TEXT affects every request whose data contains TEXT. NAME%RATE
+// affects RATE percent of the requests at random. The names are in [StartFaults] and [RequestFaults].
 const FaultVariable = "ADGATEWAY_TEST_FAULT"
 
 // Faults at start-up.
@@ -33,13 +32,13 @@ const (
 	exitAtStart = "exit-at-start" // exits at once with code 7
 	hangAtStart = "hang-at-start" // neither reads nor writes
 	dieInImport = "die-in-import" // exits instead of sending the ready frame
-	noModule    = "no-module"     // has no modules to import
+	noModule    = "no-module"     // cannot import modules
 	languageOff = "language-mode" // reports ConstrainedLanguage
 	readAhead   = "read-ahead"    // loses input read together with the boot line (facts-5.1 K1)
 	swallowLine = "swallow-line"  // loses the first data line
 )
 
-// Faults of requests. Unless it says otherwise, the request still runs.
+// Faults of requests. Unless noted otherwise, the request is still run.
 const (
 	late       = "late"          // delays the answer
 	noise      = "noise"         // writes stray text before, between and after frames
@@ -49,7 +48,7 @@ const (
 	dieAfter   = "die-after"     // runs the request and exits before the answer
 	dieAtPlan  = "die-at-intent" // exits instead of announcing a write
 	dieAtStep  = "die-at-step"   // exits after a change, instead of sending the first step
-	hangAtStep = "hang-at-step"  // hangs there instead
+	hangAtStep = "hang-at-step"  // hangs instead of sending the first step
 	grandchild = "grandchild"    // exits before the request runs, leaving a process that holds the streams open
 )
 
@@ -89,7 +88,7 @@ type faults struct {
 
 type trigger struct {
 	name string
-	text string  // in the request's data
+	text string  // occurs in the request's data
 	rate float64 // percent of the requests, if text is empty
 }
 
@@ -127,7 +126,7 @@ func parseFaults(text string) (*faults, error) {
 
 func (f *faults) has(name string) bool { return slices.Contains(f.start, name) }
 
-// atStart injects the faults that come before anything else.
+// atStart injects the faults at start-up. over means that the process ends with code.
 func (f *faults) atStart(ctx context.Context) (code int, over bool) {
 	switch {
 	case f.has(exitAtStart):
@@ -151,7 +150,7 @@ func (f *faults) wrap(stdin io.Reader, stdout, stderr io.Writer) (io.Reader, io.
 // readAheadSize is the buffer size of a console host that reads ahead.
 const readAheadSize = 4096
 
-// Read returns the process's input, as the faults leave it.
+// Read returns the process's input after the faults have altered it.
 func (f *faults) Read(p []byte) (int, error) {
 	for len(f.rest) == 0 {
 		line, err := f.in.ReadBytes('\n')
@@ -165,7 +164,7 @@ func (f *faults) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// filter returns the part of an input line that the console host gets.
+// filter returns the part of an input line that the console host receives.
 func (f *faults) filter(line []byte) []byte {
 	if !f.booted {
 		f.booted = true
@@ -190,7 +189,7 @@ func (f *faults) filter(line []byte) []byte {
 	return line
 }
 
-// dataLine decodes the request of a data line as the prelude does; text is its
+// dataLine decodes the request of a data line in the same way as the prelude. text is its
 // JSON without the secrets. ok is false for any other line.
 func dataLine(line []byte) (id, text string, ok bool) {
 	rest, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
@@ -206,8 +205,8 @@ func dataLine(line []byte) (id, text string, ok bool) {
 	return strings.TrimPrefix(request.ID, "="), string(body), true
 }
 
-// inject starts a fault of a request and returns the line for the host to run,
-// or nil if the fault answers in its place.
+// inject starts a fault of a request. It returns the line for the host to run, or nil if the
+// fault itself answers.
 func (f *faults) inject(name, id string, line []byte) []byte {
 	switch name {
 	case late:
@@ -235,7 +234,7 @@ func (f *faults) inject(name, id string, line []byte) []byte {
 	return line
 }
 
-// decoded returns a data line as received, again wrapped as the console host
+// decoded returns a data line as received, the same line wrapped in the way the console host
 // wraps messages, and its secrets in clear text.
 func decoded(line []byte) string {
 	const width = 80
@@ -250,7 +249,7 @@ func decoded(line []byte) string {
 	return text
 }
 
-// play lets a script of sessiontest answer the request.
+// play makes a script of sessiontest answer the request.
 func (f *faults) play(script func(*sessiontest.Call), id string) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -278,7 +277,7 @@ func (f *faults) leaveGrandchild() error {
 // faultyOutput is the process's stdout with the faults injected.
 type faultyOutput struct{ f *faults }
 
-// Write writes p as the faults alter it.
+// Write writes p, altered by the faults.
 func (w faultyOutput) Write(p []byte) (int, error) {
 	f := w.f
 	for _, piece := range sessiontest.Pieces(p) {

@@ -1,5 +1,5 @@
-// Package zonestest observes the stores of package zones, for tests: [Take] returns
-// all that a store holds; a [Store] also keeps a journal and switches servers off.
+// Package zonestest observes the stores of package zones, for tests. [Take] returns the
+// whole content of a store. A [Store] also keeps a journal and can switch servers off.
 package zonestest
 
 import (
@@ -27,8 +27,8 @@ type Store struct {
 	off     map[string]bool // by name of the server
 }
 
-// New returns a store; it replaces the hooks in c. The default server of a
-// configuration without servers cannot be switched off.
+// New returns a store. It replaces the hooks in c. In a configuration without servers, the
+// default server cannot be switched off.
 func New(c zones.Config) *Store {
 	s := &Store{off: map[string]bool{}}
 	for i := range c.Servers {
@@ -69,14 +69,13 @@ func (s *Store) Snapshot() Snapshot {
 	return Take(s.Store, names...)
 }
 
-// Snapshot is the content of a store as text: for each zone its properties, then
-// its records. The serial number of an SOA is left out, so that only requested
-// changes show. Of a zone whose records cannot be read, serial and number of
-// records stand for them.
+// Snapshot is the content of a store as text: for each zone its properties, followed by its
+// records. The serial number of an SOA is omitted, so that only requested changes appear. If
+// the records of a zone cannot be read, its serial number and number of records represent them.
 type Snapshot map[string][]string
 
-// Take returns the content of a store as its servers see it; none means the first
-// one. Servers that are off are skipped.
+// Take returns the content of a store as seen by the given servers; none means the first
+// one. It skips servers that are off.
 func Take(st *zones.Store, servers ...string) Snapshot {
 	if len(servers) == 0 {
 		servers = []string{""}
@@ -159,7 +158,7 @@ var written = struct {
 	texts map[zones.Record]string
 }{texts: map[zones.Record]string{}}
 
-// mostWritten bounds written.
+// mostWritten limits the size of written.
 const mostWritten = 100_000
 
 // textOf returns a record as text, an SOA without its serial number.
