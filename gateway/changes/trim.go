@@ -13,18 +13,18 @@ import (
 	"adgateway/gateway/store"
 )
 
-// When the history is full, the callers with the largest part of it lose their oldest changes, down
-// to a size that every caller may keep. So a caller that makes many changes cannot push out the
-// changes of callers with few.
+// When the history is full, the callers with the largest parts of it lose their oldest changes,
+// down to a size that every caller may keep. So a caller that makes many changes cannot push out
+// the changes of callers with few.
 
-// sized is a record as it is trimmed.
+// sized is the part of a record that is needed for trimming.
 type sized struct {
 	key      string
 	revision store.Revision
 	bytes    int64
 }
 
-// grow counts what was added, and removes old records if all are too large.
+// grow counts the bytes that were added, and removes old records if all together are too large.
 func (h *History) grow(ctx context.Context, bytes int64) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -32,7 +32,7 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 	if h.size <= h.most {
 		return nil
 	}
-	callers, size, err := h.byCaller(ctx) // records that were replaced or have expired are gone
+	callers, size, err := h.byCaller(ctx) // replaced and expired records do not count
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 	if size <= h.most {
 		return nil
 	}
-	goal := h.most - h.most/20 // so that this is rare
+	goal := h.most - h.most/20 // so this happens rarely
 	surplus := tooMuch(callers, size-goal)
 	oldest := ""
 	for _, records := range callers {
@@ -56,7 +56,7 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 		}
 		_, err := h.store.Store.Apply(ctx, changes...)
 		if errors.Is(err, store.ErrConflict) {
-			return nil // one of them was replaced meanwhile; the next record tries again
+			return nil // one of them was replaced meanwhile; the next record will try again
 		}
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (h *History) grow(ctx context.Context, bytes int64) error {
 	return h.trimLog(ctx, oldest)
 }
 
-// byCaller returns the records of each caller, oldest first, and the size of all.
+// byCaller returns the records of each caller, oldest first, and their total size.
 func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized, size int64, err error) {
 	callers = map[identity.ID][]sized{}
 	err = h.store.Range(ctx, kind, "", func(e store.Entry) bool {
@@ -79,8 +79,8 @@ func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized
 	return callers, size, err
 }
 
-// callerIn returns the caller in the text of a record, without reading the rest; zero if there is
-// none. A record of an earlier version has only the name.
+// callerIn returns the caller in the text of a record, without parsing the rest, or zero if there
+// is none. A record of an earlier version only has the name.
 func callerIn(text []byte) identity.ID {
 	var of Author
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -94,11 +94,11 @@ func callerIn(text []byte) identity.ID {
 		}
 		switch {
 		case name == "caller":
-			_ = d.Decode(&of.Caller) // stays empty unless it is a text
+			_ = d.Decode(&of.Caller) // stays empty unless it is a string
 			continue
 		case name == "by":
 			_ = d.Decode(&of.By)
-		case of.Caller == "": // what is in front of the author
+		case of.Caller == "": // members before the author
 			var skipped json.RawMessage
 			if d.Decode(&skipped) == nil {
 				continue
@@ -109,8 +109,8 @@ func callerIn(text []byte) identity.ID {
 	return of.Who().Identity()
 }
 
-// tooMuch takes records of at least so many bytes, the oldest ones of the callers with the most,
-// and returns them.
+// tooMuch removes records of at least the given number of bytes, the oldest ones of the callers
+// with the most, and returns them.
 func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	has := map[identity.ID]int64{}
 	for caller, records := range callers {
@@ -130,8 +130,8 @@ func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	return surplus
 }
 
-// level returns how much each caller may keep so that the larger ones give up at least so many
-// bytes together.
+// level returns the number of bytes that each caller may keep, so that larger callers give up at
+// least the given number of bytes together.
 func level(sizes []int64, bytes int64) int64 {
 	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
 	var sum int64
@@ -149,11 +149,11 @@ func level(sizes []int64, bytes int64) int64 {
 	return 0
 }
 
-// entriesPerBytes limits the log: one entry for at least so many bytes of the history.
+// entriesPerBytes limits the length of the log: one entry per this many bytes of the history.
 const entriesPerBytes = 1024
 
 // trimLog removes the entries of changes before the oldest stored one, and the oldest entries
-// beyond their limit.
+// beyond the limit.
 func (h *History) trimLog(ctx context.Context, oldest string) error {
 	end, err := h.End(ctx)
 	if err != nil {
