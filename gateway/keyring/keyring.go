@@ -343,7 +343,7 @@ type Status struct {
 	Since    time.Time `json:"since"`    // when it became current
 	Newest   uint32    `json:"newest"`   // if higher than Current, not all gateways have it yet
 	Resealed uint32    `json:"resealed"` // if lower than Current, lasting values are being sealed again
-	Seals    uint64    `json:"seals"`    // number of values that all gateways have sealed with the current version
+	Seals    uint64    `json:"seals"`    // values sealed with the current version by all gateways
 	Warning  string    `json:"warning,omitempty"`
 }
 
