@@ -183,7 +183,7 @@ type Policy struct {
 	PlanLife      time.Duration // how long a plan can be applied
 	PlansOfOthers bool          // a credential may apply plans made by others
 
-	Protocols ops.ProtocolSettings // settings of rows for protocols of other programs
+	Protocols ops.ProtocolSettings // settings of rows for third-party protocols
 
 	Grace time.Duration // how long to wait for running requests when the server stops
 }

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Share is the divisor for one caller's share of a bound, unless the row says otherwise: a caller
-// gets a quarter.
+// Share divides a bound into the shares of single callers. A caller gets a quarter, unless the row
+// has a different limit.
 const Share = 4
 
 // Of returns one caller's share of a total.

@@ -60,7 +60,7 @@ func Explain(name string, err error) error {
 	}
 	found, statErr := os.Stat(path)
 	switch file := fileAbove(path); {
-	case file != "", errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrNotExist): // on Windows both are one error
+	case file != "", errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrNotExist): // equal on Windows
 		path, text = cmp.Or(file, path), " is a file, not a folder: set another path"
 	case Held(err):
 		text = " is open in another program: close it there, or set another path"

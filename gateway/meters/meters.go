@@ -103,7 +103,7 @@ func (m *Meters) Register(with *prometheus.Registry, of *call.Streams) error {
 	return nil
 }
 
-// RegisterPlans adds the counts of plans that were made, applied and drifted.
+// RegisterPlans adds the numbers of plans that were made, were applied, or had drifted.
 func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	for event, number := range map[string]func(plan.Stats) int64{
 		"made":    func(s plan.Stats) int64 { return s.Made },

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Mischief is what a wire between a client and a node does to messages in both directions:
+// Mischief is the damage that a wire between a client and a node does to messages, in both directions:
 // published messages, requests, answers and deliveries.
 type Mischief struct {
 	Double float64       // fraction of the messages that are delivered twice
