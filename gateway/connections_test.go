@@ -380,7 +380,7 @@ func TestPlacesAreKeptForKnownCallers(t *testing.T) {
 	assert.False(t, arrive("203.0.113.8:1"), "with a credential that is not valid")
 	assert.True(t, arrive("203.0.113.7:1"), "with a valid credential lately")
 	assert.True(t, arrive("127.0.0.1:2"), "from this machine")
-	for range 3 { // the two connections that got in besides the strangers hold places, too
+	for range 3 { // the two connections that got in next to the strangers hold places, too
 		require.NoError(t, opened[0].Close())
 		opened = opened[1:]
 	}

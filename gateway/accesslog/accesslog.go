@@ -1,5 +1,5 @@
 // Package accesslog writes the log lines of calls. A [Line] takes the fields of one call without a
-// map, and a [Formatter] writes it as the formatters of logrus would write an entry with these fields.
+// map, and a [Formatter] writes it as logrus's formatters would write an entry with these fields.
 package accesslog
 
 import (
@@ -12,22 +12,23 @@ import (
 )
 
 // A Line holds the fields of one call. It travels to the formatter as the context of its entry,
-// because logrus copies the fields of an entry several times. It must not be changed after [Line.Log].
+// because logrus copies the fields of an entry several times. It must not be changed after
+// [Line.Log].
 type Line struct {
 	context.Context
 	fields []field
 	space  [most]field
 }
 
-// most is the number of fields that a call usually has at most.
+// most is the number of fields that a call rarely exceeds.
 const most = 18
 
-// field is a name and its value, of which kind tells the type.
+// field is a name and a value of the type kind.
 type field struct {
 	name string
 	kind kind
 	text string
-	n    int64 // whole, truth: 0 or 1, milliseconds: microseconds
+	n    int64 // for whole; 0 or 1 for truth; microseconds for milliseconds
 }
 
 type kind uint8
@@ -46,23 +47,23 @@ func New() *Line {
 	return l
 }
 
-// Text adds a text. No name is added twice, and none is "time", "level" or "msg".
+// Text adds a text field. No name may be added twice, and none may be "time", "level" or "msg".
 func (l *Line) Text(name, value string) { l.fields = append(l.fields, field{name: name, text: value}) }
 
-// Whole adds a whole number.
+// Whole adds an integer field.
 func (l *Line) Whole(name string, n int) {
 	l.fields = append(l.fields, field{name: name, kind: whole, n: int64(n)})
 }
 
-// True adds a truth.
+// True adds a boolean field that is true.
 func (l *Line) True(name string) { l.fields = append(l.fields, field{name: name, kind: truth, n: 1}) }
 
-// Milliseconds adds a time in milliseconds, to three digits after the point.
+// Milliseconds adds a duration in milliseconds, with three decimals.
 func (l *Line) Milliseconds(name string, took time.Duration) {
 	l.fields = append(l.fields, field{name: name, kind: milliseconds, n: took.Microseconds()})
 }
 
-// data returns the fields as logrus has them.
+// data returns the fields in the form of logrus.
 func (l *Line) data() logrus.Fields {
 	all := make(logrus.Fields, len(l.fields))
 	for _, f := range l.fields {

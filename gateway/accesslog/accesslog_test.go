@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/accesslog"
 )
 
-// odd are values that formatters write in their own ways.
+// odd are values that formatters write in special ways.
 var odd = []string{
 	"", "plain", "a b", `say "hi"`, `C:\logs`, "<b>&amp;</b>", "line\nnext\r\t", "\x00\x1f\x7f", "Jürgen Größe",
 	"日本", "\u202eabc\u2028\u2029", "\xff\xfe", "a\xffb", "=", "key=value", "2026-01-02T03:04:05Z", "{}", "null",
@@ -24,7 +24,8 @@ func stockText() logrus.Formatter {
 	return &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}
 }
 
-// TestTheSameBytesAsLogrus writes each odd value as a text of a line, and the same entry by logrus.
+// TestTheSameBytesAsLogrus: a line with an odd value is written with the same bytes as logrus
+// writes the same entry.
 func TestTheSameBytesAsLogrus(t *testing.T) {
 	durations := []time.Duration{
 		0, time.Nanosecond, time.Microsecond, 999 * time.Microsecond, time.Millisecond, 1234567 * time.Microsecond,
@@ -75,7 +76,7 @@ func TestTheSameBytesAsLogrus(t *testing.T) {
 	}
 }
 
-// written returns what a logger with a formatter writes, at a given time.
+// written returns the output of a logger with a formatter at a given time.
 func written(
 	t *testing.T, f logrus.Formatter, level logrus.Level, at time.Time, write func(*logrus.Logger),
 ) string {
@@ -101,7 +102,7 @@ func (a dated) Fire(entry *logrus.Entry) error {
 	return nil
 }
 
-// TestManyFields writes more fields than a line has room for at first.
+// TestManyFields: a line with more fields than it has initial room for is written completely.
 func TestManyFields(t *testing.T) {
 	line, fields := accesslog.New(), logrus.Fields{}
 	for c := 'a'; c <= 'z'; c++ {
@@ -123,7 +124,7 @@ func TestManyFields(t *testing.T) {
 	}
 }
 
-// TestOtherFormattersStay writes a line by the formatter that a logger has.
+// TestOtherFormattersStay: a logger with another formatter writes access lines in that format.
 func TestOtherFormattersStay(t *testing.T) {
 	for name, f := range map[string]logrus.Formatter{
 		"colours": &logrus.TextFormatter{ForceColors: true}, "JSON": &logrus.JSONFormatter{DataKey: "data"},
@@ -149,7 +150,7 @@ func TestOtherFormattersStay(t *testing.T) {
 	assert.Same(t, f, log.Formatter)
 }
 
-// TestWithoutABuffer formats a line outside a logger.
+// TestWithoutABuffer: a line can be formatted outside a logger.
 func TestWithoutABuffer(t *testing.T) {
 	line := accesslog.New()
 	line.Text("a", "b c")

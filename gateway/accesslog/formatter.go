@@ -10,17 +10,18 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// Formatter writes a [Line] itself and all other entries by one of the formatters of logrus. It is safe
-// for concurrent use.
+// Formatter writes a [Line] itself, and all other entries with one of logrus's formatters. It is
+// safe for concurrent use.
 type Formatter struct {
 	others logrus.Formatter
-	// line appends a line; nil: the other formatter writes it.
+	// line appends a line. If it returns nil, the other formatter writes the line.
 	line func(b []byte, entry *logrus.Entry, fields []field) []byte
 }
 
 var adopting sync.Mutex // several gateways may share a logger
 
-// Adopt lets a logger that was just made write lines: it keeps its formatter, unless that can write them.
+// Adopt prepares a new logger to write lines. The logger keeps its formatter, unless that cannot
+// write them.
 func Adopt(log *logrus.Logger) {
 	adopting.Lock()
 	defer adopting.Unlock()
@@ -29,18 +30,18 @@ func Adopt(log *logrus.Logger) {
 	}
 }
 
-// JSON returns a formatter of one JSON object a line.
+// JSON returns a formatter that writes one JSON object per line.
 func JSON() *Formatter {
 	return &Formatter{&logrus.JSONFormatter{TimestampFormat: time.RFC3339Nano}, appendJSON}
 }
 
-// Text returns a formatter of names and values.
+// Text returns a formatter that writes names and values.
 func Text() *Formatter {
 	others := &logrus.TextFormatter{FullTimestamp: true, DisableColors: true, TimestampFormat: time.RFC3339}
 	return &Formatter{others, appendText}
 }
 
-// Format returns an entry as it is written to the log.
+// Format returns an entry in the form for the log.
 func (f *Formatter) Format(entry *logrus.Entry) ([]byte, error) {
 	l, ok := entry.Context.(*Line)
 	switch {
@@ -57,7 +58,7 @@ func (f *Formatter) Format(entry *logrus.Entry) ([]byte, error) {
 	return entry.Buffer.Bytes(), nil
 }
 
-// appendText appends a line of text: time, level, message, then the fields by name.
+// appendText appends a text line: time, level, message, then the fields ordered by name.
 func appendText(b []byte, entry *logrus.Entry, fields []field) []byte {
 	b = append(b, `time="`...)
 	b = entry.Time.AppendFormat(b, time.RFC3339)
@@ -96,7 +97,7 @@ func appendWord(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// bare tells which octets of a text need no quotes, and plain which ones JSON takes as they are.
+// bare reports which bytes of a text need no quotes, and plain which ones need no escape in JSON.
 var bare, plain = tables()
 
 func tables() (bare, plain [256]bool) {
@@ -109,7 +110,7 @@ func tables() (bare, plain [256]bool) {
 	return bare, plain
 }
 
-// appendJSON appends a JSON object: level, message, time and the fields, all by name.
+// appendJSON appends a JSON object with level, message, time and the fields, ordered by name.
 func appendJSON(b []byte, entry *logrus.Entry, fields []field) []byte {
 	b = append(b, '{')
 	level, message, stamp := false, false, false
@@ -147,7 +148,7 @@ func appendJSON(b []byte, entry *logrus.Entry, fields []field) []byte {
 	return append(b, "}\n"...)
 }
 
-// appendName appends the name of a field, behind a comma if it is not the first one.
+// appendName appends the name of a field, preceded by a comma unless it is the first.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -155,11 +156,11 @@ func appendName(b []byte, name string) []byte {
 	return append(appendString(b, name), ':')
 }
 
-// appendString appends a text as JSON.
+// appendString appends a text as a JSON string.
 func appendString(b []byte, s string) []byte {
 	for i := range len(s) {
 		if !plain[s[i]] {
-			quoted, _ := json.Marshal(s) // a text has no error
+			quoted, _ := json.Marshal(s) // a string always encodes
 			return append(b, quoted...)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package atomicfile replaces files: readers find the complete old or new text, even
-// after a power failure.
+// Package atomicfile replaces files in such a way that readers find either the complete old or the
+// complete new text, even after a power failure.
 package atomicfile
 
 import (
@@ -11,9 +11,9 @@ import (
 	"adgateway/gateway/filefault"
 )
 
-// Write replaces a file, or creates it, accessible to its owner only. It calls restrict, unless
-// that is nil, with the name of the new file before it writes to it. After an error the file is
-// unchanged.
+// Write replaces a file, or creates it, accessible to its owner only. If restrict is not nil, it is
+// called with the name of the new file before anything is written to it. If Write fails, the file
+// is unchanged.
 func Write(path string, text []byte, restrict func(name string) error) (err error) {
 	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*")
 	if err != nil {
@@ -22,7 +22,7 @@ func Write(path string, text []byte, restrict func(name string) error) (err erro
 	name := temporary.Name()
 	defer func() {
 		if err != nil {
-			_ = temporary.Close() // it may be closed already
+			_ = temporary.Close() // it may already be closed
 			err = errors.Join(err, os.Remove(name))
 		}
 	}()
@@ -43,8 +43,8 @@ func Write(path string, text []byte, restrict func(name string) error) (err erro
 	return Replace(name, path)
 }
 
-// Replace gives a file, which must be on the disk, the name of another one in its folder,
-// and thus takes its place.
+// Replace renames a file, which must have been synced to disk, to the name of another one in its
+// folder, and so replaces that.
 func Replace(from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
@@ -56,15 +56,15 @@ func Replace(from, to string) error {
 	return nil
 }
 
-// rename replaces a file. On Windows that fails while another program has it open, as virus scanners and
-// backups do for a moment.
+// rename renames a file to an existing one. On Windows that fails while another program has the
+// file open, as virus scanners and backups briefly do.
 func rename(from, to string) error {
 	const tries, pause = 100, 20 * time.Millisecond
 	return try(tries, func() { time.Sleep(pause) }, filefault.Held, func() error { return os.Rename(from, to) })
 }
 
-// try calls a function up to so many times, with a pause in between, while its error may be
-// temporary.
+// try calls do up to tries times, with a pause in between, while passes reports that its error may
+// be temporary.
 func try(tries int, pause func(), passes func(error) bool, do func() error) (err error) {
 	for n := range tries {
 		if n > 0 {

@@ -35,12 +35,13 @@ func TestWrite(t *testing.T) {
 	assert.Len(t, left, 2, "nothing temporary is left")
 }
 
-// TestAFileInUseIsTriedAgain until it is free, and what cannot pass is not.
+// TestAFileInUseIsTriedAgain: renaming is repeated until the file is free, and not repeated after a
+// permanent error.
 func TestAFileInUseIsTriedAgain(t *testing.T) {
 	held, other := errors.New("held"), errors.New("other")
 	passes := func(err error) bool { return err == held }
 	for name, c := range map[string]struct {
-		fails []error // of each try
+		fails []error // errors of the attempts, in order
 		want  error
 		tries int
 	}{

@@ -1,6 +1,5 @@
-// Package attributes is the table of the further attributes of accounts: those that records show
-// where they are asked for. What the API, the filters, the scripts and the pages do with an attribute
-// follows from its row.
+// Package attributes is the table of the additional attributes of accounts, which records only show
+// on request. The API, the filters, the scripts and the pages all derive from its rows.
 package attributes
 
 import (
@@ -9,25 +8,25 @@ import (
 	"strings"
 )
 
-// Attribute is an attribute of users beyond those that every record shows. Its row makes a field of
-// the record, which is shown where ShowFields names it, an input of create and update, and a
-// field of filters.
+// Attribute is an attribute of users in addition to those that every record shows. Its row defines
+// a field of the record, which is shown if ShowFields names it, an input of create and update, and
+// a field of filters.
 type Attribute struct {
-	LDAP   string // its name in the directory: "employeeID"
-	Field  string // of records: "employeeId"
-	Input  string // of create and update: "EmployeeId"
-	Filter string // of filters, if it is not Field
-	Form   Form   // of its values
-	Limit  int    // the longest text, in UTF-16 code units; the largest number
-	Most   int    // the most values; zero: it has a single value
+	LDAP   string // LDAP name: "employeeID"
+	Field  string // field of records: "employeeId"
+	Input  string // input of create and update: "EmployeeId"
+	Filter string // field of filters, if it is not Field
+	Form   Form   // form of its values
+	Limit  int    // maximum length in UTF-16 code units, or the largest number
+	Most   int    // maximum number of values; zero for a single value
 
-	Indexed bool // the base schema has an index on it
-	Unique  bool // no two objects of the domain may have one value
-	Guarded bool // writing it needs the scope privileged: a value gives rights
-	Added   bool // not of the base schema: Exchange adds it
+	Indexed bool // the base schema has an index for it
+	Unique  bool // no two objects of the domain may have the same value
+	Guarded bool // writing it needs the scope privileged, because its values give rights
+	Added   bool // not in the base schema; Exchange adds it
 
-	Pattern *regexp.Regexp // of a value; nil: any text
-	Must    string         // "must be ...", where Pattern does not match
+	Pattern *regexp.Regexp // pattern of a value; nil for any text
+	Must    string         // "must be ...", if Pattern does not match
 	Example string
 	Doc     string
 }
@@ -35,13 +34,13 @@ type Attribute struct {
 // Form is the form of an attribute's values.
 type Form string
 
-// The forms. Scripts know them by these words.
+// The forms. Scripts use the same words.
 const (
 	Unicode Form = "text"
 	ASCII   Form = "ascii"
 	Integer Form = "number"
-	Bytes   Form = "bytes" // as base64
-	size    Form = "size"  // the number of bytes stands for them
+	Bytes   Form = "bytes" // in base64
+	size    Form = "size"  // only the number of bytes is shown
 )
 
 const maxUnixID = 1<<31 - 1
@@ -51,7 +50,7 @@ var (
 	spnPattern   = regexp.MustCompile(`^[^/ ]+/[^/ ]+(?:/[^/ ]+)?$`)
 )
 
-// Users is the table. What the gateway does with an attribute follows from its row.
+// Users is the table. Everything that the gateway does with an attribute derives from its row.
 var Users = append([]*Attribute{
 	{LDAP: "employeeID", Field: "employeeId", Input: "EmployeeId", Form: Unicode, Limit: 16, Example: "10442"},
 	{LDAP: "employeeNumber", Field: "employeeNumber", Input: "EmployeeNumber", Form: Unicode, Limit: 512},
@@ -75,8 +74,8 @@ var Users = append([]*Attribute{
 	},
 }, extensionAttributes()...)
 
-// Photo is the small picture of a user. It is not a field of records, because lists must not carry
-// it; it has rows of its own.
+// Photo is the small picture of a user. It is not a field of records, because lists must not
+// contain it. It has rows of its own.
 var Photo = &Attribute{LDAP: "thumbnailPhoto", Field: "photo", Input: "Photo", Form: Bytes, Limit: 102400}
 
 // extensionAttributes are the fifteen attributes that Exchange reserves for customers.
@@ -104,14 +103,14 @@ func (a *Attribute) ShownAs() string {
 	return a.Field
 }
 
-// separator separates the parts of a line about an attribute; values have no control characters.
+// separator separates the parts of a line about an attribute. Values contain no control characters.
 const separator = "\x1d"
 
 // ValueSeparator separates the values of an attribute in announcements.
 const ValueSeparator = "\n"
 
-// Line returns the attribute as scripts take it: its name, form and rules, then the values
-// to write.
+// Line returns the attribute in the form for scripts: its name, form and rules, followed by the
+// values to write.
 func (a *Attribute) Line(values ...string) string {
 	var rules []string
 	if a.Most > 0 {
@@ -127,7 +126,7 @@ func (a *Attribute) Line(values ...string) string {
 	return strings.Join(append(head, values...), separator)
 }
 
-// Kept returns the lines of the further attributes in records of removals and creations: the
+// Kept returns the lines of the additional attributes in records of removals and creations: the
 // attributes that every forest has, and the size of the photo.
 func Kept() []string {
 	photo := *Photo
@@ -135,7 +134,8 @@ func Kept() []string {
 	return append(Base(Users), photo.Line())
 }
 
-// Base returns the lines of the attributes that every forest has, for scripts that read them all.
+// Base returns the lines of the attributes that every forest has, for scripts that read all of
+// them.
 func Base(table []*Attribute) []string {
 	var lines []string
 	for _, a := range table {

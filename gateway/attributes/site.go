@@ -10,19 +10,19 @@ import (
 
 // Site is an attribute of users that an installation has added to the table in its settings.
 type Site struct {
-	LDAP       string // its lDAPDisplayName: "acme-CostCentre"
-	Field      string // of records and filters; empty: LDAP without hyphens, with a small letter first
-	Form       string // a word of [Forms]; empty: text
-	Limit      int    // as in [Attribute]; zero: 1024, or the largest number of 32 bits
-	Most       int    // the most values; zero and one: it has a single value
-	Unique     bool   // no two objects of the domain may have one value
+	LDAP       string // lDAPDisplayName: "acme-CostCentre"
+	Field      string // in records and filters; empty means LDAP without hyphens, in lower camel case
+	Form       string // one of [Forms]; empty means text
+	Limit      int    // as in [Attribute]; zero means 1024, or the largest 32-bit number
+	Most       int    // maximum number of values; zero and one mean a single value
+	Unique     bool   // no two objects of the domain may have the same value
 	Privileged bool   // writing it needs the scope privileged
 }
 
-// Forms returns the forms that an attribute of a site may have.
+// Forms returns the forms that a site's attribute may have.
 func Forms() []string { return []string{string(Unicode), string(ASCII), string(Integer)} }
 
-// The bounds of what a site declares.
+// Limits on a site's declarations.
 const (
 	MostSite  = 50 // attributes
 	mostText  = 1 << 15
@@ -34,8 +34,8 @@ var (
 	fieldPattern = regexp.MustCompile(`^[a-z][A-Za-z0-9]{0,63}$`)
 )
 
-// Attribute returns the row of the table. Its values give rights if the site says so, or if the directory
-// or Windows reads rights out of them.
+// Attribute returns the row for the table. Its values give rights if the site says so, or if the
+// directory or Windows derives rights from them.
 func (s Site) Attribute() *Attribute {
 	a := &Attribute{
 		LDAP: s.LDAP, Field: s.field(), Form: Form(cmp.Or(s.Form, string(Unicode))), Limit: s.Limit,
@@ -73,7 +73,7 @@ func (s Site) field() string {
 	return name.String()
 }
 
-// Check returns the fault of an attribute; nil: it has none.
+// Check returns an error if the attribute is faulty.
 func (s Site) Check() error {
 	switch {
 	case !ldapPattern.MatchString(s.LDAP):
@@ -98,7 +98,7 @@ func (s Site) Check() error {
 	return nil
 }
 
-// CheckSite returns the faults of the attributes of a site: of each of them, and of duplicates.
+// CheckSite returns the faults of a site's attributes, including duplicates.
 func CheckSite(sites []Site) (faults []error) {
 	if len(sites) > MostSite {
 		faults = append(faults, fmt.Errorf("there are %d attributes, of at most %d", len(sites), MostSite))
@@ -138,8 +138,9 @@ var systemOwned = strings.Fields(strings.ToLower(`
 	systemFlags thumbnailLogo thumbnailPhoto jpegPhoto tokenGroups userAccountControl userParameters userPrincipalName
 	uSNChanged uSNCreated whenChanged whenCreated`))
 
-// fixed are the names in small letters that the fields which every record of a user has, their attributes,
-// the fields of filters and the parameters of the rows of users have, besides systemOwned.
+// fixed are names that are already in use, in lower case and in addition to systemOwned: of fields
+// that every user record has and their attributes, of filter fields, and of parameters in the rows
+// for users.
 var fixed = strings.Fields(`
 	accountexpired after changepassword changepasswordnextlogon city company count country created
 	department description displayname dryrun emailaddress enabled filter firstname force generate
@@ -152,10 +153,10 @@ var fixed = strings.Fields(`
 	scriptpath showfields sid smartcardrequired sn st state street streetaddress streetpobox telephonenumber
 	text title userguid username withetag zipcode`)
 
-// secretOwned are parts of the names of attributes with secrets, which no record may show.
+// secretOwned are parts of the names of attributes that contain secrets, which no record may show.
 var secretOwned = []string{"pwd", "password", "secret", "credential", "passphrase", "recoverykey"}
 
-// refusal says why an attribute cannot be an attribute of a site; empty: it can.
+// refusal returns the reason why an attribute cannot be added by a site, or "" if it can.
 func refusal(ldap string) string {
 	name := strings.ToLower(ldap)
 	switch {
@@ -172,9 +173,9 @@ var rightful = strings.Fields(strings.ToLower(`
 	accountNameHistory altSecurityIdentities desktopProfile logonHours logonWorkstation uid userCertificate
 	userSMIMECertificate userWorkstations x509Certificate`))
 
-// GivesRights reports whether a value of an attribute can give its account, or another one, rights: it
-// says who can sign in as the account, where, or for whom it acts. Of the attributes of Microsoft all do
-// but those that were made for customers.
+// GivesRights reports whether a value of an attribute can give rights to its account or another
+// one, because it determines who can sign in as the account, where, or on whose behalf it acts. All
+// Microsoft attributes can, except for those made for customers.
 func GivesRights(ldap string) bool {
 	name := strings.ToLower(ldap)
 	if strings.HasPrefix(name, "msds-cloudextensionattribute") {

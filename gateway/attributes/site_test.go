@@ -29,7 +29,8 @@ func TestAttributesOfASite(t *testing.T) {
 	assert.Equal(t, maxUnixID, Site{LDAP: "badge", Form: "number"}.Attribute().Limit)
 }
 
-// TestWhatLeadsToRightsIsGuarded, whatever the settings say.
+// TestWhatLeadsToRightsIsGuarded: attributes that give rights are guarded, whatever the settings
+// say.
 func TestWhatLeadsToRightsIsGuarded(t *testing.T) {
 	for _, ldap := range []string{
 		"altSecurityIdentities", "ALTSECURITYIDENTITIES", "msDS-AllowedToDelegateTo", "msDS-KeyCredentialLink", "userWorkstations",
@@ -39,7 +40,8 @@ func TestWhatLeadsToRightsIsGuarded(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoAttributeOfASiteIsRefused, each with its reason.
+// TestWhatIsNoAttributeOfASiteIsRefused: each attribute that a site must not add is refused, with
+// the reason.
 func TestWhatIsNoAttributeOfASiteIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		sites []Site

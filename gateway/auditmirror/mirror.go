@@ -1,10 +1,10 @@
 // Package auditmirror makes the audit logs of several gateways evidence for each other.
 //
 // Each gateway's local file is the evidence and is written first. A [Mirror] copies its lines, as
-// they are written, into a log of the store of the cluster, without any change waiting for it. A
-// [Witness] tells the others the end of the gateway's chain and records the ends of their chains in
-// its own. To cut off what a minute ago was the end of one chain, all others would have to be forged.
-// [Verify] compares the files, the copies and the recorded ends.
+// they are written, into a log of the cluster's store, without delaying any change. A [Witness]
+// publishes the end of the gateway's chain to the others and records the ends of their chains in
+// its own. To hide the removal of lines that were the end of a chain a minute ago, all other chains
+// would have to be forged. [Verify] compares the files, the copies and the recorded ends.
 package auditmirror
 
 import (
@@ -21,30 +21,30 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values in the store. Their keys are sums of the gateway's name.
+// The kinds of values in the store. Their keys are sums of the gateways' names.
 const (
 	positions store.Kind = "mirror"
 	heads     store.Kind = "head"
 )
 
-// logOf returns the log with the lines of a gateway.
+// logOf returns the log that holds the lines of a gateway.
 func logOf(gateway string) store.Log { return store.Log("audit." + gateway) }
 
 func keyOf(db *store.Sealed, gateway string) string {
 	return hex.EncodeToString(db.Sum([]byte("audit of a gateway"), []byte(gateway)))
 }
 
-// position says which lines of a gateway are in the store.
+// position records which lines of a gateway are in the store.
 type position struct {
 	store.Formatted
 	Gateway string `json:"gateway"`
-	Era     int    `json:"era"` // counts how often the gateway's files were not the ones that had been copied
+	Era     int    `json:"era"` // number of times that the gateway's files were not those that had been copied
 	audit.Head
 	Time time.Time `json:"time"`
 }
 
-// header is the first line of an entry of the log. Whole lines of the audit follow, or a
-// part of one that is too long.
+// header is the first line of a log entry. It is followed by whole lines of the audit, or by a part
+// of a line that is too long.
 type header struct {
 	store.Formatted
 	Era   int    `json:"era"`
@@ -54,42 +54,43 @@ type header struct {
 	Parts int    `json:"parts,omitempty"`
 }
 
-// mostEntry is the limit on the bytes of lines in an entry. Messages of the engine have 1 MiB at
-// most.
+// mostEntry is the size limit for the lines in an entry, in bytes. Messages of the engine are
+// limited to 1 MiB.
 const mostEntry = 256 << 10
 
-// mostParts is how many entries a line may take, more than any line of the audit needs.
+// mostParts is the number of entries that one line may take, which is more than any line of the
+// audit needs.
 const mostParts = 500
 
-// Options configure a [Mirror]. All fields but the last three are required.
+// Options configure a [Mirror]. All fields except the last three are required.
 type Options struct {
 	Gateway string
 	Store   *store.Sealed
 	Log     *audit.Log
-	File    string        // of the log
+	File    string        // path of the audit log
 	Keep    time.Duration // how long copies are kept
 
-	Gather  time.Duration // how long lines wait for others; zero: half a second
-	Retry   time.Duration // the pause after the first of several failures; zero: a second
+	Gather  time.Duration // how long lines wait for more; zero means half a second
+	Retry   time.Duration // pause after the first of several failures; zero means one second
 	Problem func(message string, err error)
 }
 
 // Mirror copies the lines of a gateway's audit log. It is safe for concurrent use.
 type Mirror struct {
 	o       Options
-	started uint64 // the line with which the log was opened
+	started uint64 // last line when the log was opened
 	tail    audit.Tail
 
 	mu       sync.Mutex // guards the fields below
 	known    bool
 	at       position
 	revision store.Revision
-	late     time.Time // when the oldest line was written that is not copied; zero: all are
-	failed   error     // why the last attempt failed
+	late     time.Time // when the oldest uncopied line was written; zero if all are copied
+	failed   error     // error of the last attempt
 	forked   bool
 }
 
-// New returns a mirror of a log that was opened just now. The caller calls [Mirror.Run].
+// New returns a mirror of a log that was just opened. The caller must call [Mirror.Run].
 func New(o Options) *Mirror {
 	if o.Gather == 0 {
 		o.Gather = 500 * time.Millisecond
@@ -105,13 +106,13 @@ func New(o Options) *Mirror {
 
 // Stats describe the progress of a mirror.
 type Stats struct {
-	Behind uint64    // lines that are not copied yet
-	Since  time.Time // approximate time of the oldest of them; zero: there are none
-	Failed error     // why the last attempt failed
-	Forked bool      // the files are not the ones that were copied before
+	Behind uint64    // number of lines that are not copied yet
+	Since  time.Time // approximate time of the oldest of them; zero if there are none
+	Failed error     // error of the last attempt
+	Forked bool      // the files are not those that were copied before
 }
 
-// Stats returns the progress of the mirror. It may be nil.
+// Stats reports the progress of the mirror. It is safe on a nil Mirror.
 func (m *Mirror) Stats() Stats {
 	if m == nil {
 		return Stats{}
@@ -128,15 +129,15 @@ func (m *Mirror) Stats() Stats {
 // mostRetry is the longest pause between two attempts.
 const mostRetry = 30 * time.Second
 
-// lastSend is how long the last lines may take at the end.
+// lastSend is the time limit for copying the last lines at the end.
 const lastSend = time.Second
 
-// Run copies lines until ctx ends, and then the rest, if the store answers soon.
+// Run copies lines until ctx ends, and then the rest, if the store answers quickly.
 func (m *Mirror) Run(ctx context.Context) {
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSend)
 		defer cancel()
-		_ = m.Send(last) // otherwise the next process sends them
+		_ = m.Send(last) // on failure the next process sends them
 	}()
 	pause := m.o.Retry
 	for {
@@ -169,7 +170,7 @@ func (m *Mirror) Run(ctx context.Context) {
 	}
 }
 
-// Send copies all lines that are on the disk.
+// Send copies all lines that are on disk.
 func (m *Mirror) Send(ctx context.Context) error {
 	err := m.send(ctx)
 	m.mu.Lock()
@@ -234,7 +235,7 @@ func (m *Mirror) begin(ctx context.Context) error {
 	return nil
 }
 
-// readPosition returns which lines of a gateway are in the store.
+// readPosition returns the stored position of a gateway.
 func readPosition(ctx context.Context, db *store.Sealed, gateway string) (position, store.Revision, error) {
 	at := position{Gateway: gateway}
 	found, err := db.Get(ctx, positions, keyOf(db, gateway))
@@ -249,7 +250,7 @@ func readPosition(ctx context.Context, db *store.Sealed, gateway string) (positi
 	return at, found.Revision, err
 }
 
-// add appends lines to the log of the store, and moves the position, in one decision.
+// add appends lines to the log in the store, and advances the position, in a single decision.
 func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	now, last := time.Now(), lines[len(lines)-1]
 	next := m.at
@@ -266,14 +267,14 @@ func (m *Mirror) add(ctx context.Context, lines []audit.Text) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err != nil {
-		m.known = !errors.Is(err, store.ErrConflict) // the position is read again
+		m.known = !errors.Is(err, store.ErrConflict) // if not, the position is read again
 		return err
 	}
 	m.at, m.revision = next, revision
 	return nil
 }
 
-// entries returns the entries for lines, one unless a line is too long.
+// entries returns the entries for some lines: a single one, unless a line is too long.
 func entries(db *store.Sealed, era int, lines []audit.Text) [][]byte {
 	var all [][]byte
 	whole := header{Era: era}
@@ -302,7 +303,7 @@ func entries(db *store.Sealed, era int, lines []audit.Text) [][]byte {
 	return all
 }
 
-// parts cuts a long line.
+// parts splits a long line.
 func parts(db *store.Sealed, era int, line audit.Text) [][]byte {
 	size := max(mostEntry, (len(line.Raw)+mostParts-1)/mostParts)
 	h := header{Era: era, First: line.Seq, Last: line.Seq, Parts: (len(line.Raw) + size - 1) / size}
@@ -315,18 +316,18 @@ func parts(db *store.Sealed, era int, line audit.Text) [][]byte {
 }
 
 func encode(db *store.Sealed, h header, text []byte) []byte {
-	head, _ := store.Encode(db, h) // cannot fail for numbers
+	head, _ := store.Encode(db, h) // numbers always encode
 	return append(append(head, '\n'), text...)
 }
 
-// Copy is a line in the store.
+// Copy is a copied line in the store.
 type Copy struct {
 	Era int
 	Raw []byte
 }
 
-// Read calls each with the copied lines of a gateway, in the order in which they were copied. An
-// error of each ends it.
+// Read calls each with the copied lines of a gateway, in the order in which they were copied. It
+// stops at the first error of each, and returns it.
 func Read(ctx context.Context, db *store.Sealed, gateway string, each func(Copy) error) error {
 	var failed error
 	var partial bytes.Buffer
@@ -358,7 +359,8 @@ func Read(ctx context.Context, db *store.Sealed, gateway string, each func(Copy)
 	return errors.Join(err, failed)
 }
 
-// Gateways returns the gateways that have copied lines to a store, or published their ends.
+// Gateways returns the names of the gateways that have copied lines to a store, or published their
+// ends there.
 func Gateways(ctx context.Context, db *store.Sealed) (names []string, err error) {
 	seen := map[string]bool{}
 	for _, kind := range []store.Kind{positions, heads} {
@@ -383,5 +385,5 @@ func Gateways(ctx context.Context, db *store.Sealed) (names []string, err error)
 	return names, nil
 }
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{positions, heads}

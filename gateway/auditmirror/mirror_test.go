@@ -20,11 +20,11 @@ import (
 	"adgateway/gateway/store"
 )
 
-// cut is a store that cannot be reached now and then.
+// cut is a store that is sometimes unreachable.
 type cut struct {
 	store.Store
 	off   atomic.Bool
-	stuck func() // called before each change; nil: it takes no time
+	stuck func() // called before each change; may be nil
 }
 
 var errCut = errors.New("cut off")
@@ -54,7 +54,7 @@ func newShared(t *testing.T) *shared {
 	return &shared{t, inner, key}
 }
 
-// gateway is one of the gateways of a test.
+// gateway is one of the gateways in a test.
 type gateway struct {
 	t       *testing.T
 	name    string
@@ -76,7 +76,7 @@ func (s *shared) gateway(name string) *gateway {
 	return g
 }
 
-// start opens the log of the gateway as a new process does.
+// start opens the log of the gateway, like a new process.
 func (g *gateway) start() {
 	var err error
 	g.log, err = audit.Open(audit.Options{File: g.file, Gateway: g.name, MaxSize: 4000})
@@ -85,7 +85,7 @@ func (g *gateway) start() {
 	g.witness = NewWitness(WitnessOptions{Gateway: g.name, Store: g.store, Log: g.log, Interval: time.Hour})
 }
 
-// record writes the lines of calls.
+// record records a number of calls.
 func (g *gateway) record(calls int) {
 	for i := range calls {
 		entry, err := g.log.Intent(audit.Call{Operation: "user.update", RequestID: fmt.Sprint(g.name, i)})
@@ -96,7 +96,7 @@ func (g *gateway) record(calls int) {
 
 func (g *gateway) chain() Chain { return Chain{Check: audit.Check{File: g.file}} }
 
-// copied returns the lines of the gateway that the store has.
+// copied returns the lines of the gateway that are in the store.
 func (g *gateway) copied() (lines []string) {
 	require.NoError(g.t, Read(g.t.Context(), g.store, g.name, func(c Copy) error {
 		lines = append(lines, string(c.Raw))
@@ -105,7 +105,7 @@ func (g *gateway) copied() (lines []string) {
 	return lines
 }
 
-// written returns the lines of the gateway's files.
+// written returns the lines in the gateway's files.
 func (g *gateway) written() (lines []string) {
 	require.NoError(g.t, audit.Each(g.file, nil, func(p audit.Placed) error {
 		lines = append(lines, string(p.Raw()))
@@ -116,7 +116,7 @@ func (g *gateway) written() (lines []string) {
 
 func TestLinesAreCopiedAsTheyAreWritten(t *testing.T) {
 	g := newShared(t).gateway("gw1")
-	g.record(30) // several files
+	g.record(30) // enough for several files
 	require.NoError(t, g.mirror.Send(t.Context()))
 	g.record(5)
 	require.NoError(t, g.mirror.Send(t.Context()))
@@ -134,8 +134,8 @@ func TestALongLineIsCut(t *testing.T) {
 	assert.Equal(t, g.written(), g.copied())
 }
 
-// TestACopyGoesOnAfterARestart: what the store could not take is sent later, by the next
-// process too, in order and once.
+// TestACopyGoesOnAfterARestart: lines that the store could not accept are sent later, even by the
+// next process, in order and once.
 func TestACopyGoesOnAfterARestart(t *testing.T) {
 	g := newShared(t).gateway("gw1")
 	g.record(3)
@@ -158,7 +158,8 @@ func TestACopyGoesOnAfterARestart(t *testing.T) {
 	assert.False(t, g.mirror.Stats().Forked)
 }
 
-// TestRunCopiesWhatIsWritten runs mirrors and witnesses as a gateway does.
+// TestRunCopiesWhatIsWritten: mirrors and witnesses that run as in a gateway copy all lines and
+// record the ends.
 func TestRunCopiesWhatIsWritten(t *testing.T) {
 	s := newShared(t)
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -188,7 +189,7 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 			}
 		}
 	}
-	// Each records the end that each other has told when it started.
+	// Each gateway records the end that every other one published when it started.
 	for _, g := range gateways {
 		for {
 			grown := g.log.Grown()
@@ -216,8 +217,8 @@ func TestRunCopiesWhatIsWritten(t *testing.T) {
 	assert.Empty(t, result.Findings)
 }
 
-// TestALogIsWrittenWhileItsCopyIsStuck: a change does not wait for the copy of its lines, nor
-// for the end of its chain to be told.
+// TestALogIsWrittenWhileItsCopyIsStuck: a change waits neither for the copy of its lines nor for
+// the end of its chain to be published.
 func TestALogIsWrittenWhileItsCopyIsStuck(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer stop()
@@ -235,7 +236,7 @@ func TestALogIsWrittenWhileItsCopyIsStuck(t *testing.T) {
 	ended.Go(func() { g.mirror.Run(running) })
 	ended.Go(func() { g.witness.Run(running) })
 	g.record(1)
-	for range 2 { // both are
+	for range 2 { // both are written
 		select {
 		case <-reached:
 		case <-ctx.Done():
@@ -293,7 +294,7 @@ func TestNewerFormatsAreNotGuessedAt(t *testing.T) {
 	assert.ErrorIs(t, g.witness.Look(t.Context()), store.ErrNewer)
 }
 
-// backup copies the files of a gateway, and returns what puts them back.
+// backup copies the files of a gateway, and returns a function that restores them.
 func (g *gateway) backup() (restore func()) {
 	folder := filepath.Dir(g.file)
 	saved := map[string][]byte{}

@@ -16,55 +16,55 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Chain is the audit log of a gateway, as files.
+// Chain is the audit log of a gateway, in files.
 type Chain struct {
-	Gateway string // empty: as the log itself says
+	Gateway string // empty to use the name in the log
 	audit.Check
 }
 
-// Finding is a contradiction between a gateway's chain and itself, its copy, or what
-// others have witnessed.
+// Finding is a contradiction between a gateway's chain and itself, its copy, or an end recorded by
+// others.
 type Finding struct {
 	Gateway string
 	audit.Fault
-	Witness string // what contradicts the file, such as "gw2 (gw2.jsonl:17)"; empty: the file itself
+	Witness string // what contradicts the file, such as "gw2 (gw2.jsonl:17)"; empty for the file itself
 }
 
-// Verified says what was verified for a gateway.
+// Verified describes what was verified for a gateway.
 type Verified struct {
 	Gateway   string
-	Files     []string // none: only its copy
+	Files     []string // empty if only its copy was verified
 	Lines     uint64
 	Head      audit.Head
-	Copied    uint64 // lines that were compared with copies
-	Witnessed int    // ends that were compared with what others have recorded
+	Copied    uint64 // number of lines compared with copies
+	Witnessed int    // number of ends compared with the records of others
 	By        []string
 	Notes     []audit.Fault
 }
 
-// Result is what [Verify] has found.
+// Result is the result of [Verify].
 type Result struct {
 	Gateways []Verified
 	Findings []Finding
 }
 
-// claim is the end of a chain as another gateway recorded it.
+// claim is the end of a chain as recorded by another gateway.
 type claim struct {
 	audit.Head
-	by   string // gateway
-	at   string // place of the record
+	by   string // name of that gateway
+	at   string // position of the record
 	time string
 }
 
 func (c claim) witness() string { return c.by + " (" + c.at + ")" }
 
-// inStore is the place of a claim from the store.
+// inStore is the position of a claim from the store.
 const inStore = "the store of the cluster"
 
-// Verify compares the audit logs of gateways: each chain with itself, its copy in the store, and
-// the ends that other chains have recorded for it. For gateways without files it verifies the copy
-// in the store instead. Copies of a keyed chain need its key. The logs may be in use. If db is nil,
-// only the files are compared. The error is about files and copies that cannot be read.
+// Verify compares the audit logs of gateways: each chain with itself, with its copy in the store,
+// and with the ends that other chains have recorded for it. For gateways without files it verifies
+// the copy in the store instead. Copies of a keyed chain need its key. The logs may be in use. If
+// db is nil, only the files are compared. The error is about files and copies that cannot be read.
 func Verify(ctx context.Context, db *store.Sealed, chains []Chain, key []byte) (*Result, error) {
 	v := &verifying{store: db, key: key, result: &Result{}, claims: map[string][]claim{}, copied: map[string]position{}}
 	chains = slices.Clone(chains)
@@ -112,7 +112,7 @@ type verifying struct {
 	store  *store.Sealed
 	key    []byte
 	result *Result
-	claims map[string][]claim // by the gateway that they are about
+	claims map[string][]claim // keyed by the gateway that they are about
 	copied map[string]position
 }
 
@@ -120,7 +120,8 @@ func (v *verifying) find(gateway, file string, line int, witness, format string,
 	v.result.Findings = append(v.result.Findings, Finding{gateway, audit.Fault{File: file, Line: line, Text: fmt.Sprintf(format, args...)}, witness})
 }
 
-// each is [audit.Each], but missing files have no lines; [audit.Verify] reports them.
+// each is like [audit.Each], but treats missing files as empty, because [audit.Verify] reports
+// them.
 func each(c Chain, do func(audit.Placed) error) error {
 	err := audit.Each(c.File, c.Files, do)
 	if errors.Is(err, fs.ErrNotExist) && len(c.Files) == 0 {
@@ -129,7 +130,7 @@ func each(c Chain, do func(audit.Placed) error) error {
 	return err
 }
 
-// chain verifies the files of a gateway by themselves, and collects their claims about others.
+// chain verifies a gateway's files by themselves, and collects their claims about other gateways.
 func (v *verifying) chain(c *Chain) error {
 	report, err := audit.Verify(c.Check)
 	if err != nil {
@@ -164,7 +165,8 @@ func (v *verifying) chain(c *Chain) error {
 	return nil
 }
 
-// copyAlone verifies the copy of a gateway without files, and collects its claims about others.
+// copyAlone verifies the copy of a gateway without files, and collects its claims about other
+// gateways.
 func (v *verifying) copyAlone(ctx context.Context, name string) error {
 	found := Verified{Gateway: name}
 	where := "copy of " + name
@@ -176,7 +178,7 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 			v.find(name, where, 0, inStore, "an entry after line %d is no line of a log", last.Seq)
 			return nil
 		case head.Seq <= last.Seq && c.Era == era:
-			return nil // it was copied twice
+			return nil // the line was copied twice
 		case !intact && len(v.key) > 0:
 			v.find(name, where, 0, inStore, "line %d was altered before it was copied: its hash does not match its content", head.Seq)
 		case c.Era != era && era >= 0:
@@ -197,7 +199,7 @@ func (v *verifying) copyAlone(ctx context.Context, name string) error {
 	return err
 }
 
-// against compares the files of a gateway with the claims of others about them.
+// against compares the files of a gateway with the claims of others about it.
 func (v *verifying) against(ctx context.Context, c Chain) error {
 	at := slices.IndexFunc(v.result.Gateways, func(g Verified) bool { return g.Gateway == c.Gateway })
 	w := &witnessed{claims: map[uint64][]claim{}}
@@ -223,9 +225,9 @@ type witnessed struct {
 	first, last audit.Placed
 	compared    int
 	by          map[string]bool
-	wrong       []claim // about the first line that differs
+	wrong       []claim // claims about the first line that differs
 	differs     audit.Placed
-	more        int // further claims that differ
+	more        int // number of further claims that differ
 }
 
 func (w *witnessed) line(p audit.Placed) {
@@ -252,7 +254,7 @@ func (w *witnessed) line(p audit.Placed) {
 	}
 }
 
-// findings returns the claims that contradict the files of a chain.
+// findings returns findings for the claims that contradict the files of a chain.
 func (w *witnessed) findings(c Chain) (all []Finding) {
 	if w.differs.Line != nil {
 		text := fmt.Sprintf("line %d is not the one that was recorded as the end at %s: it or one before it was changed, and the chain was forged from there on", w.differs.Head.Seq, w.wrong[0].time)
@@ -267,7 +269,7 @@ func (w *witnessed) findings(c Chain) (all []Finding) {
 		last, file, line = w.last.Head.Seq, w.last.File, w.last.Number
 	}
 	var beyond claim
-	furthest := map[string]claim{} // of each witness
+	furthest := map[string]claim{} // latest claim of each witness
 	for seq, claims := range w.claims {
 		for _, said := range claims {
 			if seq > last && seq > furthest[said.by].Seq {
@@ -327,7 +329,7 @@ func (v *verifying) copies(ctx context.Context, c Chain) (compared uint64, err e
 		case head.Seq < first:
 		case !more:
 			missing = head
-		case local.Head.Seq > head.Seq: // [audit.Verify] has said so
+		case local.Head.Seq > head.Seq: // [audit.Verify] has already reported it
 		case !bytes.Equal(local.Raw(), copied.Raw):
 			if differs++; differs == 1 {
 				v.find(c.Gateway, local.File, local.Number, inStore, "line %d differs from its copy: it was changed after it was copied", head.Seq)
@@ -350,7 +352,7 @@ func fileOf(p audit.Placed, c Chain) string {
 	return p.File
 }
 
-// lines yields the lines of a chain until stop is called.
+// lines returns an iterator over the lines of a chain. The caller must call stop.
 func (v *verifying) lines(c Chain) (next func() (audit.Placed, bool), stop func()) {
 	return iter.Pull(func(yield func(audit.Placed) bool) {
 		// Read errors were reported when the claims were compared.

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/audit"
 )
 
-// forge rewrites a log from a changed line on, with matching hashes and a matching head record.
-// Nobody needs a key for that.
+// forge rewrites a log from a changed line on, with matching hashes and a matching head record,
+// which needs no key.
 func forge(t *testing.T, file string, change func(line int, text string) (string, bool)) {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -42,13 +42,13 @@ func forge(t *testing.T, file string, change func(line int, text string) (string
 	require.NoError(t, os.WriteFile(file+".head", []byte(head), 0o600))
 }
 
-// TestWhatIsDoneToAChainIsFoundAndNamed does to the chain of one of three gateways what
-// verifying that chain alone does not find.
+// TestWhatIsDoneToAChainIsFoundAndNamed: manipulations of one of three gateways' chains are found
+// even if verifying that chain alone does not find them.
 func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		copies bool
 		attack func(t *testing.T, g *gateway, older func())
-		want   []string // of the finding about gw1: file and line, text, witness
+		want   []string // finding about gw1: file and line, text, witness
 	}{
 		"the end is cut off": {attack: func(t *testing.T, g *gateway, _ func()) {
 			forge(t, g.file, func(line int, text string) (string, bool) { return text, line <= 6 })
@@ -87,7 +87,7 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 			s := newShared(t)
 			g1, g2, g3 := s.gateway("gw1"), s.gateway("gw2"), s.gateway("gw3")
 			all := []*gateway{g1, g2, g3}
-			g1.record(2) // with the line "open": five
+			g1.record(2) // five lines, including "open"
 			older := g1.backup()
 			g1.record(2)
 			for _, g := range []*gateway{g2, g3} {
@@ -103,7 +103,7 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 				}
 			}
 			chains := []Chain{g1.chain(), g2.chain(), g3.chain()}
-			chains[0].Gateway = "gw1" // its files may be gone
+			chains[0].Gateway = "gw1" // its files may be missing
 			store := g1.store
 			if !c.copies {
 				store = nil
@@ -133,8 +133,8 @@ func TestWhatIsDoneToAChainIsFoundAndNamed(t *testing.T) {
 	}
 }
 
-// TestTheCopyOfAGatewayStandsForItsFiles: who has just the own files compares them with
-// what the copies of others have witnessed.
+// TestTheCopyOfAGatewayStandsForItsFiles: with only its own files, a gateway can compare them with
+// the ends recorded in the copies of others.
 func TestTheCopyOfAGatewayStandsForItsFiles(t *testing.T) {
 	s := newShared(t)
 	g1, g2 := s.gateway("gw1"), s.gateway("gw2")
@@ -156,8 +156,8 @@ func TestTheCopyOfAGatewayStandsForItsFiles(t *testing.T) {
 	assert.Contains(t, result.Findings[0].Witness, "gw2 (line 2 of its copy in the store of the cluster)")
 }
 
-// TestAGatewayNoticesThatItsFilesWentBack: with an older backup it goes on, says so in its
-// log, and its lines are copied again.
+// TestAGatewayNoticesThatItsFilesWentBack: with an older backup the gateway continues, records that
+// in its log, and its lines are copied again.
 func TestAGatewayNoticesThatItsFilesWentBack(t *testing.T) {
 	g := newShared(t).gateway("gw1")
 	g.record(2)
@@ -189,7 +189,8 @@ func TestAGatewayNoticesThatItsFilesWentBack(t *testing.T) {
 	assert.Contains(t, all, "the files were replaced")
 }
 
-// TestNamesOfGatewaysAreNeeded: a log from before the gateway was one of several has none.
+// TestNamesOfGatewaysAreNeeded: a log from before the gateway joined others does not contain its
+// name, which must then be given.
 func TestNamesOfGatewaysAreNeeded(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	log, err := audit.Open(audit.Options{File: file})

@@ -13,7 +13,7 @@ import (
 // bell is the log whose entries wake the witnesses. The entries are empty.
 const bell store.Log = "audit.heads"
 
-// headValue is the end of a gateway's chain in the store.
+// headValue is the stored form of the end of a gateway's chain.
 type headValue struct {
 	store.Formatted
 	Gateway string `json:"gateway"`
@@ -29,22 +29,22 @@ func (h *headValue) read(db *store.Sealed, e store.Entry) error {
 	return nil
 }
 
-// WitnessOptions configure a [Witness]. All fields but Problem are required.
+// WitnessOptions configure a [Witness]. All fields except Problem are required.
 type WitnessOptions struct {
 	Gateway  string
 	Store    *store.Sealed
 	Log      *audit.Log
-	Interval time.Duration // how often the gateway publishes the end of its chain
+	Interval time.Duration // interval at which the gateway publishes the end of its chain
 	Problem  func(message string, err error)
 }
 
-// Witness publishes the end of the gateway's chain to other gateways, and records their ends in it.
-// Only [Witness.Run] calls its methods.
+// Witness publishes the end of the gateway's chain to other gateways, and records their ends in the
+// chain. Only [Witness.Run] calls its other methods.
 type Witness struct {
 	o       WitnessOptions
-	seen    map[string]store.Revision // of the heads of others, by key
+	seen    map[string]store.Revision // of the other gateways' ends, by key
 	noticed time.Time                 // when another gateway last published its end, by this gateway's clock
-	alone   time.Time                 // when that was last recorded; zero: it is not alone
+	alone   time.Time                 // when the absence of others was last recorded; zero if there are others
 	failed  bool
 }
 
@@ -57,12 +57,12 @@ func NewWitness(o WitnessOptions) *Witness {
 }
 
 const (
-	missed     = 3         // intervals after which another gateway counts as gone
-	aloneEvery = time.Hour // how often the absence of other gateways is recorded
+	missed     = 3         // number of intervals after which another gateway counts as gone
+	aloneEvery = time.Hour // interval at which the absence of other gateways is recorded
 	bellLife   = time.Hour
 )
 
-// Run publishes and records ends until ctx is done. Ends of others are recorded at once.
+// Run publishes and records ends until ctx is done. It records the ends of others at once.
 func (w *Witness) Run(ctx context.Context) {
 	tell := time.NewTicker(w.o.Interval)
 	defer tell.Stop()
@@ -72,7 +72,7 @@ func (w *Witness) Run(ctx context.Context) {
 		looked := w.Look(ctx)
 		w.Judge(time.Now(), errors.Join(told, looked))
 		if looked != nil {
-			rung = nil // the ticker comes first
+			rung = nil // prefer the ticker
 		}
 		select {
 		case <-ctx.Done():
@@ -93,7 +93,7 @@ func (w *Witness) Tell(ctx context.Context) error {
 	})
 }
 
-// Look records the ends that others have published since the last time.
+// Look records the ends that others have published since the last call.
 func (w *Witness) Look(ctx context.Context) error {
 	ownKey := keyOf(w.o.Store, w.o.Gateway)
 	var failed error
@@ -119,7 +119,7 @@ func (w *Witness) Look(ctx context.Context) error {
 	return errors.Join(err, failed)
 }
 
-// Judge records, now and then, that no other gateway witnesses the end of the chain.
+// Judge records, from time to time, that no other gateway witnesses the end of the chain.
 func (w *Witness) Judge(now time.Time, err error) {
 	if failed := err != nil; failed != w.failed {
 		w.failed = failed
@@ -144,7 +144,7 @@ func (w *Witness) Judge(now time.Time, err error) {
 	}
 }
 
-// Heads returns the ends that gateways have published, by gateway.
+// Heads returns the ends that have been published, by gateway.
 func Heads(ctx context.Context, db *store.Sealed) (map[string]audit.Witnessed, error) {
 	found := map[string]audit.Witnessed{}
 	var wrong error

@@ -76,7 +76,7 @@ type Store struct {
 // whatever state the file is.
 const grace = 2 * time.Second
 
-// storeState says whether the file can be used.
+// storeState describes whether the file can be used.
 type storeState struct {
 	err   error     // why it cannot be used; nil if it can
 	since time.Time // when the first of several consecutive errors occurred

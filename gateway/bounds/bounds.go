@@ -1,10 +1,10 @@
-// Package bounds says how much the gateway keeps, collects or holds of anything that callers can
-// cause, and keeps them within what is left on the disk.
+// Package bounds limits everything that the gateway stores, buffers or holds on behalf of callers,
+// and keeps it within the space left on the disk.
 //
-// [Table] has a row for each of these things: how much one caller may have and how much there may
-// be in all, what the next one is answered, and how to make room. Code that enforces a bound takes
-// it from its row, and the manual's page of bounds is made of the rows. A [Room] is what is left on
-// the disk, of which one caller can take a part and never all.
+// [Table] has a row for each kind of data: how much one caller may have and how much there may be
+// in total, what happens beyond that, and how to make room. Code that enforces a bound takes it
+// from its row, and the manual's page of bounds is generated from the rows. A [Room] is the space
+// left on the disk. One caller can take a part of it, but never all.
 package bounds
 
 import (
@@ -12,30 +12,31 @@ import (
 	"strings"
 )
 
-// Share is the part of a bound that one caller gets, unless its row says something else: a quarter.
+// Share divides a bound into the shares of single callers. A caller gets a quarter, unless the row
+// has a different limit.
 const Share = 4
 
-// Of returns the share of one caller.
+// Of returns one caller's share of a total.
 func Of(all int64) int64 { return max(all/Share, 1) }
 
 // Row is a bound.
 type Row struct {
-	Name  string // "job lists"
-	What  string // what is bounded
+	Name  string // e.g. "job lists"
+	What  string // the data that is bounded
 	Each  string // how much one caller may have, for people
-	All   string // how much there may be in all, for people
-	Own   int    // limit for one caller, if it is fixed; 0: a setting or a share decides
-	Total int    // limit for all callers, if it is fixed
-	// Settings are the settings that decide the limits, the one for all callers first; none: they
-	// are fixed.
+	All   string // how much there may be in total, for people
+	Own   int    // fixed limit for one caller; 0 if a setting or a share decides
+	Total int    // fixed limit for all callers
+	// Settings are the settings that determine the limits; the first is for all callers. They are
+	// empty if the limits are fixed.
 	Settings []string
-	Answer   string   // what happens beyond it
+	Answer   string   // what happens beyond the limit
 	Remove   string   // how to make room
-	Kinds    []string // of values of the store, which it bounds
-	Logs     []string // of the store
+	Kinds    []string // kinds of stored values that it bounds
+	Logs     []string // logs of the store that it bounds
 }
 
-// The rows that code takes its numbers from.
+// Rows whose numbers are used in code.
 var (
 	OpenJobs = &Row{
 		Name: "jobs that have not ended", What: "Jobs that run, wait, are held, ready or paused.", Own: 50,
@@ -206,7 +207,7 @@ func (r *Row) OfAll() string {
 	return "that of each caller"
 }
 
-// number returns a number with separators of thousands.
+// number formats a number with thousands separators.
 func number(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -214,7 +215,7 @@ func number(n int) string {
 	return fmt.Sprintf("%s,%03d", number(n/1000), n%1000)
 }
 
-// Setting returns the setting of the limit for all callers; empty: it is fixed.
+// Setting returns the setting for the limit of all callers, or "" if it is fixed.
 func (r *Row) Setting() string {
 	if len(r.Settings) == 0 {
 		return ""
@@ -222,12 +223,12 @@ func (r *Row) Setting() string {
 	return r.Settings[0]
 }
 
-// Full says that a bound is reached.
+// Full is the error for a bound that is reached.
 type Full struct {
 	Row  *Row
-	Own  bool  // the bound is of one caller; else of all
-	Used int64 // bytes, without what was refused
-	Most int64 // bytes
+	Own  bool  // the bound is for one caller; otherwise for all
+	Used int64 // bytes in use, without the refused data
+	Most int64 // limit in bytes
 	Room bool  // the disk has less space than the bound allows
 }
 
@@ -239,7 +240,7 @@ func (f *Full) Error() string {
 	return fmt.Sprintf("%s: %s has %d of %d bytes", f.Row.Name, whose, f.Used, f.Most)
 }
 
-// Sentences say what is full, which setting limits it and how to make room.
+// Sentences describe what is full, which setting limits it and how to make room.
 func (f *Full) Sentences() string {
 	whose, part := "All credentials together have", "in all"
 	if f.Own {
@@ -253,7 +254,7 @@ func (f *Full) Sentences() string {
 		strings.ReplaceAll(f.Row.Remove, "`", ""))
 }
 
-// size returns bytes for people.
+// size formats a number of bytes for people.
 func size(bytes int64) string {
 	const mebi = 1 << 20
 	if bytes < mebi {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// declared returns the kinds of values and the logs of the store that the gateway's packages declare.
+// declared returns the kinds of stored values, and the logs, that the gateway's packages declare.
 func declared(t *testing.T) (kinds, logs map[string]string) {
 	t.Helper()
 	kinds, logs = map[string]string{}, map[string]string{}
@@ -57,7 +57,8 @@ func declared(t *testing.T) (kinds, logs map[string]string) {
 	return kinds, logs
 }
 
-// Whatever the store has is bounded by a row, once.
+// TestEverythingInTheStoreHasABound: each kind and each log in the store is bounded by exactly one
+// row.
 func TestEverythingInTheStoreHasABound(t *testing.T) {
 	kinds, logs := declared(t)
 	require.Contains(t, kinds, "jobspec")
@@ -86,7 +87,7 @@ func TestEverythingInTheStoreHasABound(t *testing.T) {
 	}
 }
 
-// A row says how much it is, what happens beyond it and how to make room.
+// TestRowsAreWhole: each row has its limits, what happens beyond them and how to make room.
 func TestRowsAreWhole(t *testing.T) {
 	names := map[string]bool{}
 	for _, row := range Table() {

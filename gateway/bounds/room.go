@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// Least is what one caller may take within a day, even if little space is left: some hundred
-// changes.
+// Least is the number of bytes that one caller may take within a day, even if little space is left.
+// It is enough for a few hundred changes.
 const Least = 1 << 20
 
 const (
 	freeFor = time.Second // how long a measurement of the free space is used
-	hours   = 24          // for which what a caller has taken counts
+	hours   = 24          // how long a caller's usage counts
 )
 
-// Room is what is left on the disk. Each caller can take a quarter of that within a day, so that it
-// leaves three quarters to the others, whatever it does. A nil Room is without limits. It is safe
-// for concurrent use.
+// Room is the space left on the disk. Each caller can take a quarter of it within a day, so it
+// always leaves three quarters to the others. A nil Room has no limits. It is safe for concurrent
+// use.
 type Room struct {
 	free func() (int64, error)
 	keep int64
@@ -26,23 +26,23 @@ type Room struct {
 	askedAt  time.Time
 	left     int64
 	known    bool
-	taken    map[string]*day // by caller
-	forgotAt int64           // hour in which callers were forgotten last
+	taken    map[string]*day // keyed by caller
+	forgotAt int64           // hour in which callers were last dropped
 }
 
-// day is what a caller has taken in each of the last hours.
+// day is the amount that a caller has taken in each of the last hours.
 type day struct {
-	last int64 // hour of the newest count
+	last int64 // hour of the latest count
 	by   [hours]int64
 }
 
-// NewRoom returns a room. free returns the number of free bytes, of which keep are reserved. If
-// free fails, the space is not known, and nothing is refused.
+// NewRoom returns a room. free returns the number of free bytes, of which keep bytes are reserved.
+// If free fails, the space is unknown, and nothing is refused.
 func NewRoom(free func() (int64, error), keep int64, now func() time.Time) *Room {
 	return &Room{free: free, keep: keep, now: now, taken: map[string]*day{}}
 }
 
-// Left returns how many bytes are left above the reserve, and false if that is not known.
+// Left returns the number of bytes left above the reserve, or false if it is unknown.
 func (r *Room) Left() (int64, bool) {
 	if r == nil {
 		return 0, false
@@ -52,7 +52,7 @@ func (r *Room) Left() (int64, bool) {
 	return r.look()
 }
 
-// look is Left. r.mu is held.
+// look is like Left. The caller holds r.mu.
 func (r *Room) look() (int64, bool) {
 	if now := r.now(); r.askedAt.IsZero() || now.Sub(r.askedAt).Abs() >= freeFor {
 		free, err := r.free()
@@ -61,13 +61,14 @@ func (r *Room) look() (int64, bool) {
 	return r.left, r.known
 }
 
-// Low reports whether so little is left that dispensable data is not kept.
+// Low reports whether so little space is left that dispensable data is not stored.
 func (r *Room) Low() bool {
 	left, known := r.Left()
 	return known && left < Least*Share
 }
 
-// Share returns how much of a budget one caller may hold: its share, or less if the disk has less.
+// Share returns how much of a budget one caller may hold: its share, or less if the disk has less
+// space.
 func (r *Room) Share(all int64) (most int64, short bool) {
 	share := Of(all)
 	if left, known := r.Left(); known && max(Of(left), Least) < share {
@@ -76,8 +77,8 @@ func (r *Room) Share(all int64) (most int64, short bool) {
 	return share, false
 }
 
-// Passing returns a function for how much of a budget of short-lived data one caller may hold: its
-// share, or less if the disk has less, and nothing if little is left.
+// Passing returns a function that returns how much of a budget of short-lived data one caller may
+// hold: its share, less if the disk has less space, and nothing if little is left.
 func (r *Room) Passing(all int64) func() int64 {
 	return func() int64 {
 		if r.Low() {
@@ -88,7 +89,7 @@ func (r *Room) Passing(all int64) func() int64 {
 	}
 }
 
-// Take notes that a caller has taken some bytes for lasting data.
+// Take notes that a caller has taken a number of bytes for lasting data.
 func (r *Room) Take(by string, bytes int64) {
 	if r == nil || bytes <= 0 {
 		return
@@ -107,7 +108,7 @@ func (r *Room) Take(by string, bytes int64) {
 	r.left = max(r.left-bytes, 0)
 }
 
-// Admit returns why a caller must not take more, as a [*Full], or nil.
+// Admit returns a [*Full] if a caller must not take more, or nil.
 func (r *Room) Admit(by string) error {
 	if r == nil {
 		return nil
@@ -127,7 +128,7 @@ func (r *Room) Admit(by string) error {
 	return &Full{Row: changesOfADay, Own: true, Used: used, Most: most, Room: true}
 }
 
-// changesOfADay is what [Room.Admit] refuses.
+// changesOfADay is the row for refusals by [Room.Admit].
 var changesOfADay = &Row{
 	Name: "changes of a day", Settings: []string{"store.minFree"}, Remove: "remove jobs that have ended, free space on the disk, " +
 		"or wait: what was written 24 hours ago does not count any more.",
@@ -135,7 +136,7 @@ var changesOfADay = &Row{
 
 func (r *Room) hour() int64 { return r.now().Unix() / 3600 }
 
-// forget forgets the callers that have taken nothing for a day, once an hour. r.mu is held.
+// forget drops, once an hour, the callers that have taken nothing for a day. The caller holds r.mu.
 func (r *Room) forget(hour int64) {
 	if r.forgotAt == hour {
 		return
@@ -148,7 +149,7 @@ func (r *Room) forget(hour int64) {
 	}
 }
 
-// advance clears the hours since the newest count.
+// advance clears the hours since the latest count.
 func (d *day) advance(hour int64) {
 	if hour-d.last >= hours || hour < d.last {
 		if hour != d.last {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// disk is what a room is on.
+// disk is the disk of a room.
 type disk struct {
 	free int64
 	err  error
@@ -21,7 +21,8 @@ func (d *disk) room(keep int64) *Room {
 	return NewRoom(func() (int64, error) { return d.free, d.err }, keep, func() time.Time { return d.now })
 }
 
-// A caller that takes all that it may leaves most of it to the others, however many do so.
+// TestOneCallerLeavesRoomToOthers: a caller that takes all that it may leaves most of the room to
+// the others, however many callers do so.
 func TestOneCallerLeavesRoomToOthers(t *testing.T) {
 	const all, keep, each = 156 << 20, 64 << 20, 16 << 10
 	d := &disk{free: all + keep, now: time.Now()}

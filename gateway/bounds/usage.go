@@ -1,13 +1,14 @@
 package bounds
 
-// Usage is what callers have taken of a room, by caller and by the hour since 1970.
+// Usage is the amount that callers have taken of a room, by caller and by hour since 1970.
 type Usage map[string]map[int64]int64
 
-// worthKeeping is the least daily usage that is kept over a restart. Less does not come near to the
+// worthKeeping is the smallest daily usage that is kept across a restart. Less is far from the
 // limit.
 const worthKeeping = Least / 4
 
-// Usage returns what callers have taken within a day, except for those that took little.
+// Usage returns the amounts that callers have taken within a day, except for callers that took
+// little.
 func (r *Room) Usage() Usage {
 	all := Usage{}
 	if r == nil {

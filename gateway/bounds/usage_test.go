@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A restart, or another gateway, gives no caller a second share of a day.
+// TestUsageIsRestored: neither a restart nor another gateway gives a caller a second daily share.
 func TestUsageIsRestored(t *testing.T) {
 	d := &disk{free: 64 << 20, now: time.Unix(1_800_000_000, 0)}
 	before := d.room(0)
@@ -26,7 +26,7 @@ func TestUsageIsRestored(t *testing.T) {
 	assert.Len(t, usage, 1, "little is not kept")
 	after := d.room(0)
 	require.NoError(t, after.Admit("flood"))
-	after.Take("flood", 1<<10) // before it is restored
+	after.Take("flood", 1<<10) // before the usage is restored
 	after.Restore(usage)
 	after.Restore(usage)
 	require.Error(t, after.Admit("flood"))

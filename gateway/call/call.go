@@ -147,15 +147,15 @@ type Answer struct {
 	Partly   *problem.Error // why it was made only in part; nil if it was made as a whole
 	Warnings []ps.Warning
 	Page
-	Tag      string          // entity tag; empty: none
+	Tag      string          // entity tag; empty if none
 	Same     bool            // the caller has this state already (If-None-Match)
 	ChangeID string          // id of the change in the history; empty if nothing was changed
 	Change   *changes.Record // as it ended; nil if nothing was changed, or the history lacks it
-	Server   string          // server that was used; empty: none
+	Server   string          // server that was used; empty if none
 	Plan     json.RawMessage
 	Secret   *ops.Generated // shown once, with the record; nil if none was generated
 	Replayed string         // id of the request that got this answer first; empty if it is this one
-	Location string         // address of the new object; empty: not shown
+	Location string         // address of the new object; empty if not shown
 	Foreign  any            // body in the form of another protocol; nil if none
 	Document *Document
 	Kept     *Kept       // answer to an earlier call, which replaces the body; nil if none

@@ -49,7 +49,7 @@ func logOf(r *request) *logrus.Entry {
 	return r.service.Log.WithFields(logrus.Fields{"request_id": r.ID, "operation": r.Op.ID})
 }
 
-// participants returns what is stored in one batch with the record of a change.
+// participants returns the participants that are stored in one batch with the record of a change.
 func participants(r *request, i *ps.Intent, record *changes.Record, named *names.Part,
 ) (all []write.Participant) {
 	if r.applying != nil {

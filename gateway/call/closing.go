@@ -99,7 +99,7 @@ func endOfPlan(r *request) *write.EndPart {
 	return nil
 }
 
-// endOfKey returns what to store for a call with a key.
+// endOfKey returns the end to store for the idempotency key of a call; nil if there is none to store.
 func endOfKey(r *request, answer Answer, failed error) *write.EndPart {
 	if r.key == nil {
 		return nil

@@ -52,11 +52,11 @@ var (
 	errNoRecord    = errors.New("the script emitted no record where one is declared")
 )
 
-// Tag returns the entity tag of the record; empty: there is none.
+// Tag returns the entity tag of the record, or "" if there is none.
 func (c *Collector) Tag() string { return c.tag }
 
-// Finish notes where the next page begins. It fails if the records are not what the row declares. A
-// change was made all the same; see [Collector.WasMade].
+// Finish determines where the next page begins. It fails if the records do not match the row's
+// declaration. A change has then been made nevertheless, see [Collector.WasMade].
 func (c *Collector) Finish(result *ps.Result) error {
 	if c.err != nil {
 		return c.err

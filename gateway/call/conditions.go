@@ -22,7 +22,7 @@ import (
 // state on the server where the change will be made, and sends it along. The gateway compares it,
 // and only then may the script write. Without the header nothing is read in addition.
 
-// Conditions are what a call demands of the state of its object.
+// Conditions are the requirements of a call on the state of its object.
 type Conditions struct {
 	Match *etag.Condition // If-Match of a change; nil if none
 	None  *etag.Condition // If-None-Match; nil if none
@@ -236,7 +236,7 @@ func (c *condition) Unannounced(result *ps.Result, tag string) error {
 	return c.check(tag, result.Server)
 }
 
-// check compares If-Match with the tag of the present state.
+// check compares If-Match with the tag of the current state.
 func (c *condition) check(tag, server string) error {
 	if c.Match.Match(tag) {
 		return nil

@@ -9,12 +9,12 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Streams limits the open streams of events. It is safe for concurrent use.
+// Streams limits the number of open event streams. It is safe for concurrent use.
 type Streams struct {
 	places *identity.Budget
 }
 
-// NewStreams returns limits for most open streams. One caller gets at most a quarter of them.
+// NewStreams returns a Streams with the limit most. One caller gets at most a quarter of it.
 func NewStreams(most int) *Streams { return &Streams{identity.NewBudget(int64(most))} }
 
 // Open returns the number of open streams.

@@ -12,13 +12,14 @@ import (
 	"adgateway/ps"
 )
 
-// Bounds are the limits of a caller, as they apply to what was changed. The zero value has none.
+// Bounds are the limits of a caller in the form in which they apply to changes. The zero value has
+// no limits.
 type Bounds struct {
 	ous    []schema.Path
 	limits identity.Limits
 }
 
-// BoundsOf returns the bounds of a caller with some limits.
+// BoundsOf returns the bounds for a caller's limits.
 func BoundsOf(limits identity.Limits) Bounds {
 	b := Bounds{limits: limits}
 	for _, ou := range limits.OUs {
@@ -43,8 +44,8 @@ func (b Bounds) Within(dn string) bool {
 	return ok && slices.ContainsFunc(b.ous, path.Within)
 }
 
-// Include reports whether the limits include a change: every object of it must lie within them,
-// before the change or after it.
+// Include reports whether a change is within the limits: all its objects must be, before or after
+// the change.
 func (b Bounds) Include(m Made) bool {
 	if b.None() {
 		return true
@@ -78,7 +79,7 @@ func (b Bounds) seeName(zone string, object *ps.Intended) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !ops.NameWithin(name, b.limits.Names) })
 }
 
-// inZone reports whether a zone is one of those that the caller is limited to.
+// inZone reports whether a zone is among those that the caller is limited to.
 func (b Bounds) inZone(zone string) bool {
 	return slices.ContainsFunc(b.limits.Zones, func(one string) bool { return strings.EqualFold(one, zone) })
 }

@@ -13,7 +13,8 @@ import (
 	"adgateway/ps"
 )
 
-// TestWhoMaySeeAChange: every object of it lies within the caller's limits, before or after it.
+// TestWhoMaySeeAChange: a caller may see a change if all objects of it lie within the caller's
+// limits, before or after it.
 func TestWhoMaySeeAChange(t *testing.T) {
 	const sales, other = "CN=a,OU=Sales,DC=x", "CN=b,OU=Other,DC=x"
 	made := func(row, zone string, objects ...ps.Intended) change.Made {
@@ -55,7 +56,8 @@ func TestWhoMaySeeAChange(t *testing.T) {
 	}
 }
 
-// TestNamesOutsideAreHidden: so that nothing is learned about what lies outside the limits.
+// TestNamesOutsideAreHidden: names of objects outside the limits are hidden, so nothing is learned
+// about them.
 func TestNamesOutsideAreHidden(t *testing.T) {
 	bounds := change.BoundsOf(identity.Limits{OUs: []string{"OU=Sales,DC=x"}})
 	c := change.Change{
@@ -68,8 +70,8 @@ func TestNamesOutsideAreHidden(t *testing.T) {
 	assert.Equal(t, `"CN=b,DC=x" null`, string(c.Before)+" "+string(c.After))
 }
 
-// TestUndoable: what was undone does not count, and without the row that takes a change back there
-// is no undo.
+// TestUndoable: what was undone does not count, and a change whose undoing row is missing cannot be
+// undone.
 func TestUndoable(t *testing.T) {
 	done := func(row string, effect ps.Effect, changes ...ps.IntendedChange) ops.Done {
 		object := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x", Changes: changes}
@@ -90,7 +92,7 @@ func TestUndoable(t *testing.T) {
 	assert.Equal(t, schema.UndoNone, change.MadeBy(nil, removed, "").Undoable(nil), "no row restores")
 }
 
-// TestPlansOfOneUndoAreOne: the scopes are named once.
+// TestPlansOfOneUndoAreOne: the plans of one undo are merged, and name each scope once.
 func TestPlansOfOneUndoAreOne(t *testing.T) {
 	plan := func(dn string, scopes ...identity.Scope) change.Plan {
 		return change.Plan{Server: dn, Objects: []change.ShownObject{{DistinguishedName: dn}}, Requires: scopes}
@@ -103,8 +105,8 @@ func TestPlansOfOneUndoAreOne(t *testing.T) {
 	assert.Len(t, one.Objects, 1)
 }
 
-// TestARecordThatLacksObjectsIsShown: a record of a damaged store, or of another version, may name
-// fewer objects than a script announces.
+// TestARecordThatLacksObjectsIsShown: a record of a damaged store, or of another version, can be
+// shown even if it names fewer objects than a script announces.
 func TestARecordThatLacksObjectsIsShown(t *testing.T) {
 	one := ps.Intended{GUID: "0a3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f11", DN: "CN=a,DC=x"}
 	one.Changes = []ps.IntendedChange{

@@ -1,7 +1,7 @@
-// Package change says what a change does, in the names of records' fields. [Of] makes
-// it of what a script announces before it changes anything; dry runs show it, plans
-// are compared with it ([Drift]), and the history keeps it. [Bounds] say who may see a
-// change, and [Made] how it is taken back. Nothing here looks anything up.
+// Package change describes what a change does, in terms of the fields of records. [Of] derives the
+// description from the announcement that a script makes before it changes anything. Dry runs show
+// it, plans are compared with it ([Drift]), and the history stores it. [Bounds] determine who may
+// see a change, and [Made] how it is undone. Nothing here looks anything up.
 package change
 
 import (
@@ -16,15 +16,15 @@ import (
 	"adgateway/ps"
 )
 
-// Object is an object that is changed. One to be created has no GUID yet.
+// Object is a changed object. An object that is yet to be created has no GUID.
 type Object struct {
 	GUID              *string  `json:"guid"`
-	DistinguishedName string   `json:"distinguishedName"` // that it has, or will have; of a DNS record its full name
+	DistinguishedName string   `json:"distinguishedName"` // current or future; for a DNS record the full name
 	Changes           []Change `json:"changes"`           // in the order of execution
 }
 
-// Change is a property that is changed, by the name of the record's field and by the
-// directory's. Values are null if there are none, and for secrets.
+// Change is a changed property, with the name of the record's field and the directory's name.
+// Values are null if there are none, and for secrets.
 type Change struct {
 	Field     string            `json:"field"`
 	Attribute string            `json:"attribute"`
@@ -33,34 +33,34 @@ type Change struct {
 	Kind      schema.ChangeKind `json:"kind"`
 }
 
-// Names of announced changes. A membership is announced with two objects: the group and the member.
+// Names of announced changes. A membership is announced with two objects, the group and the member.
 const (
 	Existence     = "exists"
 	Protection    = "protected" // from accidental deletion
 	Parent        = "parent"
-	PasswordStamp = "pwdLastSet" // changes with the password, and says when it must be changed
+	PasswordStamp = "pwdLastSet" // changes with the password, and determines when it must be changed
 	Member        = "member"
 
-	// MemberPrefix comes before the GUID of a member in a change of several members. Each of them
-	// is announced as an object of its own after the group.
+	// MemberPrefix precedes the GUID of a member in a change of several members. Each of them is
+	// announced as an object of its own after the group.
 	MemberPrefix = ops.MemberChange
 )
 
 // recordsField stands for the records of DNS names.
 const recordsField = "records"
 
-// null is JSON without a value.
+// null is the JSON value null.
 var null = json.RawMessage("null")
 
-// Announcement is what a script is about to change.
+// Announcement describes what a script is about to change.
 type Announcement struct {
 	Intent *ps.Intent
-	Shape  *schema.Shape // of the records that the script answers with
-	Secret bool          // a password is among the arguments
+	Shape  *schema.Shape // shape of the records that the script returns
+	Secret bool          // one of the arguments is a password
 }
 
-// Of returns the changes that an announcement describes. It omits values that stay as they are, and
-// objects without a change.
+// Of returns the changes that an announcement describes. It omits unchanged values, and objects
+// without a change.
 func Of(a Announcement) []Object {
 	objects := []Object{}
 	for i := range a.Intent.Objects {
@@ -82,7 +82,8 @@ func Of(a Announcement) []Object {
 	return objects
 }
 
-// Announced returns the changes of an announced object, with what it gets at its creation.
+// Announced returns the changes of an announced object, including the values that it gets at its
+// creation.
 func Announced(object *ps.Intended) []ps.IntendedChange {
 	all := slices.Clone(object.Changes)
 	for _, name := range slices.Sorted(maps.Keys(object.Also)) {
@@ -91,9 +92,9 @@ func Announced(object *ps.Intended) []ps.IntendedChange {
 	return all
 }
 
-// NameOfNew returns the distinguished name that an object to be created will have.
+// NameOfNew returns the distinguished name of an object that is to be created.
 func NameOfNew(shape *schema.Shape, object *ps.Intended) string {
-	if object.Name == "" { // of DNS
+	if object.Name == "" { // a DNS object
 		return object.Parent
 	}
 	kind := "CN="
@@ -103,7 +104,7 @@ func NameOfNew(shape *schema.Shape, object *ps.Intended) string {
 	return kind + schema.EscapeRDN(object.Name) + "," + object.Parent
 }
 
-// Changes returns the fields that one announced change of an object changes.
+// Changes returns the field changes that result from one announced change of an object.
 func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change {
 	switch {
 	case !c.Renewed && c.Before == c.After:
@@ -111,7 +112,7 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	case c.Name == PasswordStamp:
 		return a.passwordChanges(c)
 	case c.Name == Parent && a.Shape == schema.OU && strings.HasSuffix(object.DN, c.Before):
-		// The field that shows where an OU is is its own distinguished name.
+		// The field that shows the place of an OU is its own distinguished name.
 		c.Before, c.After = object.DN, strings.TrimSuffix(object.DN, c.Before)+c.After
 	case strings.HasPrefix(c.Name, MemberPrefix):
 		dn := a.nameOf(strings.TrimPrefix(c.Name, MemberPrefix))
@@ -130,7 +131,7 @@ func (a Announcement) Changes(object *ps.Intended, c ps.IntendedChange) []Change
 	return changes
 }
 
-// attributes are the attributes that are announced under another name.
+// attributes maps announced names to the attributes' LDAP names, where they differ.
 var attributes = map[string]string{
 	"enabled": "userAccountControl", "passwordNeverExpired": "userAccountControl", "lockedOut": "lockoutTime",
 	"scope": "groupType", "protected": "nTSecurityDescriptor",
@@ -147,8 +148,8 @@ func AttributeOf(announced string) string {
 	return announced
 }
 
-// isRecord reports whether an announced change is about one DNS record. Its name is then
-// the record's name, type and data, while names of properties have no spaces.
+// isRecord reports whether an announced change concerns a single DNS record. Its name then consists
+// of the record's name, type and data, while names of properties contain no spaces.
 func isRecord(c ps.IntendedChange) bool { return strings.Contains(c.Name, " ") }
 
 // recordChange returns the creation or removal of a DNS record.
@@ -156,14 +157,14 @@ func recordChange(c ps.IntendedChange) Change {
 	if strings.HasPrefix(c.Name, ttlPrefix) {
 		return Change{Field: "ttl", Attribute: c.Name, Before: seconds(c.Before), After: seconds(c.After), Kind: schema.SetsValue}
 	}
-	text, _ := json.Marshal(c.Name) // a string always has a JSON form
+	text, _ := json.Marshal(c.Name) // a string always encodes
 	if c.After == "True" {
 		return Change{Field: recordsField, Attribute: "dnsRecord", Before: null, After: text, Kind: schema.Creates}
 	}
 	return Change{Field: recordsField, Attribute: "dnsRecord", Before: text, After: null, Kind: schema.Removes}
 }
 
-// ttlPrefix is before the name of a record whose time to live changes.
+// ttlPrefix precedes the name of a record whose time to live changes.
 const ttlPrefix = "ttl "
 
 // seconds returns a time to live, or null for a record that does not exist.
@@ -174,7 +175,7 @@ func seconds(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
-// nameOf returns the distinguished name of an announced object; its GUID if it has none.
+// nameOf returns the distinguished name of an announced object, or its GUID if it has none.
 func (a Announcement) nameOf(guid string) string {
 	for i := range a.Intent.Objects {
 		if object := &a.Intent.Objects[i]; strings.EqualFold(object.GUID, guid) {
@@ -184,7 +185,7 @@ func (a Announcement) nameOf(guid string) string {
 	return guid
 }
 
-// present returns the name of a member in the group, empty for one that is not in it.
+// present returns the name of a member in the group, or "" if it is not in the group.
 func present(is, name string) string {
 	if is != "True" {
 		return ""
@@ -197,7 +198,7 @@ func (a Announcement) memberText(text string) string {
 	return present(text, ops.MemberOf(a.Intent).DN)
 }
 
-// passwordChanges returns the fields that a change of pwdLastSet changes.
+// passwordChanges returns the field changes that result from a change of pwdLastSet.
 func (a Announcement) passwordChanges(c ps.IntendedChange) []Change {
 	var changes []Change
 	if a.Secret {
@@ -242,7 +243,7 @@ func kindOf(c ps.IntendedChange, field schema.FieldChange) schema.ChangeKind {
 	}
 }
 
-// Fields returns the fields that change, each once, in order.
+// Fields returns the names of the changed fields, each once, in order.
 func Fields(objects []Object) []string {
 	var fields []string
 	for _, object := range objects {

@@ -12,7 +12,7 @@ import (
 	"adgateway/ps"
 )
 
-// lines returns objects as text, one line for each change.
+// lines returns objects as text, one line per change.
 func lines(objects []change.Object) []string {
 	var lines []string
 	for _, object := range objects {
@@ -105,7 +105,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// Plans are kept as JSON.
+// TestAKeptPlanHasNotDrifted: a plan that is stored as JSON and read back has not drifted.
 func TestAKeptPlanHasNotDrifted(t *testing.T) {
 	intent := &ps.Intent{Objects: []ps.Intended{{GUID: "1", DN: "CN=a,DC=x", Changes: []ps.IntendedChange{
 		{Name: "pwdLastSet", Before: "1", After: "0"}, {Name: "lockoutTime", Renewed: true}, {Name: "department", Before: "", After: "<&>\u2028"},

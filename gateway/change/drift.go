@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// Difference is a property with another value than the plan expects: before the change, or after it
-// if the values before are equal. Secrets have no values here.
+// Difference is a property whose value differs from the plan: before the change or, if the values
+// before are equal, after it. It never contains the values of secrets.
 type Difference struct {
 	Object   string          `json:"object"` // distinguished name
 	Field    string          `json:"field"`
@@ -18,9 +18,9 @@ type Difference struct {
 	Found    json.RawMessage `json:"found"`
 }
 
-// Drift returns the differences between the objects of a plan and those that are announced
-// when it is applied: others, in another order, or with other values before or after. Values
-// that the server chooses are equal. It returns nil if the plan still holds.
+// Drift returns the differences between the objects of a plan and those announced when it is
+// applied: objects that were added, are missing or reordered, or have different values before or
+// after. Values that the server chooses count as equal. It returns nil if the plan still holds.
 func Drift(planned, found []Object) []Difference {
 	var drift []Difference
 	for i := range max(len(planned), len(found)) {
@@ -39,8 +39,8 @@ func Drift(planned, found []Object) []Difference {
 	return drift
 }
 
-// Against returns the objects of an announcement for comparison with a plan. A planned object
-// that already has its planned values is kept, without changes.
+// Against returns the objects of an announcement for comparison with a plan. A planned object that
+// already has its planned values is included, without changes.
 func (a Announcement) Against(planned []Object) []Object {
 	found := Of(a)
 	for i, p := range planned {
@@ -63,8 +63,8 @@ func (a Announcement) names(o Object) bool {
 	})
 }
 
-// same reports whether a and b are the same object. An object that has not been created is compared
-// by name.
+// same reports whether a and b are the same object. An object that has not been created yet is
+// compared by name.
 func same(a, b Object) bool {
 	if a.GUID == nil || b.GUID == nil {
 		return a.GUID == b.GUID && a.DistinguishedName == b.DistinguishedName
@@ -72,9 +72,9 @@ func same(a, b Object) bool {
 	return *a.GUID == *b.GUID
 }
 
-// compare returns the differences between the planned and the found changes of one object. A change
+// compare returns the differences between the planned and the found changes of an object. A change
 // that is no longer announced has been made by others. One that was not planned was not needed
-// then, because its new value was there.
+// then, because the object already had the new value.
 func compare(planned, found Object) []Difference {
 	var drift []Difference
 	differ := func(field string, expected, found json.RawMessage) {
@@ -105,7 +105,7 @@ func compare(planned, found Object) []Difference {
 	return drift
 }
 
-// like reports whether both are changes of one property, of one record or of one member.
+// like reports whether both changes affect the same property, record or member.
 func (c Change) like(other Change) bool {
 	if c.Kind != other.Kind || c.Field != other.Field || c.Attribute != other.Attribute {
 		return false
@@ -116,7 +116,7 @@ func (c Change) like(other Change) bool {
 	return c.Field != recordsField || bytes.Equal(c.Before, other.Before) && bytes.Equal(c.After, other.After)
 }
 
-// value returns the value that is set or, if it is cleared, was.
+// value returns the new value or, if the change clears it, the previous one.
 func (c Change) value() json.RawMessage {
 	if bytes.Equal(c.After, null) {
 		return c.Before
@@ -124,8 +124,8 @@ func (c Change) value() json.RawMessage {
 	return c.After
 }
 
-// missing returns the differences of a planned object that is not found. A group whose
-// memberships are copied is not announced if the member is as planned.
+// missing returns the differences for a planned object that was not found. A group whose
+// memberships are copied is not announced if the membership is already as planned.
 func missing(o Object) []Difference {
 	if !slices.ContainsFunc(o.Changes, func(c Change) bool { return c.Kind != schema.SetsMember }) {
 		unchanged := o
@@ -135,12 +135,12 @@ func missing(o Object) []Difference {
 	return []Difference{{o.DistinguishedName, "distinguishedName", text(o.DistinguishedName), null}}
 }
 
-// added returns the differences of an object that was not planned.
+// added returns the differences for an object that was not planned.
 func added(o Object) []Difference {
 	return []Difference{{o.DistinguishedName, "distinguishedName", null, text(o.DistinguishedName)}}
 }
 
 func text(s string) json.RawMessage {
-	encoded, _ := json.Marshal(s) // a string always has a JSON form
+	encoded, _ := json.Marshal(s) // a string always encodes
 	return encoded
 }

@@ -9,22 +9,23 @@ import (
 	"adgateway/ps"
 )
 
-// Made is a change that was made, or that a dry run plans, with the row that makes it. It is a value.
+// Made is a change that was made, or that a dry run plans, together with the row that makes it. It
+// is a value.
 type Made struct {
 	ops.Done
-	Zone string // of DNS; empty: there are several, or none
+	Zone string // DNS zone; empty if there are several, or none
 
-	table []*ops.Operation // of the gateway
-	bin   bool             // the objects that it removed can be restored from the Recycle Bin
+	table []*ops.Operation // the gateway's table
+	bin   bool             // the removed objects can be restored from the Recycle Bin
 }
 
-// MadeBy returns a change at a gateway that has the rows of a table.
+// MadeBy returns a change at a gateway with the rows of a table.
 func MadeBy(table []*ops.Operation, done ops.Done, zone string) Made {
 	return Made{Done: done, Zone: zone, table: table, bin: restorable(table, done)}
 }
 
-// restorable reports whether the removed objects are in the Recycle Bin, according to the
-// announcement. If that is not known, they may be.
+// restorable reports whether, according to the announcement, the removed objects are in the Recycle
+// Bin. If that is unknown, it assumes they are.
 func restorable(table []*ops.Operation, done ops.Done) bool {
 	if !done.Op.Undo.Bin || ops.Find(table, done.Op.Undo.Rows[0]) == nil {
 		return false
@@ -35,28 +36,29 @@ func restorable(table []*ops.Operation, done ops.Done) bool {
 	})
 }
 
-// Announcement returns what was announced.
+// Announcement returns the announcement of the change.
 func (m Made) Announcement() Announcement {
 	return Announcement{Intent: m.Intent, Shape: m.Op.Reply.Shape, Secret: m.Secret}
 }
 
-// ShownObject is an object of a change as answers show it.
+// ShownObject is an object of a change as shown in answers.
 type ShownObject struct {
 	GUID              *string         `json:"guid"`
 	DistinguishedName string          `json:"distinguishedName"`
 	Changes           []ShownValue    `json:"changes"`
-	Image             json.RawMessage `json:"image,omitempty"` // what was there before; nil: it is not shown
+	Image             json.RawMessage `json:"image,omitempty"` // previous state; nil if it is not shown
 }
 
-// ShownValue is a value of a change as answers show it.
+// ShownValue is a value of a change as shown in answers.
 type ShownValue struct {
 	Change
 	Undo  schema.Undoable `json:"undo"`
-	Now   json.RawMessage `json:"now,omitempty"`   // nil: it was not asked for
-	State string          `json:"state,omitempty"` // of the value now; empty: it was not asked for
+	Now   json.RawMessage `json:"now,omitempty"`   // current value; nil if it was not requested
+	State string          `json:"state,omitempty"` // compared with the current value; empty if not requested
 }
 
-// Objects returns the changed objects within the bounds of a caller, with images of whole ones.
+// Objects returns the changed objects with the values that the bounds show. If whole is set and the
+// caller has no bounds, objects that were removed or replaced include their former state.
 func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	all := []ShownObject{}
 	for i := range m.Intent.Objects {
@@ -78,8 +80,8 @@ func (m Made) Objects(bounds Bounds, whole bool) []ShownObject {
 	return all
 }
 
-// Values returns the changed values of an object within the bounds of a caller. complete adds to
-// each value, which was announced as c, what else is known about it; nil adds nothing.
+// Values returns the changed values of an object as far as the bounds allow. complete adds further
+// information to each value, given its announcement c. It may be nil.
 func (m Made) Values(
 	bounds Bounds, object *ps.Intended, complete func(value *ShownValue, c ps.IntendedChange),
 ) []ShownValue {
@@ -98,7 +100,7 @@ func (m Made) Values(
 	return values
 }
 
-// UndoableValue returns how a value can be taken back that was announced as c.
+// UndoableValue returns the extent to which the value announced as c can be undone.
 func (m Made) UndoableValue(c ps.IntendedChange, planned Change) schema.Undoable {
 	undo := &m.Op.Undo
 	switch {
@@ -114,9 +116,9 @@ func (m Made) UndoableValue(c ps.IntendedChange, planned Change) schema.Undoable
 	return schema.UndoFull
 }
 
-// Undoable returns which part of a change can be undone, without the part that was undone already.
-// undone reports whether one of some fields was undone; without fields, whether the whole change
-// was. Nil: nothing was.
+// Undoable returns the extent to which a change can be undone, except for the parts that have
+// already been undone. undone reports whether the change of any of the given fields was undone or,
+// without fields, whether the whole change was. It may be nil if nothing was.
 func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
 	if undone == nil {
 		undone = func(...string) bool { return false }
@@ -152,8 +154,8 @@ func (m Made) Undoable(undone func(fields ...string) bool) schema.Undoable {
 	return schema.UndoFull
 }
 
-// Loss returns what stays lost if a part of the change, or all of it, is undone; empty: nothing is
-// lost.
+// Loss describes what stays lost if the change, or a part of it, is undone. It returns "" if
+// nothing is lost.
 func (m Made) Loss(part ops.Done) string {
 	if m.Op.Undo.Loss == nil {
 		return ""
@@ -161,9 +163,9 @@ func (m Made) Loss(part ops.Done) string {
 	return m.Op.Undo.Loss(part)
 }
 
-// callable reports whether the calls that take the change back can be made: there are some, the
-// gateway has their rows, and the rows accept the values. The objects that a dry run would create
-// have no identity yet for such calls.
+// callable reports whether the calls that undo the change can be made: there are some, the gateway
+// has their rows, and the rows accept the values. Objects that a dry run would create have no ids
+// yet for such calls.
 func (m Made) callable() bool {
 	if m.Intent.Effect == ps.EffectCreated {
 		return true

@@ -9,23 +9,23 @@ import (
 	"adgateway/ps"
 )
 
-// Plan is what a dry run answers.
+// Plan is the answer to a dry run.
 type Plan struct {
-	ID        *string          `json:"id"` // nil: it is not kept
+	ID        *string          `json:"id"` // nil if it is not stored
 	Operation string           `json:"operation"`
 	Effect    ps.Effect        `json:"effect"`
 	Server    string           `json:"server"`
 	Made      time.Time        `json:"made"`
-	Expires   *time.Time       `json:"expires"` // nil: it is not kept
+	Expires   *time.Time       `json:"expires"` // nil if it is not stored
 	State     string           `json:"state"`
-	Reason    *string          `json:"reason"` // nil: none was given
+	Reason    *string          `json:"reason"` // nil if none was given
 	Undo      schema.Undoable  `json:"undo"`
 	Objects   []ShownObject    `json:"objects"`
 	Checks    []Check          `json:"checks"`
 	Requires  []identity.Scope `json:"requires"`
 }
 
-// PlanOpen is the state of a plan that was neither applied nor has expired or drifted.
+// PlanOpen is the state of a plan that has not been applied, and has neither expired nor drifted.
 const PlanOpen = "open"
 
 // WithoutImages returns an announcement without the images of the objects that it removes.
@@ -37,15 +37,15 @@ func WithoutImages(i ps.Intent) ps.Intent {
 	return i
 }
 
-// Check is a condition that may prevent a change although its script has announced it, and says
-// whether the condition was checked.
+// Check is a condition that may prevent a change although its script has announced it, with the
+// result of checking it.
 type Check struct {
 	Name    string `json:"name"`
 	State   string `json:"state"`
 	Message string `json:"message"`
 }
 
-// Failed returns the first check that failed; nil: none did.
+// Failed returns the first check that failed, or nil if none did.
 func (p *Plan) Failed() *Check {
 	if i := slices.IndexFunc(p.Checks, func(c Check) bool { return c.State == schema.CheckFailed }); i >= 0 {
 		return &p.Checks[i]
@@ -62,8 +62,8 @@ func (p *Plan) Hide(bounds Bounds) {
 	}
 }
 
-// And returns the plan of a change that consists of this one and of others. Its objects and the
-// scopes that it requires are the union of all; the rest is taken from this one.
+// And returns the plan of a change that consists of this one and others. It has the objects and the
+// required scopes of all of them; everything else is taken from this plan.
 func (p Plan) And(others ...Plan) Plan {
 	p.Objects, p.Requires = slices.Clone(p.Objects), slices.Clone(p.Requires)
 	for i := range others {

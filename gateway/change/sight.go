@@ -15,18 +15,18 @@ import (
 	"adgateway/ps"
 )
 
-// Sight says which stored data about changes a caller may read now: data that it has the reading
-// scope for, within its limits. It applies to all such data: changes, plans, answers, items of
-// jobs, lines of the audit.
+// Sight determines which stored data about changes a caller may read now: the data within its
+// limits for which it has the reading scope. It applies to all such data: changes, plans, answers,
+// items of jobs, and lines of the audit.
 type Sight struct {
 	Bounds
 	caller *identity.Principal
 }
 
-// SightOf returns the sight of a caller with its current rights.
+// SightOf returns the sight of a caller according to its current rights.
 func SightOf(caller *identity.Principal) Sight { return Sight{BoundsOf(caller.Limits), caller} }
 
-// Reads reports whether the caller may read the objects of a row anywhere.
+// Reads reports whether the caller has the scope for reading the objects of a row.
 func (s Sight) Reads(op *ops.Operation) bool {
 	scope := op.ReadScope()
 	return scope == "" || s.caller.Has(scope)
@@ -35,18 +35,18 @@ func (s Sight) Reads(op *ops.Operation) bool {
 // ReadsAll reports whether the caller has every scope.
 func (s Sight) ReadsAll() bool { return s.caller.Has(identity.All) }
 
-// See reports whether a change may be shown to the caller: it may read the objects of the row, and
-// all objects of the change lie within its limits.
+// See reports whether a change may be shown to the caller, who must be able to read the objects of
+// the row. All objects of the change must lie within the caller's limits.
 func (s Sight) See(m Made) bool { return s.Reads(m.Op) && s.Include(m) }
 
-// Answered reports whether the answer to one of the caller's own calls may be repeated to it: it
-// may still make such a call, or read its objects.
+// Answered reports whether the answer to one of the caller's own calls may be shown to it again,
+// because it may still make such a call, or read its objects.
 func (s Sight) Answered(op *ops.Operation) bool {
 	return s.Reads(op) || op.Scope == "" || s.caller.Has(op.Scope)
 }
 
-// Undoes reports whether the caller may know of a change because it may make all calls that take
-// the change back.
+// Undoes reports whether the caller may know about a change because it may make all calls that undo
+// the change.
 func (s Sight) Undoes(m Made) bool {
 	if m.Op.Undo.Never != "" || !s.Include(m) {
 		return false
@@ -59,7 +59,7 @@ func (s Sight) Undoes(m Made) bool {
 }
 
 // Images reports whether the caller may see images of whole objects in a change. Memberships need
-// another scope.
+// an additional scope.
 func (s Sight) Images(m Made) bool {
 	if !s.See(m) || !s.None() {
 		return false
@@ -70,7 +70,7 @@ func (s Sight) Images(m Made) bool {
 	})
 }
 
-// Links reports whether the caller may read memberships, wherever their groups and members lie.
+// Links reports whether the caller may read memberships, wherever their groups and members are.
 func (s Sight) Links() bool { return s.None() && s.caller.Has(identity.MemberRead) }
 
 // Free reports whether no limit applies to the objects of a lane.
@@ -84,7 +84,7 @@ func (b Bounds) Free(lane ps.Lane) bool {
 // Unlimited is the [Bounds.Digest] of bounds without limits.
 const Unlimited = "-"
 
-// Digest identifies the limits: equal limits have equal digests. It is short.
+// Digest identifies the limits by a short text. Equal limits have equal digests.
 func (b Bounds) Digest() string {
 	if b.None() {
 		return Unlimited
@@ -99,14 +99,14 @@ func (b Bounds) Digest() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// About names the target of a call that is not stored as a change.
+// About identifies the objects of a call that is not stored as a change.
 type About struct {
 	Names []string // distinguished names of objects, or full names in DNS
-	Zone  string   // of DNS; empty: it is not known
+	Zone  string   // DNS zone; empty if unknown
 }
 
-// Hold reports whether all objects of a row's call lie within the limits. known is false if limits
-// apply and the objects are not known.
+// Hold reports whether all objects of a row's call are within the limits. known is false if limits
+// apply but the objects are unknown.
 func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	switch {
 	case b.Free(op.Lane):
@@ -116,14 +116,14 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	case len(about.Names) == 0:
 		return false, false
 	case len(b.limits.Groups) > 0 && (op.Reply.Shape == schema.Group || op.Reply.Shape == schema.Membership):
-		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may name groups by other names, too
+		if !slices.ContainsFunc(about.Names, b.isGroup) { // limits may also name groups in other ways
 			return false, false
 		}
 	}
 	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
 }
 
-// isGroup reports whether a distinguished name names a group that the caller is limited to.
+// isGroup reports whether a distinguished name is that of a group that the caller is limited to.
 func (b Bounds) isGroup(dn string) bool {
 	path, isPath := schema.ParsePath(dn)
 	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {
@@ -132,16 +132,16 @@ func (b Bounds) isGroup(dn string) bool {
 	})
 }
 
-// Call is a call as the audit has it.
+// Call is a call as recorded in the audit.
 type Call struct {
-	Row   *ops.Operation // nil: no row of the gateway made it, such as the sign-in of a person
-	Own   bool           // of the reader
+	Row   *ops.Operation // nil if no row of the gateway made it, as for a person's sign-in
+	Own   bool           // the reader's own call
 	About About
 }
 
 // SeeCall reports whether a line of the audit may be shown. A caller sees lines about objects that
-// it may read now, and its own lines, including calls that it may still make. Where limits apply,
-// it sees why its own calls were refused, but not why others' calls were.
+// it may read now, and its own lines, including those about calls that it may still make. If limits
+// apply, it sees the reasons why its own calls were refused, but not those of others.
 func (s Sight) SeeCall(c Call) bool {
 	if c.Row == nil {
 		return c.Own || s.None() && s.caller.Has(identity.UserRead)
@@ -175,7 +175,7 @@ func (b Bounds) holdNames(about About) (within, known bool) {
 // ScopeMissing is the code of the warning that data was omitted because the caller may not read it.
 const ScopeMissing = "scope_missing"
 
-// Unreadable returns the warning of a change whose caller may not read the objects of the row.
+// Unreadable returns the warning for a change whose caller may not read the objects of the row.
 func Unreadable(op *ops.Operation) ps.Warning {
 	scope := op.ReadScope()
 	return ps.Warning{Code: ScopeMissing, Target: string(scope), Message: fmt.Sprintf(
@@ -183,8 +183,8 @@ func Unreadable(op *ops.Operation) ps.Warning {
 			"does not have.", scope)}
 }
 
-// WithheldBefore returns the values of a change without the previous values: a caller that may
-// write but not read learns only what it would write.
+// WithheldBefore returns the values of a change without the previous values, because a caller that
+// may write but not read only learns what it would write.
 func WithheldBefore(values []ShownValue) []ShownValue {
 	values = slices.Clone(values)
 	for i := range values {
@@ -193,7 +193,7 @@ func WithheldBefore(values []ShownValue) []ShownValue {
 	return values
 }
 
-// Withhold removes the previous values from a plan; see [WithheldBefore].
+// Withhold removes the previous values from a plan, see [WithheldBefore].
 func (p *Plan) Withhold() {
 	p.Objects = slices.Clone(p.Objects)
 	for i := range p.Objects {

@@ -1,9 +1,9 @@
-// Package changes keeps the history of what the gateway has changed: one [Record] for each change,
-// sealed, by the time of its beginning. It is the working copy that changes are looked up in and
-// undone from; the audit is the evidence.
+// Package changes keeps the history of the gateway's changes: one [Record] per change, sealed, in
+// the order in which the changes began. It is the working copy, used to look up and undo changes;
+// the audit is the evidence.
 //
 // A record is written before its change may begin, and completed with the outcome of the change. So
-// a gateway that is killed leaves records that are running, which are settled when it starts again.
+// a gateway that is killed leaves running records, which are settled when it starts again.
 package changes
 
 import (
@@ -29,19 +29,19 @@ import (
 // kind is the kind of changes in the store.
 const kind store.Kind = "change"
 
-// Log is the log of the store to which the identity of each change is appended when it is
-// completed, in the same decision. A reader sees every change once, in the order of their ends, and
-// none that is still running. The entries live as long as the changes. A change that is completed
-// and then changed, such as by its undo, is not appended again.
+// Log is the log of the store to which the id of each change is appended when it is completed, in
+// the same decision. A reader sees every change once, in the order in which they ended, and none
+// that is still running. The entries are kept as long as the changes. A completed change that is
+// changed later, for example by its undo, is not appended again.
 const Log store.Log = "changes"
 
 // Author is the caller that made a change.
 type Author struct {
 	Caller string      `json:"caller"`      // its name
-	By     identity.ID `json:"by,omitzero"` // its kind and the id of its account; zero: an earlier version has stored it
+	By     identity.ID `json:"by,omitzero"` // kind and account id; zero if stored by an earlier version
 }
 
-// AuthorOf returns the author of the changes of a caller.
+// AuthorOf returns the author for changes of a caller.
 func AuthorOf(w identity.Who) Author {
 	return Author{Caller: w.Name, By: identity.ID{Kind: w.Kind, ID: w.ID}}
 }
@@ -56,58 +56,59 @@ type Record struct {
 	store.Formatted
 	ID        string    `json:"id"`
 	RequestID string    `json:"requestId"`
-	Time      time.Time `json:"time"` // of its announcement
+	Time      time.Time `json:"time"` // time of its announcement
 	Author
 	Operation  string            `json:"operation"`
-	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
-	Intent     ps.Intent         `json:"intent"`               // with the identities of what was created
+	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, except secrets
+	Intent     ps.Intent         `json:"intent"`               // with the ids of created objects
 	Server     string            `json:"server,omitempty"`
-	Zone       string            `json:"zone,omitempty"` // of the DNS records that were changed
+	Zone       string            `json:"zone,omitempty"` // zone of the changed DNS records
 	Secret     bool              `json:"secret,omitempty"`
 	Running    bool              `json:"running,omitempty"`
 	Outcome    ps.Outcome        `json:"outcome,omitempty"` // empty while it is running
-	Failed     []string          `json:"failed,omitempty"`  // GUIDs of the objects that were not done
+	Failed     []string          `json:"failed,omitempty"`  // GUIDs of the objects that were not changed
 	Rebuilt    bool              `json:"rebuilt,omitempty"` // from the audit log, without images
 
-	Undoes   string    `json:"undoes,omitempty"` // the change that it takes back
-	Fields   []string  `json:"fields,omitempty"` // of it; none: all
+	Undoes   string    `json:"undoes,omitempty"` // id of the change that it undoes
+	Fields   []string  `json:"fields,omitempty"` // fields that it undoes; empty for all
 	UndoneBy []Undoing `json:"undoneBy,omitempty"`
 	Plan     string    `json:"plan,omitempty"`
-	Key      string    `json:"key,omitempty"`   // of the call, in the store; empty: it has none
-	Batch    string    `json:"batch,omitempty"` // the first of the changes that one request made
+	Key      string    `json:"key,omitempty"`   // name of the call's key in the store; empty if it has none
+	Batch    string    `json:"batch,omitempty"` // id of the first change made by the same request
 
-	Degraded bool      `json:"degraded,omitempty"` // by an earlier version, without the store that the gateways shared
-	Sent     time.Time `json:"sent,omitzero"`      // when it was adopted by this history; zero: it was not
+	Degraded bool      `json:"degraded,omitempty"` // by an earlier version, without the shared store
+	Sent     time.Time `json:"sent,omitzero"`      // when this history adopted it; zero if it was not adopted
 
-	// Process runs the script of a running change. The script may write for at most Limit. It is
-	// zero for a gateway alone.
+	// Process runs the script of a running change. The script may write for at most Limit. Both are
+	// zero for a gateway without a cluster.
 	Process journal.Process `json:"process,omitzero"`
 	Limit   time.Duration   `json:"limit,omitempty"`
 
-	// Raced is the outcome that the gateway of a change reported after another gateway had closed
-	// it with a different one; empty: none.
+	// Raced is the outcome that a change's gateway reported after another gateway had closed the
+	// change with a different one. It is empty if there is none.
 	Raced ps.Outcome `json:"raced,omitempty"`
 
 	Token string `json:"token,omitempty"` // of the decision that allowed it
-	Spent *Spent `json:"spent,omitempty"` // by a running change; nil: it has reserved nothing
+	Spent *Spent `json:"spent,omitempty"` // reserved by a running change; nil if it has reserved nothing
 
 	revision store.Revision
-	expires  time.Time // by the time of the store; zero: its lifetime after the first save
-	size     int       // in bytes, as it was put last
+	expires  time.Time // in store time; zero for its lifetime after the first save
+	size     int       // in bytes, when it was last put
 }
 
-// RacedCode marks a change in its answer and in the audit that was made after another gateway had
+// RacedCode marks a change, in its answer and in the audit, that was made after another gateway had
 // closed it.
 const RacedCode = "raced"
 
-// Spent is what a running change has reserved of its caller's hourly limits.
+// Spent is the part of its caller's hourly limits that a running change has reserved.
 type Spent struct {
-	Account string         `json:"account"` // identity of the credential
+	Account string         `json:"account"` // id of the credential
 	At      time.Time      `json:"at"`
 	Impacts map[string]int `json:"impacts"`
 }
 
-// Identify adds the identities of created objects to the announcement, and notes what was not done.
+// Identify adds the ids of created objects to the announcement, and notes objects that were not
+// changed.
 func (r *Record) Identify(result *ps.Result) {
 	for _, failed := range result.Failures {
 		r.Failed = append(r.Failed, failed.GUID)
@@ -125,19 +126,19 @@ func (r *Record) Identify(result *ps.Result) {
 	}
 	if len(result.Created) > 0 {
 		object.Names, object.Made = result.Created[0].Names, result.Created[0].Image
-	} else { // it was settled
+	} else { // the change was settled
 		object.Names = NamesIn(done.After)
 	}
-	if done.DN != "" && done.DN != object.DN { // of a DNS record, which is announced by its full name
+	if done.DN != "" && done.DN != object.DN { // DN of a DNS record, which is announced under its full name
 		object.Names = append(object.Names, done.DN)
 	}
 }
 
-// NamesIn returns the names in a record of an object, besides its distinguished name.
+// NamesIn returns the names in an object's record, other than its distinguished name.
 func NamesIn(record map[string]json.RawMessage) (names []string) {
 	for _, member := range []string{"username", "samName", "userPrincipalName", "sid", "name", "computerName", "fqdn", "zoneName"} {
 		var name string
-		if _ = json.Unmarshal(record[member], &name); name != "" { // stays empty unless it is a text
+		if _ = json.Unmarshal(record[member], &name); name != "" { // stays empty unless it is a string
 			names = append(names, name)
 		}
 	}
@@ -147,23 +148,23 @@ func NamesIn(record map[string]json.RawMessage) (names []string) {
 // Bytes returns the size of the record when it was last stored.
 func (r *Record) Bytes() int64 { return int64(r.size) }
 
-// Undoing is a change that took this one back.
+// Undoing describes a change that undid this one.
 type Undoing struct {
 	ID     string   `json:"id"`
-	Fields []string `json:"fields,omitempty"` // that it took back; none: all
+	Fields []string `json:"fields,omitempty"` // fields that it undid; empty for all
 }
 
-// Pattern matches the identities of changes.
+// Pattern matches the ids of changes.
 const Pattern = `ch_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`
 
 var pattern = regexp.MustCompile("^" + Pattern + "$")
 
-// NewID returns an identity for a change. Later ones are greater.
+// NewID returns an id for a change. Ids are in the order of their creation.
 func NewID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 const prefix = "ch_"
 
-// Time returns when an identity was made, or false if the text is not an identity.
+// Time returns the time when an id was created, or false if the text is not an id.
 func Time(id string) (time.Time, bool) {
 	if !pattern.MatchString(id) {
 		return time.Time{}, false
@@ -175,8 +176,8 @@ func Time(id string) (time.Time, bool) {
 	return time.Unix(parsed.Time().UnixTime()), true
 }
 
-// first returns a key that is less than the keys of all changes from a time on, and not less than
-// the keys of earlier changes.
+// first returns a key that is less than the keys of all changes at or after a time, and not less
+// than the keys of earlier changes.
 func first(t time.Time) string {
 	var id uuid.UUID
 	millis := t.UnixMilli()
@@ -189,7 +190,7 @@ func first(t time.Time) string {
 // ErrAbsent means that the change never existed or is no longer kept.
 var ErrAbsent = store.ErrAbsent
 
-// History is safe for concurrent use.
+// History is the history of changes in a store. It is safe for concurrent use.
 type History struct {
 	store *store.Sealed
 	life  time.Duration
@@ -208,7 +209,7 @@ func New(db *store.Sealed, life time.Duration, most int64) *History {
 	return &History{store: db, life: life, most: most, full: make(chan struct{}, 1)}
 }
 
-// Life is how long records are kept.
+// Life returns how long records are kept.
 func (h *History) Life() time.Duration { return h.life }
 
 // Save creates a record, or replaces it in its last known state. It fails with [store.ErrConflict]
@@ -217,18 +218,18 @@ func (h *History) Save(ctx context.Context, r *Record) error {
 	return h.replace(ctx, r, h.Put)
 }
 
-// Store returns the store that the history is in.
+// Store returns the store that contains the history.
 func (h *History) Store() *store.Sealed { return h.store }
 
 // Complete saves a record with the outcome of its change, and appends it to [Log]. If the change
-// undoes another one that is still stored, the record of that one names it. Complete fails as
-// [History.Save] does.
+// undoes another change that is still stored, that one's record gets its id. Complete fails like
+// [History.Save].
 func (h *History) Complete(ctx context.Context, r *Record, outcome ps.Outcome) error {
 	r.End(outcome)
 	return h.replace(ctx, r, h.PutEnded)
 }
 
-// replace puts a record in place of its last known state.
+// replace stores a record if it is still in its last known state.
 func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *Record) error) error {
 	err := h.store.Update(ctx, func(tx *store.Tx) error {
 		present, err := tx.Get(kind, r.ID)
@@ -249,14 +250,14 @@ func (h *History) replace(ctx context.Context, r *Record, put func(*store.Tx, *R
 	return err
 }
 
-// Adopt adds a completed record of another history, at a time, and appends it to [Log]. It does
-// nothing if this history has the record already.
+// Adopt adds a completed record of another history, at the time now, and appends it to [Log]. It
+// does nothing if this history already has the record.
 func (h *History) Adopt(ctx context.Context, r *Record, now time.Time) error {
 	_, err := h.adopt(ctx, r, now)
 	return err
 }
 
-// adopt is Adopt, and reports whether the record was added.
+// adopt is like Adopt, and reports whether the record was added.
 func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bool, err error) {
 	adopted := *r
 	adopted.revision, adopted.expires, adopted.Sent = store.Absent, r.Time.Add(h.life), now.UTC()
@@ -268,14 +269,16 @@ func (h *History) adopt(ctx context.Context, r *Record, now time.Time) (added bo
 	return err == nil, err
 }
 
-// End notes the outcome of a change in its record, and clears the fields of a running change.
+// End sets the outcome of a change in its record, and clears the fields that only running changes
+// have.
 func (r *Record) End(outcome ps.Outcome) {
 	r.Running, r.Outcome = false, outcome
 	r.Token, r.Spent = "", nil
 	r.Process, r.Limit = journal.Process{}, 0
 }
 
-// Put saves a record as a part of an update. Once that is stored, [History.Saved] should follow.
+// Put saves a record as part of an update. Once the update is stored, [History.Saved] should be
+// called.
 func (h *History) Put(tx *store.Tx, r *Record) error {
 	if r.expires.IsZero() {
 		r.expires = tx.Now().Add(h.life)
@@ -288,8 +291,8 @@ func (h *History) Put(tx *store.Tx, r *Record) error {
 	return err
 }
 
-// PutEnded is [History.Put] for a record that has ended: it appends it to [Log], and notes it in
-// the change that it undoes.
+// PutEnded is [History.Put] for a record that has ended. It also appends the record to [Log], and
+// notes it in the change that it undoes.
 func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	if err := h.Put(tx, r); err != nil {
 		return err
@@ -300,7 +303,7 @@ func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	}
 	undone, err := h.Find(tx, r.Undoes)
 	if errors.Is(err, ErrAbsent) {
-		return nil // no longer kept
+		return nil // it is no longer stored
 	}
 	if err != nil || slices.ContainsFunc(undone.UndoneBy, func(u Undoing) bool { return u.ID == r.ID }) {
 		return err
@@ -309,10 +312,10 @@ func (h *History) PutEnded(tx *store.Tx, r *Record) error {
 	return h.Put(tx, undone)
 }
 
-// Drop removes a record as a part of an update: its change was not made.
+// Drop removes a record as part of an update, because its change was not made.
 func (h *History) Drop(tx *store.Tx, id string) { tx.Delete(kind, id) }
 
-// Find is [History.Get] in an update.
+// Find is [History.Get] within an update.
 func (h *History) Find(tx *store.Tx, id string) (*Record, error) {
 	e, err := tx.Get(kind, id)
 	if err != nil {
@@ -377,9 +380,9 @@ func (h *History) Update(ctx context.Context, id string, change func(*Record)) e
 	return nil
 }
 
-// Newest calls visit with the records before a time and before an identity, newest first, until it
-// returns false. The zero time and the empty identity are no bounds. An identity has its time to
-// the millisecond only, and is made before its change is announced.
+// Newest calls visit with the records before a time and before an id, newest first, until visit
+// returns false. The zero time and the empty id mean no bound. An id contains its creation time to
+// the millisecond, and is created before its change is announced.
 func (h *History) Newest(ctx context.Context, until time.Time, before string, visit func(*Record) bool) error {
 	if !until.IsZero() {
 		if bound := first(until.Add(time.Millisecond)); before == "" || bound < before {
@@ -397,7 +400,7 @@ func (h *History) Newest(ctx context.Context, until time.Time, before string, vi
 	return errors.Join(err, wrong)
 }
 
-// Running returns the changes that were running when the gateway ended.
+// Running returns the changes that were running when the gateway last ended.
 func (h *History) Running(ctx context.Context) (running []*Record, err error) {
 	var wrong error
 	err = h.store.RangeBack(ctx, kind, "", func(e store.Entry) bool {
@@ -434,5 +437,5 @@ func (h *History) decode(e store.Entry) (*Record, error) {
 	return r, nil
 }
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{kind}

@@ -27,7 +27,7 @@ func open(t *testing.T, most int64) *History {
 	return h
 }
 
-// add adds some changes and returns their identities, the newest first.
+// add adds n changes and returns their ids, newest first.
 func add(t *testing.T, h *History, n int, text string) (ids []string) {
 	t.Helper()
 	for i := range n {
@@ -38,7 +38,7 @@ func add(t *testing.T, h *History, n int, text string) (ids []string) {
 	return ids
 }
 
-// newest returns the identities of changes.
+// newest returns the ids of changes.
 func newest(t *testing.T, h *History, until time.Time, before string) (ids []string) {
 	t.Helper()
 	require.NoError(t, h.Newest(t.Context(), until, before, func(r *Record) bool {
@@ -80,11 +80,11 @@ func drop(t *testing.T, h *History, r *Record) {
 	}))
 }
 
-// TestAListUntilATimeExcludesIt: a list until the time of a change does not have that change, even
-// if its identity was made in the millisecond before.
+// TestAListUntilATimeExcludesIt: a list until the time of a change does not contain the change,
+// even if its id was created in the preceding millisecond.
 func TestAListUntilATimeExcludesIt(t *testing.T) {
 	h := open(t, 1<<20)
-	begun := time.Date(2035, 6, 30, 12, 0, 0, 999_999, time.UTC) // of a second whose next millisecond is about to begin
+	begun := time.Date(2035, 6, 30, 12, 0, 0, 999_999, time.UTC) // just before the next millisecond begins
 	early := &Record{ID: first(begun), Time: begun}
 	late := &Record{ID: first(begun.Add(time.Millisecond)), Time: begun.Add(time.Millisecond + time.Microsecond)}
 	across := &Record{ID: early.ID[:len(early.ID)-1] + "1", Time: begun.Add(2 * time.Microsecond)}
@@ -136,7 +136,7 @@ func TestSumsBelongToTheHistory(t *testing.T) {
 	assert.Equal(t, time.Hour, h.Life())
 }
 
-// logged returns the identities in the log of completed changes.
+// logged returns the ids in the log of completed changes.
 func logged(t *testing.T, h *History) (ids []string) {
 	t.Helper()
 	require.NoError(t, h.store.Log(t.Context(), Log, store.Position{}, func(a store.Appended) bool {
@@ -169,7 +169,7 @@ func TestCompletedChangesAreLoggedOnce(t *testing.T) {
 	assert.Len(t, logged(t, h), 2, "the record and its entry are one decision")
 }
 
-// TestTheLogEndsWithItsChanges: what is removed for newer changes leaves the log too.
+// TestTheLogEndsWithItsChanges: a change that is removed to make room also leaves the log.
 func TestTheLogEndsWithItsChanges(t *testing.T) {
 	h := open(t, 64<<10)
 	for range 40 {

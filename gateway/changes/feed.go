@@ -16,24 +16,22 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Ended is a change that has its final outcome, with its place in the order in which
-// changes ended.
+// Ended is a change with its final outcome, and its place in the order in which changes ended.
 type Ended struct {
 	Position store.Position
 	*Record
 }
 
-// Ends returns a channel that is closed when a change ends, or with the store. A reader
-// takes it before it reads, and waits afterwards.
+// Ends returns a channel that is closed when a change ends, or when the store is closed. A reader
+// must get it before it reads, and wait for it afterwards.
 func (h *History) Ends() <-chan struct{} { return h.store.Appends(Log) }
 
 // End returns the position after the last change that has ended.
 func (h *History) End(ctx context.Context) (store.Position, error) { return h.store.End(ctx, Log) }
 
-// After returns at most so many changes that ended after a position, in the order in which they
-// ended, and the new position, which is the same one if there are none. It fails with
-// [store.ErrPosition] if some of them are no longer stored, or if the position belongs to another
-// store.
+// After returns up to most changes that ended after a position, in the order in which they ended,
+// and the new position, which is unchanged if there are none. It fails with [store.ErrPosition] if
+// some of them are no longer stored, or if the position belongs to another store.
 func (h *History) After(ctx context.Context, position store.Position, most int) (ended []Ended, reached store.Position, err error) {
 	reached = position
 	var ids []string
@@ -54,11 +52,11 @@ func (h *History) After(ctx context.Context, position store.Position, most int) 
 	return slices.DeleteFunc(ended, func(e Ended) bool { return e.Record == nil }), reached, nil
 }
 
-// longest is more than a change can take. A change may have ended that much later than one that
-// began after it.
+// longest is an upper bound on the duration of a change. The history is in the order in which
+// changes ended, so a change can precede one that began up to that much earlier.
 const longest = time.Hour
 
-// From returns the position before the first change that began at a time or later, or the end if
+// From returns the position before the first change that began at or after a time, or the end if
 // there is none.
 func (h *History) From(ctx context.Context, t time.Time) (store.Position, error) {
 	oldest, found, err := h.next(ctx, store.Position{})
@@ -68,12 +66,12 @@ func (h *History) From(ctx context.Context, t time.Time) (store.Position, error)
 	}
 	position := oldest.Position
 	position.Sequence--
-	// Changes are in the order of their ends, which is nearly the order of their beginnings.
+	// Changes are in the order in which they ended, which is nearly the order in which they began.
 	low, high := position.Sequence, end.Sequence
 	for low < high {
 		middle := store.Position{Creation: end.Creation, Sequence: low + (high-low)/2}
 		entry, found, err := h.next(ctx, middle)
-		if err != nil && !errors.Is(err, store.ErrPosition) { // it was kept a moment ago
+		if err != nil && !errors.Is(err, store.ErrPosition) { // it was stored a moment ago
 			return end, err
 		}
 		early := false
@@ -100,8 +98,8 @@ func (h *History) From(ctx context.Context, t time.Time) (store.Position, error)
 	return position, err
 }
 
-// early reports whether a change began before t, and was also stored before t. The journal of a
-// cluster may store a change long after it began.
+// early reports whether a change both began and was stored before t. The journal of a cluster may
+// store a change long after it began.
 func (h *History) early(ctx context.Context, id string, t time.Time) (bool, error) {
 	if began, _ := Time(id); !began.Before(t) {
 		return false, nil
@@ -122,20 +120,21 @@ func (h *History) next(ctx context.Context, position store.Position) (entry stor
 	return entry, found, err
 }
 
-// ErrCursor means that a text is not a position.
+// ErrCursor means that a text is not a cursor.
 var ErrCursor = errors.New("it is not a cursor")
 
-// The first octet of a cursor determines how the rest is read.
+// The first octet of a cursor determines the format of the rest.
 const (
-	blockCursor  = 1 // one block, the same for each position; used by earlier versions
+	blockCursor  = 1 // a single block, the same for equal positions; used by earlier versions
 	sealedCursor = 2 // a nonce, and the sealed position
 )
 
-// positionSize is the size of a position in a cursor: the sum of the store, and the sequence.
+// positionSize is the length of a position in a cursor: the sum that identifies the store, and the
+// sequence.
 const positionSize = creationSize + 8
 
 // Cursor returns a position as text for clients. Every gateway with the key of this store can read
-// it. The text differs each time, so that two of them do not reveal whether anything ended in
+// it. The text is different each time, so two of them do not reveal whether any change ended in
 // between.
 func (h *History) Cursor(position store.Position) string {
 	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
@@ -167,7 +166,7 @@ func (h *History) Position(ctx context.Context, cursor string) (store.Position, 
 	last := position.Sequence
 	position.Sequence = binary.BigEndian.Uint64(plain[creationSize:])
 	if position.Sequence > last {
-		// Another gateway may have issued it, and this one may not have its changes yet. If the
+		// Another gateway may have issued the cursor, and this one may not have its changes yet. If the
 		// store does not find the position either, it was rolled back.
 		if _, _, err = h.next(ctx, position); err != nil {
 			return store.Position{}, err
@@ -188,14 +187,14 @@ func (h *History) openCursor(octets []byte) (plain []byte, err error) {
 	case len(octets) == 1+seal.NonceSize()+positionSize+seal.Overhead() && octets[0] == sealedCursor:
 		nonce, sealed := octets[1:1+seal.NonceSize()], octets[1+seal.NonceSize():]
 		if plain, err = seal.Open(nil, nonce, sealed, octets[:1]); err != nil {
-			return nil, errOtherStore // of one with another key
+			return nil, errOtherStore // sealed with another key
 		}
 		return plain, nil
 	}
 	return nil, ErrCursor
 }
 
-// creationSize is the length of the store's part of a cursor.
+// creationSize is the length of the part of a cursor that identifies the store.
 const creationSize = 8
 
 func creationSum(creation string) []byte {
@@ -203,13 +202,13 @@ func creationSum(creation string) []byte {
 	return sum[:creationSize:creationSize]
 }
 
-// cursors seals cursors.
+// cursors returns the cipher that seals cursors.
 func (h *History) cursors() cipher.AEAD {
-	seal, _ := cipher.NewGCM(h.cipher("sealed cursor of the feed")) // fails only for other sizes of a block
+	seal, _ := cipher.NewGCM(h.cipher("sealed cursor of the feed")) // fails only for other block sizes
 	return seal
 }
 
 func (h *History) cipher(use string) cipher.Block {
-	block, _ := aes.NewCipher(h.store.Sum([]byte(use))) // fails only for other lengths of the key
+	block, _ := aes.NewCipher(h.store.Sum([]byte(use))) // fails only for other key lengths
 	return block
 }

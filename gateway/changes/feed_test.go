@@ -17,8 +17,8 @@ import (
 	"adgateway/ps"
 )
 
-// end adds changes that have ended, each a minute later than the one before, and returns
-// their identities in order.
+// end adds n changes that have ended, each a minute after the previous one, and returns their ids
+// in order.
 func end(t *testing.T, h *History, n int, from time.Time) (ids []string) {
 	t.Helper()
 	for i := range n {
@@ -30,7 +30,7 @@ func end(t *testing.T, h *History, n int, from time.Time) (ids []string) {
 	return ids
 }
 
-// all returns the identities of what ended after a position, read in pieces.
+// all returns the ids of the changes that ended after a position, read in pieces of at most most.
 func all(t *testing.T, h *History, position store.Position, most int) (ids []string) {
 	t.Helper()
 	for {
@@ -71,8 +71,8 @@ func TestChangesAreFollowedInTheOrderOfTheirEnds(t *testing.T) {
 	assert.Equal(t, append(append([]string{}, ids[:2]...), ids[3:]...), all(t, h, beginning, 1), "what is not kept is passed over")
 }
 
-// TestThePositionOfATimeBesideAdoptedChanges: changes of a journal, which began long before
-// they were sent, do not hide those around them.
+// TestThePositionOfATimeBesideAdoptedChanges: adopted changes, which began long before they were
+// stored, do not hide the changes around them.
 func TestThePositionOfATimeBesideAdoptedChanges(t *testing.T) {
 	h := open(t, 1<<20)
 	begin := time.Now().Add(-10 * time.Hour).Truncate(time.Millisecond)
@@ -156,7 +156,7 @@ func TestCursors(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrPosition, "of a store with another key")
 }
 
-// earlierCursor returns the cursor of a position as earlier versions gave it.
+// earlierCursor returns the cursor of a position in the format of earlier versions.
 func earlierCursor(h *History, position store.Position) string {
 	plain := binary.BigEndian.AppendUint64(creationSum(position.Creation), position.Sequence)
 	block, _ := aes.NewCipher(h.store.Sum([]byte("cursor of the feed")))
@@ -164,7 +164,7 @@ func earlierCursor(h *History, position store.Position) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte{blockCursor}, plain...))
 }
 
-// FuzzCursor checks that no text is taken for a position but those that stand for it.
+// FuzzCursor: only texts that are cursors are accepted as positions.
 func FuzzCursor(f *testing.F) {
 	plain, _, err := store.Open(store.Options{Path: filepath.Join(f.TempDir(), "state.db")})
 	require.NoError(f, err)

@@ -9,20 +9,20 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Moved counts the changes taken over from another history.
+// Moved counts the changes that were copied from another history.
 type Moved struct {
 	Added   int `json:"added"`
-	Present int `json:"present"` // in the history already
+	Present int `json:"present"` // already in the history
 }
 
-// ErrUnfinished means that changes are running, or were when their gateway ended.
+// ErrUnfinished means that some changes are still running, or were when their gateway ended.
 var ErrUnfinished = errors.New("changes are unfinished")
 
-// moveAtOnce is how many changes are read at a time.
+// moveAtOnce is the number of changes that are read at a time.
 const moveAtOnce = 500
 
-// Take adds the changes of another history, which stay there, in the order of their ends. It
-// can be repeated. It fails with [ErrUnfinished] if one of them has not ended: its gateway
+// Take copies the changes of another history into this one, in the order in which they ended. It
+// can be repeated. It fails with [ErrUnfinished] if one of them has not ended, because its gateway
 // must settle it first.
 func (h *History) Take(ctx context.Context, from *History, now time.Time) (moved Moved, err error) {
 	running, err := from.Running(ctx)

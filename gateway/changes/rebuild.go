@@ -22,12 +22,12 @@ import (
 // Rebuilding counts the changes found in an audit log.
 type Rebuilding struct {
 	Added   int `json:"added"`
-	Present int `json:"present"` // in the history already
-	Expired int `json:"expired"` // older than changes are kept
+	Present int `json:"present"` // already in the history
+	Expired int `json:"expired"` // older than the lifetime of changes
 }
 
-// Rebuild adds the changes of an audit log that the history does not have. The log has no images of
-// the previous state, so these changes cannot be undone.
+// Rebuild adds the changes in an audit log that the history does not have. The log has no images of
+// the previous state, so rebuilt changes cannot be undone.
 func (h *History) Rebuild(ctx context.Context, file string, files []string, now time.Time) (Rebuilding, error) {
 	var found Rebuilding
 	err := audit.Read(file, files, audit.Filter{}, func(line *audit.Record) error {
@@ -54,7 +54,7 @@ func (h *History) Rebuild(ctx context.Context, file string, files []string, now 
 	return found, err
 }
 
-// fromAudit returns the change that an audited call has made, or nil if it made none.
+// fromAudit returns the change made by an audited call, or nil if it made none.
 func fromAudit(line *audit.Record) *Record {
 	call, outcome := line.Call(), line.Outcome
 	if outcome == nil || len(outcome.Changes) == 0 {
@@ -62,7 +62,7 @@ func fromAudit(line *audit.Record) *Record {
 	}
 	at, err := time.Parse(time.RFC3339Nano, call.Time)
 	if err != nil {
-		return nil // the log is not what it was: see audit verify
+		return nil // the log was modified, see audit verify
 	}
 	r := &Record{
 		ID: call.Change, RequestID: call.RequestID, Time: at.UTC(), Operation: call.Operation, Parameters: call.Parameters,
@@ -95,10 +95,10 @@ func fromAudit(line *audit.Record) *Record {
 	return r
 }
 
-// existence is the name of the change of an object that is created or removed.
+// existence is the name of the announced change for the creation or removal of an object.
 const existence = "exists"
 
-// valuesOf returns the values that differ.
+// valuesOf returns the values that differ before and after.
 func valuesOf(c ps.Change) []ps.IntendedChange {
 	names := map[string]bool{}
 	for name := range c.Before {
@@ -116,7 +116,7 @@ func valuesOf(c ps.Change) []ps.IntendedChange {
 	return all
 }
 
-// textOf returns a value of a record in the form of announcements.
+// textOf converts a value of a record to the form of announcements.
 func textOf(value json.RawMessage) string {
 	var list []string
 	var text string
@@ -135,7 +135,7 @@ func textOf(value json.RawMessage) string {
 	return string(value)
 }
 
-// idOf returns an identity for a change whose lines have none. It is the same each time.
+// idOf returns an id for a change whose audit lines contain none. It is the same each time.
 func idOf(at time.Time, seq uint64) string {
 	var line [16]byte
 	binary.BigEndian.PutUint64(line[:8], uint64(at.UnixNano()))

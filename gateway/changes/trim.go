@@ -13,11 +13,11 @@ import (
 	"adgateway/gateway/store"
 )
 
-// When the history is full, the callers with the largest part of it lose their oldest changes, down
-// to a size that every caller may keep. So a caller that makes many changes cannot push out the
-// changes of callers with few.
+// When the history is full, the callers with the largest parts of it lose their oldest changes,
+// down to a size that every caller may keep. So a caller that makes many changes cannot push out
+// the changes of callers with few.
 
-// sized is a record as it is trimmed.
+// sized is the part of a record that is needed for trimming.
 type sized struct {
 	key      string
 	revision store.Revision
@@ -130,8 +130,8 @@ func (h *History) byCaller(ctx context.Context) (callers map[identity.ID][]sized
 	return callers, size, err
 }
 
-// callerIn returns the caller in the text of a record, without reading the rest; zero if there is
-// none. A record of an earlier version has only the name.
+// callerIn returns the caller in the text of a record, without parsing the rest, or zero if there
+// is none. A record of an earlier version only has the name.
 func callerIn(text []byte) identity.ID {
 	var of Author
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -145,11 +145,11 @@ func callerIn(text []byte) identity.ID {
 		}
 		switch {
 		case name == "caller":
-			_ = d.Decode(&of.Caller) // stays empty unless it is a text
+			_ = d.Decode(&of.Caller) // stays empty unless it is a string
 			continue
 		case name == "by":
 			_ = d.Decode(&of.By)
-		case of.Caller == "": // what is in front of the author
+		case of.Caller == "": // members before the author
 			var skipped json.RawMessage
 			if d.Decode(&skipped) == nil {
 				continue
@@ -160,8 +160,8 @@ func callerIn(text []byte) identity.ID {
 	return of.Who().Identity()
 }
 
-// tooMuch takes records of at least so many bytes, the oldest ones of the callers with the most,
-// and returns them.
+// tooMuch removes records of at least the given number of bytes, the oldest ones of the callers
+// with the most, and returns them.
 func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	has := map[identity.ID]int64{}
 	for caller, records := range callers {
@@ -181,8 +181,8 @@ func tooMuch(callers map[identity.ID][]sized, bytes int64) (surplus []sized) {
 	return surplus
 }
 
-// level returns how much each caller may keep so that the larger ones give up at least so many
-// bytes together.
+// level returns the number of bytes that each caller may keep, so that larger callers give up at
+// least the given number of bytes together.
 func level(sizes []int64, bytes int64) int64 {
 	slices.SortFunc(sizes, func(a, b int64) int { return cmp.Compare(b, a) })
 	var sum int64
@@ -200,11 +200,11 @@ func level(sizes []int64, bytes int64) int64 {
 	return 0
 }
 
-// entriesPerBytes limits the log: one entry for at least so many bytes of the history.
+// entriesPerBytes limits the length of the log: one entry per this many bytes of the history.
 const entriesPerBytes = 1024
 
 // trimLog removes the entries of changes before the oldest stored one, and the oldest entries
-// beyond their limit.
+// beyond the limit.
 func (h *History) trimLog(ctx context.Context, oldest string) error {
 	end, err := h.End(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"adgateway/ps"
 )
 
-// made completes a change of a caller whose text has some length.
+// made completes a change of a caller, with a text of some length.
 func made(t *testing.T, h *History, caller string, length int) *Record {
 	t.Helper()
 	r := &Record{

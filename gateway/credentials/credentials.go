@@ -1,11 +1,11 @@
-// Package credentials keeps tokens and users in the store of a cluster, so
-// that all of them know each account at once, and refuse it at once when it is revoked.
+// Package credentials stores tokens and users in the store of a cluster, so all gateways know each
+// account at once, and refuse it at once when it is revoked.
 //
-// [Credentials] take the place of the credential file in [authn.Store]. Every change is one
-// decision that rewrites the head of the list and appends to [Log], which wakes all
-// gateways; each holds the accounts in memory, and sealed in a file of its own. While the
-// store cannot be reached, the accounts remain valid for a time; then nobody is let in
-// until it can be reached again.
+// [Credentials] replace the credential file in [authn.Store]. Every change is a single decision
+// that rewrites the head of the list and appends to [Log], which wakes all gateways. Each gateway
+// holds the accounts in memory, and in a sealed file of its own. While the store cannot be reached,
+// the accounts remain valid for a time. After that everyone is refused until it can be reached
+// again.
 package credentials
 
 import (
@@ -28,27 +28,27 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Kind is the kind of accounts in the store, by their id.
+// Kind is the kind of accounts in the store. They are keyed by id.
 const Kind store.Kind = "cred"
 
-// The head of the list is one value, which every change rewrites. So the accounts of a change are
-// consistent, even if others are changed at the same time.
+// The head of the list is a single value that every change rewrites. So the accounts of a change
+// are consistent, even if others are changed at the same time.
 const headKind store.Kind = "auth"
 
 const headKey = "credentials"
 
-// Log gets an entry with each change. The entries name the accounts, but not their content.
+// Log gets an entry with each change. The entries name the accounts, but do not contain them.
 const Log store.Log = "auth"
 
 const (
 	logLife  = 24 * time.Hour
-	mostEdit = store.MostChanges - 2 // accounts in one change, beside the head and the log
+	mostEdit = store.MostChanges - 2 // accounts in one change, in addition to the head and the log
 )
 
 // ErrUnreached means that the store could not be reached for too long.
 var ErrUnreached = errors.New("the store of the credentials cannot be reached")
 
-// account is a token or a user in the store.
+// account is the stored form of a token or a user.
 type account struct {
 	store.Formatted
 	Kind    string         `json:"kind"` // [identity.KindToken] or [identity.KindUser]
@@ -66,11 +66,11 @@ type logged struct {
 	Removed []string `json:"removed,omitempty"`
 }
 
-// list is the content of the store, with its revisions.
+// list is the contents of the store, with revisions.
 type list struct {
 	document *authn.Document
 	head     head
-	revision store.Revision // of the head
+	revision store.Revision // revision of the head
 	raw      map[string]string
 	formats  map[string]store.Formatted
 	at       map[string]store.Revision
@@ -128,10 +128,10 @@ func Read(ctx context.Context, db *store.Sealed) (*authn.Document, error) {
 	return found.document, nil
 }
 
-// tries is how often a change is composed again when others change the list.
+// tries is the number of attempts at a change that conflicts with other changes of the list.
 const tries = 50
 
-// Edit changes the accounts in a store, as [authn.Holder] says.
+// Edit changes the accounts in a store, as described in [authn.Holder].
 func Edit(ctx context.Context, db *store.Sealed, change func(*authn.Document) error) error {
 	for range tries {
 		before, err := read(ctx, db)
@@ -155,7 +155,7 @@ func Edit(ctx context.Context, db *store.Sealed, change func(*authn.Document) er
 	return errors.New("others go on changing the credentials at the same time: try again")
 }
 
-// changes returns the changes that bring the store to the edited document.
+// changes returns the changes that turn the stored list into the edited document.
 func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 	entry := logged{}
 	left := map[string]bool{}
@@ -191,16 +191,15 @@ func (l *list) changes(db *store.Sealed) (all []store.Change, err error) {
 	}
 	slices.Sort(entry.Set)
 	slices.Sort(entry.Removed)
-	top, _ := store.Encode(db, head{Edition: l.head.Edition + 1}) // cannot fail for numbers
+	top, _ := store.Encode(db, head{Edition: l.head.Edition + 1}) // numbers always encode
 	note, _ := store.Encode(db, entry)
 	return append(all, store.Change{Kind: headKind, Key: headKey, Expect: l.revision, Value: top},
 		store.Change{Log: Log, Value: note, Expires: db.Now().Add(logLife)}), nil
 }
 
 // Move adds the accounts of a document to a store, and returns their number. It skips accounts that
-// the store has already, so that an interrupted move can be repeated. If other accounts of the
-// store have names, certificates or tokens of the document, nothing is moved, and the error names
-// them.
+// are already in the store, so an interrupted move can be repeated. If other accounts in the store
+// have names, certificates or tokens of the document, nothing is moved, and the error names them.
 func Move(ctx context.Context, db *store.Sealed, from *authn.Document) (moved int, err error) {
 	missing := func(list []*authn.Account, known []*authn.Account) (left []*authn.Account) {
 		for _, a := range list {
@@ -245,12 +244,12 @@ func equal(a, b *authn.Account) bool {
 
 // Options configure [Credentials].
 type Options struct {
-	Copy     string        // file of the accounts, sealed; empty: none
-	StaleMax time.Duration // how long accounts are valid while the store cannot be reached
-	Reread   time.Duration // how often all accounts are read; zero: a minute
-	Probe    time.Duration // how often the connection to the store is checked; zero: 5 seconds
+	Copy     string        // sealed file with the accounts; empty if none
+	StaleMax time.Duration // how long accounts stay valid while the store cannot be reached
+	Reread   time.Duration // interval at which all accounts are read; zero means a minute
+	Probe    time.Duration // interval at which the connection to the store is checked; zero means 5 seconds
 	Now      func() time.Time
-	// Problem receives what the operator should know; nil discards it.
+	// Problem receives messages for operators. If nil, they are discarded.
 	Problem func(message string, err error)
 }
 
@@ -259,14 +258,14 @@ type Options struct {
 type Credentials struct {
 	o        Options
 	attached chan struct{} // closed by Attach
-	store    *store.Sealed // after that
+	store    *store.Sealed // set by Attach
 
 	document atomic.Pointer[authn.Document]
-	contact  atomic.Pointer[time.Time] // when the store was last reached; zero: never
+	contact  atomic.Pointer[time.Time] // when the store was last reached; zero if never
 	mu       sync.Mutex                // held while reading; guards the fields below
-	text     string                    // of the document
-	failed   bool                      // the store could not be reached
-	reached  bool                      // the store was reached since the start
+	text     string                    // JSON of the document
+	failed   bool                      // the last attempt to reach the store failed
+	reached  bool                      // the store has been reached since the start
 }
 
 var _ authn.Shared = (*Credentials)(nil)
@@ -286,8 +285,8 @@ func New(o Options) *Credentials {
 	return c
 }
 
-// Attach reads the accounts of a store, once. If the store cannot be reached, the accounts come
-// from the copy, however old it is.
+// Attach reads the accounts in a store for the first time. It may only be called once. If the store
+// cannot be reached, the accounts come from the copy, however old it is.
 func (c *Credentials) Attach(ctx context.Context, db *store.Sealed) error {
 	c.store = db
 	if err := c.refresh(ctx, func() {}); err != nil {
@@ -323,7 +322,7 @@ func (c *Credentials) State() error {
 	return nil
 }
 
-// Age returns how old the accounts may be: the time since the store was last reached.
+// Age returns the maximum age of the accounts, which is the time since the store was last reached.
 func (c *Credentials) Age() time.Duration {
 	return max(0, c.o.Now().Sub(*c.contact.Load()))
 }
@@ -335,7 +334,7 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 		return
 	case <-c.attached:
 	}
-	changed() // for the accounts that Attach has read
+	changed() // for the accounts read by Attach
 	probe := time.NewTicker(c.o.Probe)
 	defer probe.Stop()
 	var last time.Time
@@ -343,7 +342,7 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 		bell := c.store.Appends(Log)
 		err := c.refresh(ctx, changed)
 		if last = c.o.Now(); err != nil && (!c.known() || errors.Is(err, store.ErrClosed)) {
-			bell = nil // the ticker comes first
+			bell = nil // prefer the ticker
 		}
 		for again := false; !again && ctx.Err() == nil; {
 			select {
@@ -357,8 +356,8 @@ func (c *Credentials) Follow(ctx context.Context, changed func()) {
 	}
 }
 
-// known reports whether the store has been reached since the start. From then on the local replica
-// is read even while the others cannot be asked, because it may have a revocation.
+// known reports whether the store has been reached since the start. After that the local replica is
+// read even while the others cannot be asked, because it may contain a revocation.
 func (c *Credentials) known() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -382,7 +381,7 @@ func (c *Credentials) refresh(ctx context.Context, changed func()) error {
 	err := c.reach(ctx)
 	c.reached = c.reached || err == nil
 	var found *list
-	if c.reached { // the local replica is not older than the accounts in memory
+	if c.reached { // the local replica is at least as new as the accounts in memory
 		var unread error
 		if found, unread = read(ctx, c.store); unread != nil {
 			err = errors.Join(err, unread)
@@ -436,7 +435,7 @@ func (c *Credentials) writeCopy() error {
 	return atomicfile.Write(c.o.Copy, c.store.SealFor(purpose, text), nil)
 }
 
-// readCopy loads the accounts of the copy, if there is one.
+// readCopy loads the accounts in the copy, if there is one.
 func (c *Credentials) readCopy() error {
 	if c.o.Copy == "" {
 		return nil
@@ -461,10 +460,10 @@ func (c *Credentials) readCopy() error {
 	}
 	c.document.Store(found.Document)
 	now := c.o.Now()
-	contact := now.Add(-now.Sub(found.Contact)) // by the monotonic clock from now on
+	contact := now.Add(-now.Sub(found.Contact)) // uses the monotonic clock from now on
 	c.contact.Store(&contact)
 	return nil
 }
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{Kind, headKind}

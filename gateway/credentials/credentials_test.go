@@ -24,7 +24,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// cut is a store that cannot be reached now and then. Reads are answered as by a mirror.
+// cut is a store that is sometimes unreachable. Reads are then answered as by a mirror.
 type cut struct {
 	store.Store
 	off atomic.Bool
@@ -64,7 +64,7 @@ type gateway struct {
 	shared *Credentials
 	line   *cut
 	store  *store.Sealed
-	events chan string // what its log says of credentials
+	events chan string // log messages about credentials
 }
 
 // start returns a gateway that follows the accounts of a store until the test ends.
@@ -99,7 +99,7 @@ func (g *gateway) try(token string) error {
 	return err
 }
 
-// await waits until the log says something.
+// await waits until the log contains a text.
 func (g *gateway) await(t testing.TB, text string) {
 	t.Helper()
 	timeout := time.After(3 * time.Minute)
@@ -141,8 +141,8 @@ func remove(id string) func(*authn.Document) error {
 	}
 }
 
-// TestARevocationReachesAllGateways: it is by the change itself that they learn of it, so
-// none has to ask. The intervals of asking are out of the test's reach.
+// TestARevocationReachesAllGateways: the change itself informs all gateways, so none has to ask.
+// The test ends before any of the polling intervals.
 func TestARevocationReachesAllGateways(t *testing.T) {
 	inner := store.NewMemory(nil)
 	var all []*gateway
@@ -177,8 +177,8 @@ func TestARevocationReachesAllGateways(t *testing.T) {
 	callers.Wait()
 }
 
-// TestWithoutTheStore: the accounts remain valid for a time, and then nobody is let in
-// until the store can be reached again.
+// TestWithoutTheStore: the accounts remain valid for a time, and then everyone is refused until the
+// store can be reached again.
 func TestWithoutTheStore(t *testing.T) {
 	inner := store.NewMemory(nil)
 	var now atomic.Int64
@@ -208,8 +208,8 @@ func TestWithoutTheStore(t *testing.T) {
 	require.Eventually(t, func() bool { return g.try(token) == nil }, 3*time.Minute, time.Millisecond)
 }
 
-// TestARevocationThatHasArrivedCounts also while the others cannot be asked for more. The accounts
-// are not newer for that.
+// TestARevocationThatHasArrivedCounts: a revocation that has arrived counts even while the others
+// cannot be asked, but does not make the accounts any newer.
 func TestARevocationThatHasArrivedCounts(t *testing.T) {
 	inner := store.NewMemory(nil)
 	g := start(t, inner, Options{Reread: time.Hour, Probe: time.Hour})
@@ -226,7 +226,7 @@ func TestARevocationThatHasArrivedCounts(t *testing.T) {
 	assert.Equal(t, before, *g.shared.contact.Load())
 }
 
-// TestAStartWithoutTheStore: the copy is as old as it is, and nobody else reads it.
+// TestAStartWithoutTheStore: the copy keeps its age, and only its own gateway can read it.
 func TestAStartWithoutTheStore(t *testing.T) {
 	inner, file := store.NewMemory(nil), filepath.Join(t.TempDir(), "copy")
 	db, line := sealed(t, inner)
@@ -296,7 +296,7 @@ func TestChangesAtTheSameTime(t *testing.T) {
 func TestMove(t *testing.T) {
 	db, _ := sealed(t, store.NewMemory(nil))
 	from := &authn.Document{Version: 1}
-	for i := range 2*mostEdit/2 + 10 { // more than one change takes
+	for i := range 2*mostEdit/2 + 10 { // more than fits into one change
 		a, _ := newToken(t, fmt.Sprintf("t%d", i))
 		from.Tokens = append(from.Tokens, a)
 	}
@@ -323,8 +323,8 @@ func TestMove(t *testing.T) {
 	assert.Equal(t, there.head, again.head)
 }
 
-// TestAnEditChangesNoFormats: accounts that are not edited stay in the format that they have,
-// so that an edit of a long list remains one decision.
+// TestAnEditChangesNoFormats: accounts that are not edited keep their format, so an edit of a long
+// list remains a single decision.
 func TestAnEditChangesNoFormats(t *testing.T) {
 	db, _ := sealed(t, store.NewMemory(nil))
 	first, _ := newToken(t, "first")

@@ -1,6 +1,7 @@
-// Package cursor says where the next page of a list begins. Pages are in the order of objectGUIDs,
-// so a cursor needs no state on the server: it has the last GUID and a digest of its question. It
-// is opaque to clients, but not secret: a client sees nothing more with another client's cursor.
+// Package cursor implements the cursors of lists, which identify where the next page begins. Pages
+// are in the order of objectGUIDs, so a cursor needs no state on the server. It contains the last
+// GUID and a digest of its query. It is opaque to clients, but not secret: a client sees nothing
+// more with another client's cursor.
 package cursor
 
 import (
@@ -17,10 +18,10 @@ const (
 	size       = 1 + digestSize + guidSize
 )
 
-// Digest identifies a question.
+// Digest identifies a query.
 type Digest [digestSize]byte
 
-// DigestOf returns the digest of a question, given as texts.
+// DigestOf returns the digest of a query, given as texts.
 func DigestOf(parts ...string) Digest {
 	whole := sha256.New()
 	for _, part := range parts {
@@ -30,10 +31,10 @@ func DigestOf(parts ...string) Digest {
 	return Digest(whole.Sum(nil))
 }
 
-// GUID is an objectGUID in the octets of the directory. Pages are ordered by it.
+// GUID is an objectGUID in the directory's byte order, by which pages are sorted.
 type GUID [guidSize]byte
 
-// Next returns the smallest greater GUID, or false after the last one.
+// Next returns the next greater GUID, or false after the last one.
 func (g GUID) Next() (next GUID, ok bool) {
 	for i := guidSize - 1; i >= 0; i-- {
 		if g[i]++; g[i] != 0 {
@@ -43,7 +44,7 @@ func (g GUID) Next() (next GUID, ok bool) {
 	return GUID{}, false
 }
 
-// Cursor is where a page of a question ended.
+// Cursor is the position where a page of a query ended.
 type Cursor struct {
 	Question Digest
 	Last     GUID

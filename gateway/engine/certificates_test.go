@@ -23,7 +23,7 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// pair are the files of a certificate and its key.
+// pair holds the files of a certificate and its key.
 type pair struct{ certificate, key string }
 
 func newAuthority(t *testing.T) authority {

@@ -1,10 +1,10 @@
-// Package engine runs one node of the engine in which several gateways keep what they
-// share: nats-server as a library, with the settings of package stock and no others.
+// Package engine runs one node of the engine in which several gateways store their shared data:
+// nats-server as a library, with the settings of package stock and no others.
 //
-// [Start] claims the node's folder, opens its streams and listens; [Node.Ready] waits
-// until the node takes part in a cluster that can write. Only cmd/adgateway-engine and
-// tests import this package: a gateway and its node are two processes, because what
-// starves one would starve the other.
+// [Start] claims the node's folder, opens its streams and listens. [Node.Ready] waits until the
+// node takes part in a cluster that can write. Only cmd/adgateway-engine and tests import this
+// package, because a gateway and its node are two processes: a problem that starves one would
+// starve the other.
 package engine
 
 import (
@@ -29,51 +29,51 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// Options describe a node and its listeners for events.
+// Options describe a node and its listeners.
 type Options struct {
 	stock.Options
 
-	// TLS is how the node listens for gateways and other nodes, and connects to other nodes. It
-	// replaces Certificate, Key and CA, which are set, too. Nil: it does not.
+	// TLS is the configuration with which the node listens for gateways and other nodes, and connects
+	// to other nodes. It replaces Certificate, Key and CA, which must be set as well. It may be nil.
 	TLS *tls.Config
 
-	// Log receives the server's messages; nil discards them.
+	// Log receives the server's messages. If nil, they are discarded.
 	Log logrus.FieldLogger
 }
 
-// Configuration is the configuration file of a stock nats-server that is the same node.
+// Configuration returns the configuration file with which a stock nats-server is the same node.
 func Configuration(o Options) string { return stock.Configuration(o.Options) }
 
-// Version is the version of the server that is built in.
+// Version returns the version of the built-in server.
 func Version() string { return server.VERSION }
 
-// Node is a running node. Its methods may be called concurrently.
+// Node is a running node. It is safe for concurrent use.
 type Node struct {
 	server *server.Server
 	folder *folder
 	log    *serverLog
 	tls    bool
 	single bool
-	admin  nkeys.KeyPair // of this process alone
+	admin  nkeys.KeyPair // key of this process only
 	guests *visitors
 
 	mu      sync.Mutex // guards the fields below, and changes of them
 	options Options
-	former  []string // peers that were removed
+	former  []string // addresses of removed peers
 
-	started sync.WaitGroup // the server's own start
+	started sync.WaitGroup // waits for the server's own start
 	once    sync.Once
 }
 
-// pollEvery is the pause between two looks at a node that is starting.
+// pollEvery is the interval at which a starting node is checked.
 const pollEvery = 20 * time.Millisecond
 
-// Start runs the node until [Node.Close]. It returns when clients can connect, which
-// with much data takes minutes: all streams are opened first (facts J21). ctx limits the
-// start only. The errors are sentences that say what to do.
+// Start runs the node until [Node.Close]. It returns once clients can connect, which takes minutes
+// with much data, because all streams are opened first (facts J21). ctx only limits the start. The
+// errors are sentences that explain what to do.
 //
-// Peers that cannot be reached are no error: they are reported to the log, and
-// [Node.Ready] waits for them.
+// Unreachable peers are not an error: they are reported in the log, and [Node.Ready] waits for
+// them.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -115,18 +115,18 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	return n, nil
 }
 
-// serverOptions are the options in the configuration file, and those that no file can express.
+// serverOptions returns the options of the configuration file, and those that no file can express.
 func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	options := &server.Options{}
 	if err := options.ProcessConfigString(Configuration(o)); err != nil {
 		return nil, fmt.Errorf("the engine's node cannot start: %w; check the certificate, its key and its authority in the folder of the cluster", err)
 	}
-	options.NoSigs = true // the process has its own way of ending
+	options.NoSigs = true // the process handles signals itself
 	options.DisableJetStreamBanner = true
 	if o.TLS != nil {
 		options.TLSConfig = o.TLS.Clone()
 		options.Cluster.TLSConfig = o.TLS.Clone()
-		options.Cluster.TLSCheckKnownURLs = false // o.TLS says who may connect
+		options.Cluster.TLSCheckKnownURLs = false // o.TLS decides who may connect
 	}
 	public, err := admin.PublicKey()
 	if err != nil {
@@ -140,8 +140,8 @@ func serverOptions(o Options, admin nkeys.KeyPair) (*server.Options, error) {
 	return options, nil
 }
 
-// portsAreFree gives the address that is taken its name; the server would only say so
-// to its log, after it has opened all streams.
+// portsAreFree returns an error that names an address that is already in use. The server itself
+// would only log that, and only after it has opened all streams.
 func portsAreFree(o stock.Options) error {
 	for _, listener := range []struct{ key, address string }{
 		{"engine.listen", o.Listen}, {"engine.cluster", o.ClusterListen}, {"engine.monitor", o.Monitor},
@@ -174,8 +174,8 @@ func (n *Node) listening(ctx context.Context) error {
 	return nil
 }
 
-// Ready waits until the node is one of a majority that agrees on a leader, so that
-// streams can be made and written, or until ctx ends.
+// Ready waits until the node belongs to a majority that agrees on a leader, so streams can be
+// created and written, or until ctx ends.
 func (n *Node) Ready(ctx context.Context) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
@@ -196,9 +196,9 @@ func (n *Node) Ready(ctx context.Context) error {
 	}
 }
 
-// Administrator connects this process to the node as one who may do everything in the
-// gateways' account, such as make streams. Nobody else can: the key is made at the start of
-// the node, and is taken only within the process.
+// Administrator connects this process to the node as a user with all rights in the gateways'
+// account, for example to create streams. Nobody else can be that user: its key is created when the
+// node starts, and only accepted within the process.
 func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	public, err := n.admin.PublicKey()
 	if err != nil {
@@ -208,9 +208,9 @@ func (n *Node) Administrator(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append(all, options...)...)
 }
 
-// SetMembers changes which gateways may connect, and where the other nodes are. It disconnects
-// gateways and nodes that may no longer connect, so Options.TLS must have changed before. A node
-// that has peers keeps at least one.
+// SetMembers changes which gateways may connect, and the addresses of the other nodes. It
+// disconnects gateways and nodes that may no longer connect, so Options.TLS must have changed
+// before. A node that has peers keeps at least one.
 func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -239,8 +239,8 @@ func (n *Node) SetMembers(members []stock.Member, peers []string) error {
 	return nil
 }
 
-// Expel closes the routes to nodes that [Node.SetMembers] has removed. That misses one that the node was
-// just making, so Expel is to be called every now and then.
+// Expel closes the routes to nodes that [Node.SetMembers] has removed. It misses a route that the
+// node was just creating, so the caller should repeat it from time to time.
 func (n *Node) Expel() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -255,7 +255,7 @@ func (n *Node) Expel() error {
 	if !slices.ContainsFunc(routes.Routes, stranger) {
 		return nil
 	}
-	// The server closes the routes to a peer when the peer is removed.
+	// The server closes the routes to a peer that is removed.
 	with := n.options
 	for _, peer := range n.former {
 		if !slices.Contains(with.Peers, peer) {
@@ -274,8 +274,8 @@ func (n *Node) Expel() error {
 	return nil
 }
 
-// Health is nil when all streams of the node are current and its disk takes writes
-// (facts J4, J23).
+// Health returns nil if all streams of the node are current and its disk can be written (facts J4,
+// J23).
 func (n *Node) Health() error {
 	if status := n.server.Healthz(nil); status.Error != "" {
 		return errors.New(status.Error)
@@ -283,31 +283,31 @@ func (n *Node) Health() error {
 	return nil
 }
 
-// URL is where a gateway on this machine connects.
+// URL returns the URL at which a gateway on this machine connects.
 func (n *Node) URL() string {
 	scheme := "nats"
 	if n.tls {
 		scheme = "tls"
 	}
 	u, err := url.Parse(n.server.ClientURL())
-	if err != nil { // not of the form that the server makes
+	if err != nil { // not in the form that the server generates
 		return n.server.ClientURL()
 	}
 	u.Scheme = scheme
 	return u.String()
 }
 
-// Port is the port that clients connect to.
+// Port returns the port that clients connect to.
 func (n *Node) Port() int {
 	u, err := url.Parse(n.server.ClientURL())
 	if err != nil {
 		return 0
 	}
-	port, _ := strconv.Atoi(u.Port()) // the server's own
+	port, _ := strconv.Atoi(u.Port()) // generated by the server
 	return port
 }
 
-// ClusterPort is the port that other nodes connect to, or 0 when there is none.
+// ClusterPort returns the port that other nodes connect to, or 0 if there is none.
 func (n *Node) ClusterPort() int {
 	if address := n.server.ClusterAddr(); address != nil {
 		return address.Port
@@ -315,8 +315,8 @@ func (n *Node) ClusterPort() int {
 	return 0
 }
 
-// LeadsCluster reports whether the node leads the cluster, and how many nodes it has
-// heard of then.
+// LeadsCluster reports whether the node leads the cluster and, if so, how many nodes it has heard
+// of.
 func (n *Node) LeadsCluster() (leads bool, nodes int) {
 	if n.single {
 		return true, 1
@@ -324,7 +324,7 @@ func (n *Node) LeadsCluster() (leads bool, nodes int) {
 	return n.server.JetStreamIsLeader(), len(n.server.JetStreamClusterPeers())
 }
 
-// LeadsStream reports whether the node leads the stream of that name.
+// LeadsStream reports whether the node leads the stream with a name.
 func (n *Node) LeadsStream(name string) bool {
 	if n.single {
 		return n.server.Healthz(&server.HealthzOptions{Account: stock.Account, Stream: name}).Error == ""
@@ -332,11 +332,11 @@ func (n *Node) LeadsStream(name string) bool {
 	return n.server.JetStreamIsStreamLeader(stock.Account, name)
 }
 
-// Close hands leadership over, ends the node and waits until its files are closed. It
-// may be called more than once.
+// Close hands over leadership, ends the node and waits until its files are closed. It may be called
+// more than once.
 func (n *Node) Close() {
 	n.once.Do(func() {
-		n.started.Wait() // a server that is shut down earlier would continue its start, and never end
+		n.started.Wait() // a server that is shut down earlier would continue to start, and never end
 		n.server.Shutdown()
 		n.server.WaitForShutdown()
 		n.folder.release()

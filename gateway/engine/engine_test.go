@@ -124,14 +124,14 @@ func TestWhatKeepsANodeFromStarting(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("told to stop"))
 	if n, err := engine.Start(cancelled, alone(t)); err == nil {
-		n.Close() // it was quicker
+		n.Close() // it has started before
 	} else {
 		require.ErrorContains(t, err, "told to stop")
 	}
 }
 
-// TestMutualTLS: gateways connect only with a certificate of a name that is listed, and
-// nodes join only with one of a name of the peers (facts J22).
+// TestMutualTLS: gateways can only connect with a certificate for a listed name, and nodes can only
+// join with one for a name among the peers (facts J22).
 func TestMutualTLS(t *testing.T) {
 	ca := newAuthority(t)
 	node, gateway, other := ca.issue(t, "localhost"), ca.issue(t, "gw1.corp.example"), ca.issue(t, "pc7.corp.example")
@@ -154,7 +154,7 @@ func TestMutualTLS(t *testing.T) {
 		}
 		return o
 	}
-	// The third has a certificate of the authority, but for another name.
+	// The third node has a certificate from the authority, but for a different name.
 	nodes := make([]*engine.Node, 3)
 	for i, cert := range []pair{node, node, other} {
 		nodes[i], err = start(t, options(i, cert))
@@ -182,7 +182,7 @@ func TestMutualTLS(t *testing.T) {
 	require.Error(t, connect())
 }
 
-// TestAStockServerIsTheSameNode starts nats-server's own way with the printed file.
+// TestAStockServerIsTheSameNode: nats-server's own start with the printed file gives the same node.
 func TestAStockServerIsTheSameNode(t *testing.T) {
 	ca := newAuthority(t)
 	cert := ca.issue(t, "localhost")
@@ -227,8 +227,8 @@ func TestAStockServerIsTheSameNode(t *testing.T) {
 		`cert_match: "0123456789ABCDEF0123456789ABCDEF01234567"`)
 }
 
-// TestAStockServerGivesTheSameRights: what is printed for a cluster with a log has the rights
-// of each gateway.
+// TestAStockServerGivesTheSameRights: the configuration printed for a cluster with a log contains
+// the rights of each gateway.
 func TestAStockServerGivesTheSameRights(t *testing.T) {
 	cert := newAuthority(t).issue(t, "localhost")
 	o := stock.Options{
@@ -250,7 +250,7 @@ func TestAStockServerGivesTheSameRights(t *testing.T) {
 	assert.Empty(t, got.NoAuthUser)
 }
 
-// TestPeersMayBeMissing: a node starts and waits for the others.
+// TestPeersMayBeMissing: a node starts although others are missing, and waits for them.
 func TestPeersMayBeMissing(t *testing.T) {
 	ports := freeport.Ports(t, 3)
 	log := logrus.New()

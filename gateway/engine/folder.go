@@ -17,18 +17,18 @@ const (
 	lockFile     = "adgateway-engine.lock"
 )
 
-// identity says whose data a folder holds. A node that opened another's would vote
-// under a name that has its own memory of earlier votes.
+// identity identifies the owner of a folder's data. A node that opened the folder of another node
+// would vote under a name that has a different memory of earlier votes.
 type identity struct {
 	Node    string `json:"node"`
 	Cluster string `json:"cluster"`
 }
 
-// folder is a node's folder that no other process uses.
+// folder is a node's folder, locked against other processes.
 type folder struct{ lock *flock.Flock }
 
-// OwnFolder reports whether a folder has nothing in it but a node's data, or nothing at
-// all. Of a folder that does not exist it reports true, with [fs.ErrNotExist].
+// OwnFolder reports whether a folder contains nothing except a node's data. For a folder that does
+// not exist it returns true and [fs.ErrNotExist].
 func OwnFolder(path string) (bool, error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -42,8 +42,8 @@ func OwnFolder(path string) (bool, error) {
 	return err == nil, err
 }
 
-// claim makes the folder when it is missing, and makes sure that it is this node's
-// and that nobody else has it open.
+// claim creates the folder if it is missing, and ensures that it belongs to this node and no other
+// process has it open.
 func claim(path string, want identity) (*folder, error) {
 	explain := func(err error) error {
 		return fmt.Errorf("engine.store: %s cannot be used: %w; it must be a folder on a local disk that the account of the engine may write", path, err)
@@ -94,5 +94,5 @@ func (f *folder) identify(path string, want identity) error {
 	return nil
 }
 
-// release gives the folder to the next process.
+// release unlocks the folder for the next process.
 func (f *folder) release() { _ = f.lock.Unlock() }

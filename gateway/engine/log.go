@@ -7,10 +7,10 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// serverLog passes the server's messages to logrus, and keeps the fatal one.
+// serverLog passes the server's messages to logrus, and keeps the first fatal one.
 type serverLog struct {
 	to    logrus.FieldLogger
-	fatal chan string // the first
+	fatal chan string // receives the first fatal message
 }
 
 func newServerLog(to logrus.FieldLogger) *serverLog {
@@ -28,8 +28,7 @@ func (l *serverLog) Errorf(format string, values ...any)  { l.to.Errorf(format, 
 func (l *serverLog) Debugf(format string, values ...any)  { l.to.Debugf(format, values...) }
 func (l *serverLog) Tracef(format string, values ...any)  { l.to.Debugf(format, values...) }
 
-// Fatalf does not end the process, as the server's own logger would: [Start] returns
-// the message.
+// Fatalf does not end the process, as the server's own logger would. [Start] returns the message.
 func (l *serverLog) Fatalf(format string, values ...any) {
 	l.to.Errorf(format, values...)
 	select {

@@ -20,7 +20,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// trusted is a cluster with the gateways gw1 to gw3, whose hosts have nodes.
+// trusted is a cluster of the gateways gw1 to gw3, whose hosts run nodes.
 type trusted struct {
 	register *trust.Register
 	folders  []trust.Folder
@@ -43,7 +43,7 @@ func newTrusted(t *testing.T) *trusted {
 	return c
 }
 
-// join lets a gateway join by way of the first.
+// join lets a gateway join through the first one.
 func (c *trusted) join(t *testing.T, name string) {
 	t.Helper()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", c.ids[0].AllowJoins(c.ids[0].Server(c.list)))
@@ -67,13 +67,13 @@ func (c *trusted) join(t *testing.T, name string) {
 	c.ids, c.folders = append(c.ids, id), append(c.folders, f)
 }
 
-// list returns the list of gateways; none if the store fails.
+// list returns the list of gateways, which is empty if the store fails.
 func (c *trusted) list() trust.Members {
 	m, _ := c.register.Members(context.Background())
 	return m
 }
 
-// members returns the list as a node needs it.
+// members returns the list in the form for a node.
 func (c *trusted) members() (all []stock.Member) {
 	for _, g := range c.list().Gateways {
 		all = append(all, stock.Member{Gateway: g.Name, User: trust.DNSName("test", g.Name)})
@@ -81,7 +81,7 @@ func (c *trusted) members() (all []stock.Member) {
 	return all
 }
 
-// node lets a node use the identity of a gateway.
+// node configures a node with the identity of a gateway.
 func (c *trusted) node(o *engine.Options, i int) {
 	o.Certificate, o.Key, o.CA = filepath.Join(c.folders[i].Path, "gateway.pem"), filepath.Join(c.folders[i].Path, "gateway.key"), filepath.Join(c.folders[i].Path, "ca.pem")
 	o.TLS, o.Members = c.ids[i].Server(c.list), c.members()
@@ -98,7 +98,7 @@ func dial(t *testing.T, urls string, config *tls.Config, gateway string, options
 	return connection, err
 }
 
-// makeStream makes the stream of a log as the node itself does.
+// makeStream creates the stream of a log, as the node itself does.
 func makeStream(ctx context.Context, t *testing.T, n *engine.Node, replicas int) {
 	t.Helper()
 	admin, err := n.Administrator()
@@ -112,8 +112,8 @@ func makeStream(ctx context.Context, t *testing.T, n *engine.Node, replicas int)
 	})
 }
 
-// TestWhatAGatewayMayDo runs three nodes. A gateway writes and reads what is its own, and
-// each other request of it is denied by the node.
+// TestWhatAGatewayMayDo: with three nodes, a gateway can write and read its own subjects, and the
+// node denies every other request of the gateway.
 func TestWhatAGatewayMayDo(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -132,7 +132,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 
 	js, err := jetstream.New(gateway)
 	require.NoError(t, err)
-	// A node that has not heard of a new stream or consumer yet answers that nobody is there.
+	// A node that has not heard of a new stream or consumer yet answers that there are no responders.
 	heard := func(ask func() error) {
 		t.Helper()
 		var err error
@@ -154,7 +154,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 	beats, err := other.SubscribeSync(stock.BeatSubject("test", "*"))
 	require.NoError(t, err)
 	require.NoError(t, other.Flush())
-	require.Eventually(t, func() bool { // until the interest is known at the other node
+	require.Eventually(t, func() bool { // until the other node knows the interest
 		require.NoError(t, gateway.Publish(stock.BeatSubject("test", "gw1"), []byte("alive")))
 		_, err := beats.NextMsg(100 * time.Millisecond)
 		return err == nil
@@ -180,7 +180,7 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 	require.NoError(t, stream.DeleteConsumer(ctx, plain.CachedInfo().Name))
 	require.Empty(t, denied)
 
-	// The connection goes on after a denial, so that each is awaited by itself.
+	// The connection continues after a denial, so each denial is awaited individually.
 	denies := func(what string) {
 		t.Helper()
 		require.NoError(t, gateway.Flush(), what)
@@ -217,8 +217,8 @@ func TestWhatAGatewayMayDo(t *testing.T) {
 	assert.EqualValues(t, 1, stream.CachedInfo().State.Msgs, "nothing was removed, nothing came in")
 }
 
-// TestANodeAnswersAnywhere: what arrives on the subject of a gateway may be the answer to a
-// question of another one, which is why gateways believe nothing that is not sealed.
+// TestANodeAnswersAnywhere: a message on a gateway's subject may be the answer to a question from
+// another gateway, which is why gateways only trust sealed messages.
 func TestANodeAnswersAnywhere(t *testing.T) {
 	c := newTrusted(t)
 	o := alone(t)
@@ -241,8 +241,8 @@ func TestANodeAnswersAnywhere(t *testing.T) {
 	assert.Contains(t, string(got.Data), "stream_info_response")
 }
 
-// TestWhoMayConnectToANode: a certificate of another authority gets no connection, and none
-// does whose name is not on the list, from the moment at which it is taken off.
+// TestWhoMayConnectToANode: a certificate from another authority gets no connection, and neither
+// does one whose name is not on the list, from the moment of its removal.
 func TestWhoMayConnectToANode(t *testing.T) {
 	c, twin := newTrusted(t), newTrusted(t)
 	o := alone(t)
@@ -292,8 +292,8 @@ func TestWhoMayConnectToANode(t *testing.T) {
 	require.NoError(t, third.Flush())
 }
 
-// TestNobodyElseIsTheAdministrator: its key is taken within the process only, and nobody
-// becomes it by leaving out a certificate.
+// TestNobodyElseIsTheAdministrator: the administrator's key is only accepted within the process,
+// and nobody becomes the administrator by omitting a certificate.
 func TestNobodyElseIsTheAdministrator(t *testing.T) {
 	n, err := start(t, alone(t))
 	require.NoError(t, err)

@@ -8,15 +8,15 @@ import (
 )
 
 // visitors are the connections that others have made to the node with a certificate. The server
-// checks one when it is made. Its own reload ends connections of gateways, and not the ones of
-// other nodes.
+// only checks a connection when it is made. Its own reload ends connections of gateways, but not
+// those of other nodes.
 type visitors struct {
 	mu     sync.Mutex
 	verify func(tls.ConnectionState) error
 	all    map[net.Conn]tls.ConnectionState
 }
 
-// watch returns settings of a listener whose connections are visitors.
+// watch returns a listener's settings that register its connections as visitors.
 func (v *visitors) watch(c *tls.Config) *tls.Config {
 	if c.VerifyConnection == nil {
 		return c.Clone()
@@ -31,7 +31,7 @@ func (v *visitors) watch(c *tls.Config) *tls.Config {
 	return watched
 }
 
-// enter checks a connection. The list does not change between the check and the entry.
+// enter checks a connection and registers it. The list cannot change in between.
 func (v *visitors) enter(conn net.Conn, s tls.ConnectionState) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -53,7 +53,7 @@ func (v *visitors) review() {
 	defer v.mu.Unlock()
 	for conn, s := range v.all {
 		if v.verify(s) != nil {
-			_ = conn.Close() // the server notices
+			_ = conn.Close() // the server notices the closed connection
 			delete(v.all, conn)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"adgateway/test/freeport"
 )
 
-// TestANodeThatConnectsByItself is disconnected when its gateway is taken off the list, although
-// the other node has never reached it.
+// TestANodeThatConnectsByItself: a node that connects by itself is disconnected when its gateway is
+// removed from the list, although the other node has never reached it.
 func TestANodeThatConnectsByItself(t *testing.T) {
 	c := newTrusted(t)
 	ports := freeport.Addresses(t, 6)

@@ -1,8 +1,8 @@
-// Package etag makes and compares entity tags (RFC 9110, 8.8 and 13.1).
+// Package etag creates and compares entity tags (RFC 9110, 8.8 and 13.1).
 //
-// A tag identifies the state of a record: it is a hash of what the gateway reads of it
-// ([New], [Hash.Tag]). So it is the same on every server and every gateway, and a value
-// that went and came back has its old tag. [Parse] reads the headers If-Match and
+// A tag identifies the state of a record: it is a hash of the values that the gateway reads ([New],
+// [Hash.Tag]). So it is the same on every server and every gateway, and a record whose value is
+// changed and changed back has its old tag again. [Parse] reads the headers If-Match and
 // If-None-Match.
 package etag
 
@@ -18,24 +18,24 @@ import (
 // Hash collects the values that a tag covers.
 type Hash struct {
 	kind   string
-	values []byte // each after its length
+	values []byte // each preceded by its length
 }
 
-// New returns a hash for records of a kind, which is also the beginning of its tags. It
-// names the version of the list of values, too: "u1".
+// New returns a hash for records of a kind, which is also the prefix of their tags. The kind
+// includes the version of the list of values: "u1".
 func New(kind string) *Hash {
-	const usual = 2048 // bytes that most records stay below
+	const usual = 2048 // bytes; most records stay below
 	h := &Hash{kind, make([]byte, 0, usual)}
 	h.Add([]byte(kind))
 	return h
 }
 
-// Add adds a value. It includes the length, so that different lists have different sums.
+// Add adds a value, including its length, so different lists have different sums.
 func (h *Hash) Add(value []byte) {
 	h.values = append(binary.BigEndian.AppendUint64(h.values, uint64(len(value))), value...)
 }
 
-// Tag returns the strong tag, with its quotes: 128 bits of the hash.
+// Tag returns the strong tag, including its quotes: 128 bits of the hash.
 func (h *Hash) Tag() string {
 	const bytes = 16
 	sum := sha256.Sum256(h.values)
@@ -53,10 +53,10 @@ type Condition struct {
 // Tag is one tag of a condition.
 type Tag struct {
 	Weak bool
-	Text string // with its quotes
+	Text string // including its quotes
 }
 
-// MaxTags is the limit on the tags of a condition.
+// MaxTags is the maximum number of tags in a condition.
 const MaxTags = 100
 
 // The errors of Parse.
@@ -73,7 +73,7 @@ func Parse(lines []string) (Condition, error) {
 	}
 	var c Condition
 	for {
-		rest = strings.TrimLeft(rest, " \t,") // empty members of a list count for nothing
+		rest = strings.TrimLeft(rest, " \t,") // empty list members are ignored
 		if rest == "" {
 			break
 		}
@@ -96,7 +96,7 @@ func Parse(lines []string) (Condition, error) {
 	return c, nil
 }
 
-// cut cuts a tag off the beginning of a text.
+// cut removes a tag from the beginning of a text.
 func cut(text string) (tag Tag, rest string, ok bool) {
 	text, tag.Weak = strings.CutPrefix(text, "W/")
 	if text == "" || text[0] != '"' {
@@ -114,18 +114,18 @@ func cut(text string) (tag Tag, rest string, ok bool) {
 	return Tag{}, "", false
 }
 
-// Match reports whether the condition allows a state for a change: strong comparison,
-// which a weak tag never passes. The tag of what does not exist is empty.
+// Match reports whether the condition allows a change of a state, by strong comparison, which a
+// weak tag never passes. tag is empty for an object that does not exist.
 func (c Condition) Match(tag string) bool {
 	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return !t.Weak && t.Text == tag }))
 }
 
-// Same reports whether the condition names a state: weak comparison.
+// Same reports whether the condition names a state, by weak comparison.
 func (c Condition) Same(tag string) bool {
 	return tag != "" && (c.Any || slices.ContainsFunc(c.Tags, func(t Tag) bool { return t.Text == tag }))
 }
 
-// String returns the condition in one spelling.
+// String returns the condition in a single spelling.
 func (c Condition) String() string {
 	if c.Any {
 		return "*"

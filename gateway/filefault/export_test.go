@@ -1,4 +1,4 @@
 package filefault
 
-// HeldOn is [Held] on a system.
+// HeldOn is [Held] for a given operating system.
 var HeldOn = heldOn

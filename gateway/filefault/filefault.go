@@ -1,4 +1,4 @@
-// Package filefault explains the fault of a file that a setting or a flag names, so that an
+// Package filefault explains the fault of a file that a setting or a flag names, so an
 // administrator knows which setting it is and how to fix it.
 package filefault
 
@@ -24,14 +24,15 @@ type fault struct {
 func (f *fault) Error() string { return f.text }
 func (f *fault) Unwrap() error { return f.err }
 
-// The errors of Windows about files that other programs have open.
+// Windows errors for files that other programs have open.
 const (
 	accessDenied     = syscall.Errno(5)
 	sharingViolation = syscall.Errno(32)
 )
 
-// Held reports whether an error may be that another program has a file open, which only Windows refuses: a
-// sharing violation or, where a file is to replace another one, an access that is denied.
+// Held reports whether an error may mean that another program has a file open, which is only a
+// problem on Windows: a sharing violation or, when a file is to be replaced, an access that is
+// denied.
 func Held(err error) bool { return heldOn(runtime.GOOS, err) }
 
 func heldOn(system string, err error) bool {
@@ -39,10 +40,9 @@ func heldOn(system string, err error) bool {
 	return system == "windows" && (errors.Is(err, sharingViolation) || replaces && errors.Is(err, accessDenied))
 }
 
-// Explain turns a file error into one that says which setting or flag names the
-// file, what is wrong (by error code, never by text), and how to fix it. Any
-// other error only gets the name as a prefix. The result wraps err; nil returns
-// nil.
+// Explain turns a file error into one that names the setting or flag for the file, describes the
+// fault (by error code, never by text), and explains how to fix it. Any other error only gets the
+// name as a prefix. The result wraps err. It is nil if err is nil.
 func Explain(name string, err error) error {
 	if err == nil {
 		return nil
@@ -60,7 +60,7 @@ func Explain(name string, err error) error {
 	}
 	found, statErr := os.Stat(path)
 	switch file := fileAbove(path); {
-	case file != "", errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrNotExist): // one on Windows
+	case file != "", errors.Is(err, syscall.ENOTDIR) && !errors.Is(err, fs.ErrNotExist): // equal on Windows
 		path, text = cmp.Or(file, path), " is a file, not a folder: set another path"
 	case Held(err):
 		text = " is open in another program: close it there, or set another path"
@@ -76,7 +76,7 @@ func Explain(name string, err error) error {
 	return &fault{name + ": " + path + text, err}
 }
 
-// Readable returns, explained, why a file cannot be read, or nil if it can.
+// Readable returns an explained error if a file cannot be read.
 func Readable(name, path string) error {
 	file, err := os.Open(path)
 	if err == nil {
@@ -88,9 +88,8 @@ func Readable(name, path string) error {
 	return Explain(name, err)
 }
 
-// Usable is [Readable] for a file that is created if it does not exist: it
-// returns, explained, why the file can neither be read nor lie where it is to be
-// created. It changes nothing.
+// Usable is like [Readable] for a file that is created if it does not exist. It returns an
+// explained error if the file can be neither read nor created in its place. It changes nothing.
 func Usable(name, path string) error {
 	err := Readable(name, path)
 	if errors.Is(err, fs.ErrNotExist) && fileAbove(path) == "" {
@@ -99,7 +98,7 @@ func Usable(name, path string) error {
 	return err
 }
 
-// where returns what the path alone does not say about a missing file, and what to do.
+// where describes what the path alone does not show about a missing file, and what to do.
 func where(path string) string {
 	text, remedy := "", ": correct the path"
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +110,7 @@ func where(path string) string {
 	return text + remedy
 }
 
-// fileAbove returns the file that stands where the path needs a folder, or "".
+// fileAbove returns the file that is in the way where the path needs a folder, or "".
 func fileAbove(path string) string {
 	for above := filepath.Dir(path); ; path, above = above, filepath.Dir(above) {
 		info, err := os.Stat(above)
@@ -124,7 +123,7 @@ func fileAbove(path string) string {
 	}
 }
 
-// account names the account of this process.
+// account returns the name of this process's account.
 func account() string {
 	who, err := user.Current()
 	if err != nil {

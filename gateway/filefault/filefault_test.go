@@ -49,7 +49,7 @@ func TestExplainNamesTheFileAndTheRemedy(t *testing.T) {
 	assert.NoError(t, filefault.Explain("tls.keyFile", nil))
 }
 
-// pathNotFound is an error that Windows has for a folder of the path that is missing: Go takes it for both.
+// pathNotFound is the Windows error for a missing folder in a path. Go treats it as both errors.
 type pathNotFound struct{}
 
 func (pathNotFound) Error() string { return "path not found" }
@@ -57,7 +57,8 @@ func (pathNotFound) Is(target error) bool {
 	return target == syscall.ENOTDIR || target == fs.ErrNotExist
 }
 
-// TestAFileThatAnotherProgramHasOpen is one on Windows only, where that keeps a file from being replaced.
+// TestAFileThatAnotherProgramHasOpen: only Windows keeps a file that another program has open from
+// being replaced.
 func TestAFileThatAnotherProgramHasOpen(t *testing.T) {
 	replacing := func(errno error) error { return &os.LinkError{Op: "rename", New: "a", Err: errno} }
 	opening := func(errno error) error { return &fs.PathError{Op: "open", Path: "a", Err: errno} }

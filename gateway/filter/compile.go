@@ -9,14 +9,14 @@ import (
 	"unicode/utf8"
 )
 
-// form is the type of a field's values: their syntax, and how comparisons with them are compiled.
+// form is the type of a field's values: their syntax, and the compilation of comparisons with them.
 type form interface {
-	about() string // for people
+	about() string // description for people
 	parse(op Op, t *token) (value, string)
 	compile(n *node, at moment) (*clause, []string)
 }
 
-// moment is when a search begins.
+// moment is the time when a search begins.
 type moment struct{ now time.Time }
 
 // parse reads the value of a comparison.
@@ -28,7 +28,7 @@ func (f *field) parse(op Op, t *token) (value, *Error) {
 	return v, nil
 }
 
-// Compile turns the filter into one for the directory, for a search that begins now.
+// Compile turns the filter into an LDAP filter for a search that begins now.
 func (e *Expr) Compile(now time.Time) *Search {
 	s := &Search{Slow: slow(e.root)}
 	s.Filter = s.compile(e.root, moment{now.UTC()}).segments()
@@ -54,7 +54,7 @@ func (s *Search) compile(n *node, at moment) *clause {
 	return c
 }
 
-// Links reports whether the filter asks for memberships, which are read with a right of their own.
+// Links reports whether the filter tests memberships, whose reading needs a separate right.
 func (e *Expr) Links() bool {
 	var asks func(n *node) bool
 	asks = func(n *node) bool {
@@ -63,8 +63,8 @@ func (e *Expr) Links() bool {
 	return asks(e.root)
 }
 
-// slow returns the first field of a filter without a condition that has an index and
-// must hold; empty if there is one (facts S12).
+// slow returns the first field of a filter that has no necessary condition with an index. It
+// returns "" if there is such a condition (facts S12).
 func slow(n *node) string {
 	first := ""
 	var visit func(n *node, top bool) bool
@@ -87,7 +87,7 @@ func slow(n *node) string {
 	return first
 }
 
-// textOf returns the value of a token that must be a text.
+// textOf returns the value of a token that must be a string, or a problem.
 func textOf(t *token) (string, string) {
 	switch {
 	case t.kind != tokenText:
@@ -103,7 +103,7 @@ type textForm struct{}
 
 func (textForm) about() string { return "text" }
 
-// leastInside is the fewest characters of a text that is looked for inside others.
+// leastInside is the minimum length of a text that is searched for inside others, in characters.
 const leastInside = 3
 
 func (textForm) parse(op Op, t *token) (value, string) {
@@ -132,7 +132,7 @@ func (textForm) compile(n *node, _ moment) (*clause, []string) {
 	}
 }
 
-// The attributes and bits that several fields share.
+// Attributes and bits that several fields share.
 const (
 	accountControl = "userAccountControl"
 	neverExpires   = "65536"
@@ -155,7 +155,7 @@ func boolean(t *token) (value, string) {
 	}
 }
 
-// holds reports whether a comparison with true or false wants the field to be true.
+// holds reports whether a comparison with a boolean requires the field to be true.
 func (n *node) holds() bool { return n.value.yes == (n.op == Equal) }
 
 func unless(yes bool, c *clause) *clause {
@@ -177,7 +177,7 @@ func (b bitForm) compile(n *node, _ moment) (*clause, []string) {
 	return unless(n.holds() != b.inverted, compare(accountControl, bitRule, b.mask)), nil
 }
 
-// mustChangeForm is changePasswordNextLogon as records have it (facts H9).
+// mustChangeForm is the form of changePasswordNextLogon, which is derived as in records (facts H9).
 type mustChangeForm struct{}
 
 func (mustChangeForm) about() string                        { return "true or false" }
@@ -188,10 +188,10 @@ func (mustChangeForm) compile(n *node, _ moment) (*clause, []string) {
 	return unless(n.holds(), join('&', expires, negation(compare(passwordSet, ">=", "1")))), nil
 }
 
-// stateForm is a state that is asked for as "eq true".
+// stateForm is a state that can only be tested as "eq true".
 type stateForm struct {
 	clause func(at moment) *clause
-	check  string // empty: the filter says it all; one that ends in a colon: the moment follows
+	check  string // empty if the LDAP filter suffices; if it ends with a colon, the moment is appended
 }
 
 func (stateForm) about() string { return "true" }
@@ -217,19 +217,19 @@ func (s stateForm) compile(_ *node, at moment) (*clause, []string) {
 
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// lockedOut finds locks that may be over, too (facts S20).
+// lockedOut also finds lockouts that may have ended (facts S20).
 func lockedOut(moment) *clause { return compare("lockoutTime", ">=", "1") }
 
 // passwordExpired leaves out accounts that must change their password.
 func passwordExpired(at moment) *clause { return passwordsUntil(ticks(at.now, false)) }
 
-// passwordsUntil finds accounts whose password may expire until a file time: one that is
-// older than the shortest maximum age (facts S22).
+// passwordsUntil finds accounts whose password may expire before a file time, because it is older
+// than the shortest maximum age (facts S22).
 func passwordsUntil(end int64) *clause {
 	return join('&', expiring(), refer(passwordSet, "<=", "age:"+decimal(end)))
 }
 
-// expiring finds accounts whose password can expire.
+// expiring finds accounts whose passwords can expire.
 func expiring() *clause {
 	return join('&', negation(compare(accountControl, bitRule, neverExpires)), negation(compare(accountControl, bitRule, smartcard)), compare(passwordSet, ">=", "1"))
 }
@@ -242,13 +242,13 @@ func neverLoggedOn(moment) *clause { return negation(compare(lastLogon, ">=", "1
 
 func noGroups(moment) *clause { return negation(present("memberOf")) }
 
-// empty finds groups without direct members. The primary groups of most accounts are not
-// empty, although no member is listed in them (facts S26).
+// empty finds groups without direct members. The primary groups of most accounts are not empty,
+// although their members are not listed (facts S26).
 func empty(moment) *clause {
 	return join('&', negation(present("member")), &clause{ref: "common:"})
 }
 
-// stale finds objects that have not been seen for long, and old ones that were never seen.
+// stale finds objects that have not been seen for a long time, and old ones that were never seen.
 func stale(at moment) *clause {
 	return join('|',
 		join('&', compare(lastLogon, ">=", "1"), refer(lastLogon, "<=", "stale:file")),
@@ -271,8 +271,8 @@ func date(t *token) (value, string) {
 
 const aboutDates = `date ("2026-06-30", "2026-06-30T12:00:00Z") or duration from now ("-P90D", "P14D")`
 
-// bounds returns the range of numbers that a comparison with a number means. up is the
-// number rounded up.
+// bounds returns the range of numbers that a comparison with a number means. down and up are the
+// number rounded down and up.
 func (n *node) bounds(down, up, least, most int64) (from, to int64) {
 	switch n.op {
 	case Greater:
@@ -288,8 +288,8 @@ func (n *node) bounds(down, up, least, most int64) (from, to int64) {
 	}
 }
 
-// fileTimeForm is a FILETIME. 0 stands for none, and the largest number for never where
-// there is one.
+// fileTimeForm is a FILETIME. 0 stands for none and, if never is set, the largest number stands for
+// never.
 type fileTimeForm struct{ never bool }
 
 func (fileTimeForm) about() string                        { return aboutDates }
@@ -308,7 +308,7 @@ func (f fileTimeForm) compile(n *node, at moment) (*clause, []string) {
 	return between(n.field.attr, from, to), nil
 }
 
-// passwordExpiresForm is when a password expires, which the directory computes (facts S21).
+// passwordExpiresForm is the expiry time of a password, which the directory computes (facts S21).
 type passwordExpiresForm struct{}
 
 func (passwordExpiresForm) about() string                        { return aboutDates }
@@ -348,7 +348,7 @@ func (generalizedForm) compile(n *node, at moment) (*clause, []string) {
 	}
 }
 
-// referenceForm is a reference to another object. word says which, for the script.
+// referenceForm is a reference to another object. word is the kind of reference, for the script.
 type referenceForm struct{ word string }
 
 func (referenceForm) about() string { return "account name, distinguished name or GUID" }
@@ -359,7 +359,7 @@ func (referenceForm) parse(_ Op, t *token) (value, string) {
 }
 
 func (r referenceForm) compile(n *node, _ moment) (*clause, []string) {
-	if n.op == Present && (r.word == "user" || r.word == "account") { // objects outside the limits do not count
+	if n.op == Present && (r.word == "user" || r.word == "account") { // objects outside the limits are ignored
 		return refer("", "", "present:"+n.field.attr), nil
 	}
 	if n.op == Present {
@@ -367,13 +367,13 @@ func (r referenceForm) compile(n *node, _ moment) (*clause, []string) {
 	}
 	c := refer(n.field.attr, "=", r.word+":"+n.value.text)
 	if r.word == "member" || r.word == "nested" {
-		c.attr, c.rule = "", "" // memberOf does not have the primary group
+		c.attr, c.rule = "", "" // memberOf does not include the primary group
 	}
 	return unless(n.op == Equal, c), nil
 }
 
-// word is one of the values of a field, with the bit that is set for it; without one, the
-// bit of another word is not set.
+// word is one of a field's values, with the bit that is set for it. If bit is empty, the bit of the
+// other word is not set.
 type word struct{ text, bit string }
 
 type wordForm struct{ words []word }

@@ -13,10 +13,10 @@ type Class struct {
 	Name    string // "users"
 	Example string
 	fields  []field
-	refused map[string]string // fields of the record that no filter can have, with the reason
+	refused map[string]string // fields of the record that cannot be used in filters, with the reason
 }
 
-// Names returns the names of the fields, in the order of the documentation.
+// Names returns the names of the fields, in documentation order.
 func (c *Class) Names() []string {
 	names := make([]string, len(c.fields))
 	for i := range c.fields {
@@ -54,12 +54,12 @@ func (c *Class) Rows() []Row {
 // field is one field of a class.
 type field struct {
 	name    string
-	attr    string // of the directory
+	attr    string // the directory's name of the attribute
 	ops     []Op
 	form    form
-	indexed bool // the base schema has an index on the attribute
-	top     bool // checked after the search
-	links   bool // it shows memberships
+	indexed bool // the base schema has an index for the attribute
+	top     bool // checked after the search, so it may only be used at the top level
+	links   bool // it reveals memberships
 }
 
 func (f *field) operators() string {
@@ -70,7 +70,7 @@ func (f *field) operators() string {
 	return strings.Join(words, " ")
 }
 
-// The operators by type of value.
+// The operators for each type of value.
 var (
 	textOps      = []Op{Equal, NotEqual, StartsWith, Contains, EndsWith, Present}
 	wordOps      = []Op{Equal, NotEqual}
@@ -97,12 +97,12 @@ func reference(name, attr, word string) field {
 	return field{name: name, attr: attr, ops: referenceOps, form: referenceForm{word}}
 }
 
-// state returns a field that is either true of an object or not asked for.
+// state returns a field that is true of some objects and can only be tested for that.
 func state(name string, clause func(at moment) *clause, check string) field {
 	return field{name: name, ops: onlyEqual, form: stateForm{clause, check}, top: true}
 }
 
-// linking marks a field as one that shows memberships.
+// linking marks a field as one that reveals memberships.
 func linking(f field) field {
 	f.links = true
 	return f
@@ -116,7 +116,7 @@ func indexed(fields ...field) []field {
 	return fields
 }
 
-// further are the fields of the table of attributes.
+// further returns the fields for a table of attributes.
 func further(table []*attributes.Attribute) []field {
 	fields := make([]field, len(table))
 	for i, a := range table {
@@ -129,7 +129,7 @@ func further(table []*attributes.Attribute) []field {
 	return fields
 }
 
-// With returns the class with the fields of more attributes.
+// With returns the class with additional fields for attributes.
 func (c *Class) With(table []*attributes.Attribute) *Class {
 	extended := *c
 	extended.fields = slices.Concat(c.fields, further(table))
@@ -142,7 +142,7 @@ var (
 	members  = linking(reference("memberOf", "memberOf", "member"))
 )
 
-// Users are the fields of user accounts.
+// Users is the class of user accounts.
 var Users = &Class{
 	Name: "users", Example: `enabled eq true and lastLogonApprox lt "-P60D"`,
 	fields: slices.Concat(
@@ -185,7 +185,7 @@ var Users = &Class{
 	}),
 }
 
-// Groups are the fields of groups.
+// Groups is the class of groups.
 var Groups = &Class{
 	Name: "groups", Example: `type eq "Security" and empty eq true`,
 	fields: slices.Concat(
@@ -202,7 +202,7 @@ var Groups = &Class{
 	refused: merged(places, nil),
 }
 
-// Computers are the fields of computer accounts.
+// Computers is the class of computer accounts.
 var Computers = &Class{
 	Name: "computers", Example: `stale eq true`,
 	fields: slices.Concat(
@@ -221,7 +221,8 @@ var Computers = &Class{
 
 const remoteDesktop = "it is part of a packed attribute that the directory cannot search"
 
-// places are where objects are, which no filter can say (facts S17).
+// places are the fields for an object's place, which filters cannot test, with the reason (facts
+// S17).
 var places = map[string]string{
 	"distinguishedName": "the directory cannot search by parts of it; use the parameter OUPath",
 	"ouPath":            "use the parameter OUPath",

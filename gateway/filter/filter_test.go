@@ -24,7 +24,7 @@ func TestFiltersBecomeLDAP(t *testing.T) {
 	for _, test := range []struct {
 		class  *Class
 		text   string
-		want   string // segments, with references in braces
+		want   string // segments, with placeholders in braces
 		checks []string
 		slow   string
 	}{
@@ -94,7 +94,7 @@ func TestFiltersBecomeLDAP(t *testing.T) {
 	}
 }
 
-// shown writes segments with references in braces.
+// shown writes segments with placeholders in braces.
 func shown(segments []string) string {
 	var all strings.Builder
 	for i, segment := range segments {
@@ -212,7 +212,7 @@ func TestTextsFindPeople(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsDescribed makes sure that no field is missing from the rows for people.
+// TestEveryFieldIsDescribed: every field appears in the rows for people.
 func TestEveryFieldIsDescribed(t *testing.T) {
 	for _, class := range []*Class{Users, Groups, Computers} {
 		var names []string
@@ -223,7 +223,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 	}
 }
 
-// print writes a filter.
+// print formats a filter.
 func (n *node) print() string {
 	switch n.kind {
 	case comparison:
@@ -272,7 +272,7 @@ func (n *node) plain() *node {
 
 var seeds = []string{
 	`department eq "Sales" and not (enabled eq false)`,
-	// RFC 7644, 3.4.2.2, as far as the fields are ours
+	// RFC 7644, 3.4.2.2, with our fields
 	`userName eq "bjensen"`, `title pr`, `title pr and userType eq "Employee"`, `title pr or userType eq "Intern"`,
 	`meta.lastModified gt "2011-05-13T04:42:34Z"`, `userType eq "Employee" and (emails co "example.com" or emails.value co "example.org")`,
 	`userType ne "Employee" and not (emails co "example.com")`, `emails[type eq "work" and value co "@example.com"]`,
@@ -298,7 +298,7 @@ func FuzzFiltersPrintAndParse(f *testing.F) {
 			printed := expr.root.print()
 			again, err := Parse(class, printed)
 			if tooMuch(err) {
-				continue // written differently it is longer
+				continue // it is longer in a different spelling
 			}
 			require.NoError(t, err, printed)
 			require.True(t, reflect.DeepEqual(expr.root.plain(), again.root.plain()), printed)
@@ -327,7 +327,7 @@ func FuzzFiltersMeanTheirTree(f *testing.F) {
 	})
 }
 
-// FuzzValuesStayValues makes sure that no value becomes a part of the filter around it.
+// FuzzValuesStayValues: no value becomes a part of the surrounding filter.
 func FuzzValuesStayValues(f *testing.F) {
 	for _, seed := range []string{"jdoe", "*)(objectClass=*", `\2a`, "a\\", "(", ")", "&|!", "é\U0001F600", "x)(|(a=b)", "\u0085", " "} {
 		f.Add(seed, uint8(0))
@@ -360,7 +360,7 @@ func FuzzValuesStayValues(f *testing.F) {
 	})
 }
 
-// sameTree compares a filter with what a directory reads in its text.
+// sameTree compares a clause with the tree that a directory parses from its text.
 func sameTree(t *testing.T, tree *clause, segments []string) {
 	t.Helper()
 	for i := 1; i < len(segments); i += 2 {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// foreign are the languages that people write filters in elsewhere. The groups are a field, and its value.
+// foreign are other languages in which people write filters. Their groups match a field and its
+// value.
 var foreign = []struct {
 	name  string
 	looks *regexp.Regexp
@@ -18,7 +19,7 @@ var foreign = []struct {
 	{"a programming language", regexp.MustCompile(`(?:&&|\|\|)()()`)},
 }
 
-// inOurs completes the error of a filter that is written in another language with an example in this one.
+// inOurs adds an example in this language to the error for a filter in another one.
 func inOurs(class *Class, text string, wrong *Error) {
 	for _, language := range foreign {
 		match := language.looks.FindStringSubmatch(text)
@@ -37,7 +38,7 @@ func inOurs(class *Class, text string, wrong *Error) {
 	}
 }
 
-// known returns the field with a name, here or in the directory; nil if there is none.
+// known returns the field with a name, here or in the directory, or nil if there is none.
 func (c *Class) known(name string) *field {
 	for i := range c.fields {
 		if strings.EqualFold(c.fields[i].name, name) || strings.EqualFold(c.fields[i].attr, name) {

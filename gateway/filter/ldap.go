@@ -8,15 +8,15 @@ import (
 
 // clause is one part of an LDAP filter.
 type clause struct {
-	join  byte // '&', '|' or '!'; 0: a comparison or a reference
+	join  byte // '&', '|' or '!'; 0 for a comparison or a placeholder
 	subs  []*clause
 	attr  string
-	rule  string   // of a comparison: "=", ">=", "<=", or a matching rule between colons
-	parts []string // the value; several: a substring, with any text between them
-	ref   string   // the script replaces it by the value; without attr: by the filter
+	rule  string   // operator of a comparison: "=", ">=", "<=", or a matching rule between colons
+	parts []string // the value; several parts are substrings with any text between them
+	ref   string   // placeholder for the value or, without attr, for the whole clause
 }
 
-// bitRule compares the bits of a number.
+// bitRule is the matching rule that compares the bits of a number.
 const bitRule = ":1.2.840.113556.1.4.803:="
 
 func join(op byte, subs ...*clause) *clause { return &clause{join: op, subs: subs} }
@@ -31,7 +31,7 @@ func present(attr string) *clause { return compare(attr, "=", "", "") }
 
 func refer(attr, rule, ref string) *clause { return &clause{attr: attr, rule: rule, ref: ref} }
 
-// segments renders the filter, with references at the odd places.
+// segments renders the filter, with placeholders at the odd indexes.
 func (c *clause) segments() []string {
 	all := []string{""}
 	c.render(&all)

@@ -17,11 +17,11 @@ const (
 	tokenNumber
 )
 
-// token is one word, text, number or parenthesis of a filter.
+// token is one word, string, number or parenthesis of a filter.
 type token struct {
 	kind tokenKind
 	raw  string // as it was written
-	text string // of a tokenText, decoded
+	text string // decoded text of a tokenText
 	at   int    // position of the first character, from 1
 }
 
@@ -29,7 +29,7 @@ func (t *token) wrong(message string) *Error {
 	return &Error{Position: t.at, Token: shorten(t.raw), Message: message}
 }
 
-// is reports whether the token is a word of the language, in any case.
+// is reports whether the token is a given word of the language, in any case.
 func (t *token) is(word string) bool { return t.kind == tokenWord && strings.EqualFold(t.raw, word) }
 
 // lexer splits a filter into tokens.

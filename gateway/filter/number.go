@@ -20,13 +20,13 @@ func (f numberForm) parse(_ Op, t *token) (value, string) {
 
 func (f numberForm) compile(n *node, _ moment) (*clause, []string) {
 	attr, s := n.field.attr, n.value.text
-	number, _ := strconv.ParseInt(s, 10, 64) // parse has tried it
+	number, _ := strconv.ParseInt(s, 10, 64) // parse has checked it
 	switch n.op {
 	case Present:
 		return present(attr), nil
 	case NotEqual:
 		return negation(compare(attr, "=", s)), nil
-	case Greater: // LDAP has no > and no <
+	case Greater: // LDAP has no > and <
 		return compare(attr, ">=", strconv.FormatInt(number+1, 10)), nil
 	case GreaterEqual:
 		return compare(attr, ">=", s), nil

@@ -32,7 +32,7 @@ func Parse(class *Class, text string) (*Expr, error) {
 type parser struct {
 	class       *Class
 	lexer       lexer
-	token       token // the next one
+	token       token // next token
 	comparisons int
 	depth       int
 }
@@ -66,7 +66,7 @@ func (p *parser) advance() *Error {
 func (p *parser) or() (*node, *Error)  { return p.list(or, "or", p.and) }
 func (p *parser) and() (*node, *Error) { return p.list(and, "and", p.term) }
 
-// list reads parts with a word between them.
+// list reads parts that are separated by a word.
 func (p *parser) list(kind nodeKind, word string, part func() (*node, *Error)) (*node, *Error) {
 	first, err := part()
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *parser) term() (*node, *Error) {
 	return inner, nil
 }
 
-// deeper parses the rest after a "not" or an opening parenthesis.
+// deeper parses the rest after "not" or an opening parenthesis.
 func (p *parser) deeper() *Error {
 	if p.depth++; p.depth > MaxDepth {
 		return p.token.wrong(fmt.Sprintf(`parentheses and "not" may be nested %d deep`, MaxDepth))
@@ -163,7 +163,7 @@ func (p *parser) comparison() (*node, *Error) {
 	return n, p.advance()
 }
 
-// find returns the field that a token names.
+// find returns the field named by a token.
 func (c *Class) find(t *token) (*field, *Error) {
 	for i := range c.fields {
 		if strings.EqualFold(c.fields[i].name, t.raw) {
@@ -185,8 +185,8 @@ func (c *Class) find(t *token) (*field, *Error) {
 	return nil, t.wrong(fmt.Sprintf("this is no field to filter %s by, which are %s", c.Name, strings.Join(names, ", ")))
 }
 
-// topOnly refuses fields that are checked after the search where a hit might be lost: below
-// "not" and "or".
+// topOnly refuses fields that are checked after the search if they occur below "not" or "or", where
+// the search could miss hits.
 func topOnly(n *node, top bool) error {
 	if n.kind == comparison && n.field.top && !top {
 		return n.at.wrong(fmt.Sprintf(`%s cannot stand in an "or" or a "not", only beside other conditions with "and"`, n.field.name))

@@ -8,28 +8,28 @@ import (
 	"unicode/utf8"
 )
 
-// The limits on a text.
+// The limits on a search text.
 const (
 	MinText = 2
 	MaxText = 64
 )
 
-// What a text must have to be looked for inside of words or among phone numbers. Both
-// read every object of the class.
+// Minimum lengths of a text for a search inside of words or among phone numbers. Both searches read
+// every object of the class.
 const (
-	minInside = 3 // characters
+	minInside = 3 // in characters
 	minDigits = 5
-	maxDigits = 8 // the last ones of a number, which all spellings of it share
+	maxDigits = 8 // last digits of a number, which are the same in all its spellings
 )
 
-// Text is what somebody types to find objects.
+// Text is a text that somebody types to find objects.
 type Text struct {
-	text      string   // its words, with one blank between them
-	account   string   // the text behind the domain of a logon name; otherwise the text
-	spellings []string // other ways to write account
+	text      string   // its words, separated by single spaces
+	account   string   // the part after the domain of a logon name; otherwise the text
+	spellings []string // other spellings of account
 }
 
-// ParseText checks a text. The error is a clause that continues a sentence about it.
+// ParseText checks a text. The error is a clause that continues a sentence about the text.
 func ParseText(s string) (*Text, error) {
 	t := &Text{text: strings.Join(strings.Fields(s), " ")}
 	switch n := utf8.RuneCountInString(t.text); {
@@ -49,12 +49,11 @@ func ParseText(s string) (*Text, error) {
 
 func (t *Text) String() string { return t.text }
 
-// Spellings returns the text without the domain of a logon name, and behind it other
-// ways to write it.
+// Spellings returns the text without the domain of a logon name, followed by its other spellings.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
 
-// The directory ignores accents, so Müller is Muller to it, but not Mueller. Each of
-// these replaces letters by others that people write for them.
+// The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each
+// of these replacers converts letters to others that people write for them.
 var (
 	umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "Ae", "Ö", "Oe", "Ü", "Ue",
 		"å", "aa", "Å", "Aa", "ø", "oe", "Ø", "Oe")
@@ -67,7 +66,7 @@ var (
 		"A\u0308", "Ä", "O\u0308", "Ö", "U\u0308", "Ü")
 )
 
-// respelled returns the other ways to write a text, at most four.
+// respelled returns other spellings of a text, at most four.
 func respelled(text string) (all []string) {
 	add := func(s string) {
 		if s != text && !slices.Contains(all, s) {
@@ -88,8 +87,8 @@ func respelled(text string) (all []string) {
 	return all[:min(len(all), 4)]
 }
 
-// elided returns a text with the apostrophe that people leave out of names such as
-// O'Brien and D'Angelo in the first word that may have one.
+// elided inserts the apostrophe that people leave out in names such as O'Brien and D'Angelo, into
+// the first word that may have one.
 func elided(text string) string {
 	words := strings.Split(text, " ")
 	for i, word := range words {
@@ -105,9 +104,9 @@ func elided(text string) string {
 	return strings.Join(words, " ")
 }
 
-// Clause returns an LDAP filter for the objects of a class that begin with the text in
-// one of the attributes that people are searched by. It says more than anr does, and
-// what switches of the forest may take from anr (facts S2, S5, S6).
+// Clause returns an LDAP filter for the objects of a class that have an attribute that people
+// search by and that begins with the text. It covers more attributes than ANR does, and does not
+// depend on the forest's dSHeuristics (facts S2, S5, S6).
 func (t *Text) Clause(class *Class) string {
 	any := join('|', compare("anr", "=", t.text))
 	t.addBeginnings(any, class, t.text)
@@ -126,7 +125,7 @@ func (t *Text) Clause(class *Class) string {
 
 func begins(attr, s string) *clause { return compare(attr, "=", s, "") }
 
-// addBeginnings adds clauses for attributes of a class that anr lacks.
+// addBeginnings adds clauses for attributes of a class that ANR does not cover.
 func (t *Text) addBeginnings(any *clause, class *Class, text string) {
 	switch class {
 	case Computers:
@@ -158,7 +157,7 @@ func namedClauses(text string) (all []*clause) {
 	return all
 }
 
-// The attributes in which a text is looked for inside of words.
+// The attributes that are searched for a text inside of words.
 var insideAttributes = map[*Class][]string{
 	Users: {
 		"name", "displayName", "sAMAccountName", "givenName", "sn", "mail", "userPrincipalName",
@@ -168,9 +167,9 @@ var insideAttributes = map[*Class][]string{
 	Computers: {"name", "dNSHostName", "description"},
 }
 
-// Inside returns an LDAP filter for the objects of a class that have the text anywhere in
-// an attribute that people know, or a phone number with its digits; empty if the text is
-// too short for that. The directory reads every object of the class for it.
+// Inside returns an LDAP filter for the objects of a class that contain the text in an attribute
+// that people know, or that have a phone number with its digits. It returns "" if the text is too
+// short for that. The directory reads every object of the class for such a filter.
 func (t *Text) Inside(class *Class) string {
 	any := join('|')
 	if utf8.RuneCountInString(t.account) >= minInside {
@@ -192,11 +191,10 @@ func (t *Text) Inside(class *Class) string {
 	return strings.Join(any.segments(), "")
 }
 
-// Digits returns the last digits of a phone number, by which a number is known however it
-// is written: with a code of the country or without, with blanks, dashes, slashes or
-// parentheses. It is empty if the text is no phone number. The filter of [Text.Inside]
-// allows anything between the digits and matches more than the number, so its hits must
-// be compared with the digits.
+// Digits returns the last digits of a phone number, which identify it in any spelling: with or
+// without a country code, with spaces, dashes, slashes or parentheses. It returns "" if the text is
+// not a phone number. The filter of [Text.Inside] allows anything between the digits and so matches
+// other numbers, too. Its hits must be compared with the digits.
 func (t *Text) Digits() string {
 	text := strings.ReplaceAll(t.text, "(0)", "")
 	var digits []byte

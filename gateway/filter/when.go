@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// when is a date: a moment, or a time relative to the moment of the search.
+// when is a date: a moment, or a time relative to the beginning of the search.
 type when struct {
 	moment   time.Time
 	relative bool
@@ -19,8 +19,8 @@ type when struct {
 
 var durationPattern = regexp.MustCompile(`^([+-]?)P(?:([0-9]{1,4})Y)?(?:([0-9]{1,5})M)?(?:([0-9]{1,5})W)?(?:([0-9]{1,6})D)?(?:T(?:([0-9]{1,6})H)?(?:([0-9]{1,6})M)?(?:([0-9]{1,6})S)?)?$`)
 
-// parseWhen reads a date, a date with a time and an offset (RFC 3339), or a duration
-// (ISO 8601) from now, which is in the past with a minus before it.
+// parseWhen reads a date, a date with a time and an offset (RFC 3339), or a duration from now (ISO
+// 8601), which is in the past if a minus precedes it.
 func parseWhen(text string) (when, bool) {
 	if moment, err := time.Parse(time.RFC3339Nano, text); err == nil {
 		return when{moment: moment}, true
@@ -44,13 +44,13 @@ func parseWhen(text string) (when, bool) {
 	return w, true
 }
 
-// The moments that the directory can have.
+// The range of times in the directory.
 var (
 	earliest = time.Date(1601, 1, 1, 0, 0, 0, 0, time.UTC)
 	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// resolve returns the moment, for a search that begins now.
+// resolve returns the moment for a search that begins now.
 func (w when) resolve(now time.Time) time.Time {
 	moment := w.moment
 	if w.relative {
@@ -69,13 +69,12 @@ func (w when) resolve(now time.Time) time.Time {
 }
 
 const (
-	tick      = 100 // nanoseconds
+	tick      = 100 // in nanoseconds
 	ticksPerS = int64(time.Second) / tick
 	never     = 1<<63 - 1
 )
 
-// ticks returns a moment as a file time: the number of ticks since 1601, rounded down,
-// or up.
+// ticks returns a moment as a file time: the number of ticks since 1601, rounded down or up.
 func ticks(moment time.Time, up bool) int64 {
 	whole := (moment.Unix() - earliest.Unix()) * ticksPerS
 	rest := int64(moment.Nanosecond())
@@ -85,7 +84,7 @@ func ticks(moment time.Time, up bool) int64 {
 	return whole + rest/tick
 }
 
-// generalized returns a moment in whole seconds, rounded down, or up.
+// generalized returns a moment in whole seconds, rounded down or up.
 func generalized(moment time.Time, up bool) time.Time {
 	whole := moment.Truncate(time.Second)
 	if up && whole.Before(moment) {

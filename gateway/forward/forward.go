@@ -1,6 +1,6 @@
-// Package forward sends calls from a gateway of a cluster to the one that leads, which makes all
-// changes and answers what is asked of what the gateways keep themselves. It forwards a call before
-// anything of it is read: credential, meters, audit and metrics are the leader's.
+// Package forward sends calls from a gateway of a cluster to the leading gateway, which makes all
+// changes and answers reads of the gateways' own data. It forwards a call before anything of it is
+// read, so authentication, metering, audit and metrics happen at the leader.
 package forward
 
 import (
@@ -21,18 +21,19 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a [Forwarder]. All are required but EndPoint.
+// Options configure a [Forwarder]. All except EndPoint are required.
 type Options struct {
 	Member *cluster.Member
-	Hop    hop.Options // Observe is set here
+	Hop    hop.Options // New sets its Observe
 	Count  func(hop.Outcome)
 	Log    *logrus.Logger
 
-	// Limit returns how long a call may take until its answer begins. The operation is nil for a page.
+	// Limit returns the maximum time from a call until its answer begins. op is nil for a page.
 	Limit       func(op *ops.Operation) time.Duration
-	SendTimeout time.Duration // for a piece of the answer to be taken by the client
-	Pages       bool          // there are pages for people
-	// EndPoint returns the bindings of connections to this gateway; nil: nobody needs them.
+	SendTimeout time.Duration // time limit for the client to receive a piece of the answer
+	Pages       bool          // whether there are pages for people
+	// EndPoint returns the bindings of connections to this gateway. It may be nil if nobody needs
+	// them.
 	EndPoint func() []byte
 }
 
@@ -42,7 +43,7 @@ type Forwarder struct {
 	calls *hop.Forwarder
 }
 
-// New returns a forwarder. [Forwarder.Close] ends its connections.
+// New returns a forwarder. The caller must call [Forwarder.Close].
 func New(o Options) *Forwarder {
 	f := &Forwarder{Options: o}
 	o.Hop.Observe = f.observe
@@ -50,11 +51,11 @@ func New(o Options) *Forwarder {
 	return f
 }
 
-// Close ends the connections to other gateways that no call uses.
+// Close closes the idle connections to other gateways.
 func (f *Forwarder) Close() { f.calls.Close() }
 
-// Hop returns how calls pass between this gateway and the others. requestID returns the id of a
-// request, and leads reports whether this gateway leads.
+// Hop returns the functions by which calls pass between this gateway and the others. requestID
+// returns the id of a request, and leads reports whether this gateway leads.
 func (f *Forwarder) Hop(requestID func(*http.Request) string, leads func() bool) *transport.Hop {
 	return &transport.Hop{
 		Gateway: f.Options.Hop.Gateway, Clean: hop.Clean, Leads: leads,
@@ -66,8 +67,8 @@ func (f *Forwarder) Hop(requestID func(*http.Request) string, leads func() bool)
 	}
 }
 
-// forward sends the calls to the leader that run there, and passes the others on. Those that
-// another gateway has forwarded run here.
+// forward sends the calls that run on the leader there, and passes all others on to next. Calls
+// that another gateway has forwarded run here.
 func (f *Forwarder) forward(next http.Handler, requestID func(*http.Request) string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := transport.OperationOf(r)
@@ -92,7 +93,8 @@ func (f *Forwarder) forward(next http.Handler, requestID func(*http.Request) str
 	})
 }
 
-// forLeader reports whether a call runs on the leader. op is nil if it is of no operation.
+// forLeader reports whether a call runs on the leader. op is nil if the call is not for an
+// operation.
 func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
 	if op == nil {
 		return f.Pages && isPage(r.URL.Path)
@@ -101,20 +103,20 @@ func (f *Forwarder) forLeader(r *http.Request, op *ops.Operation) bool {
 }
 
 // isPage reports whether a path leads to a page for people, whose session the leader knows. The
-// files that pages are drawn with are the same at every gateway.
+// static files of pages are the same at every gateway.
 func isPage(path string) bool {
 	page, is := strings.CutPrefix(path, transport.PagesPath)
 	return is && !strings.HasPrefix(page, "assets/")
 }
 
-// hasCopy reports whether this gateway can answer a read of what the gateways keep from its own
-// copy. How far a job has come is in the memory of the leader.
+// hasCopy reports whether this gateway can answer a read of the gateways' own data from its copy.
+// The progress of a job is only in the memory of the leader.
 func hasCopy(op *ops.Operation) bool {
 	return !op.Effect.Writes() && !strings.HasPrefix(op.ID, "job.")
 }
 
-// unanswered returns the request of a call that the leader has not answered. A read of what the
-// gateways keep is answered from the copy here, unless the leader may have begun it.
+// unanswered returns the request of a call that the leader has not answered. A read of the
+// gateways' own data is answered from this gateway's copy, unless the leader may have begun it.
 func unanswered(r *http.Request, lost *hop.Failure) *http.Request {
 	if op := transport.OperationOf(r); op != nil && lost.Outcome == hop.NotLeader && hasCopy(op) {
 		return transport.Unled(r, nil)
@@ -137,7 +139,7 @@ func unledFailure(lost *hop.Failure) error {
 	return failed
 }
 
-// originOf returns what only this gateway knows of a call.
+// originOf returns the facts about a call that only this gateway knows.
 func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
 	origin := hop.Origin{
 		Client: transport.ClientOf(r), Scheme: "http", RequestID: r.Header.Get(transport.RequestIDHeader),
@@ -149,8 +151,8 @@ func originOf(r *http.Request, endPoint func() []byte) hop.Origin {
 	return origin
 }
 
-// EndPointOf returns the bindings of the TLS connection of a client, which may end at another
-// gateway; nil: it has none. own returns the bindings of this gateway; nil: they are not known.
+// EndPointOf returns the bindings of a client's TLS connection, which may end at another gateway,
+// or nil if there are none. own returns the bindings of this gateway, or nil if they are unknown.
 func EndPointOf(r *http.Request, own func() []byte) []byte {
 	if origin, came := hop.From(r.Context()); came {
 		return origin.EndPoint
@@ -161,8 +163,8 @@ func EndPointOf(r *http.Request, own func() []byte) []byte {
 	return own()
 }
 
-// observe counts and logs the outcome of a call that is forwarded. The line of a call that the
-// leader has not answered is written with the answer of this gateway.
+// observe counts and logs the outcome of a forwarded call. The line for a call that the leader has
+// not answered is written with this gateway's answer.
 func (f *Forwarder) observe(r *http.Request, outcome hop.Outcome, gateway string) {
 	f.Count(outcome)
 	level := logrus.InfoLevel

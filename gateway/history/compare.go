@@ -9,7 +9,7 @@ import (
 	"adgateway/ps"
 )
 
-// compare adds to each value of a change that a caller sees the current value, and whether the
+// compare adds the current value to each value of a change that a caller can see, and whether the
 // change wrote it. states are the states of its objects.
 func (p *past) compare(shown *shownChange, sight change.Sight, states []settle.State) {
 	from, at := p.made.Announcement(), 0
@@ -55,5 +55,5 @@ func compareValue(
 			return value.After, schema.DriftedAway
 		}
 	}
-	return planned.Before, schema.DriftedAway // it is as it was before
+	return planned.Before, schema.DriftedAway // it is the same as before the change
 }

@@ -14,11 +14,11 @@ import (
 	"adgateway/ps"
 )
 
-// The undo of a creation removes the created object, so it must be as it was right after its
-// creation. Earlier versions did not store that state. Then the values that the creation wrote are
-// compared, and the object must be empty.
+// The undo of a creation removes the created object, so the object must be in the state right after
+// its creation. Earlier versions did not store that state. For their changes, the values that the
+// creation wrote are compared, and the object must be empty.
 
-// Differences of an object in fields that no record has.
+// Differences of an object in fields that are not in any record.
 const (
 	groupsField   = "memberOf"
 	membersField  = "member"
@@ -28,13 +28,14 @@ const (
 	passwordField = "password"
 )
 
-// compareCreated compares an object that is about to be removed with its state after its creation.
+// compareCreated compares an object that is about to be removed with its state right after its
+// creation.
 func (u *asRecorded) compareCreated(was, now *ps.Intended) {
 	if now == nil {
 		return
 	}
 	var created ops.Image
-	_ = json.Unmarshal(was.Made, &created) // stays empty if the state is not known
+	_ = json.Unmarshal(was.Made, &created) // stays empty if the state is unknown
 	known := len(created.Attributes)+len(created.Records) > 0
 	image := ops.ImageOf(now)
 	if !known {
@@ -69,7 +70,7 @@ func (u *asRecorded) compareMade(was *ps.Intended, name, created, found string) 
 	}
 }
 
-// compareLinks compares the groups that an object is in, or its members.
+// compareLinks compares the groups of an object, or the members of a group.
 func (u *asRecorded) compareLinks(field string, created, found []ops.ImageMember, known bool) {
 	if !known {
 		return
@@ -99,7 +100,8 @@ func (u *asRecorded) compareLinks(field string, created, found []ops.ImageMember
 	}
 }
 
-// compareRecords compares DNS records. Those of a zone itself change with its servers.
+// compareRecords compares DNS records. A zone's own records change with its servers, so they are
+// not compared.
 func (u *asRecorded) compareRecords(was *ps.Intended, created, found []ops.ImageRecord) {
 	isZone := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence
 	for _, record := range found {
@@ -126,21 +128,21 @@ func (u *asRecorded) changed(field string, expected, found json.RawMessage) {
 	u.differs(field, message, expected, found)
 }
 
-// differs notes a difference of a created object, unless the caller accepts it.
+// differs notes a difference in a created object, unless the caller accepts it.
 func (u *asRecorded) differs(field, message string, expected, found json.RawMessage) {
 	if !u.accepts(field, "") {
 		u.drift = append(u.drift, problem.Detail{Field: field, Message: message, Expected: expected, Found: found})
 	}
 }
 
-// accepts reports whether the caller accepts that a field has been changed since.
+// accepts reports whether the caller accepts later changes of a field.
 func (u *asRecorded) accepts(field, attribute string) bool {
 	return slices.ContainsFunc(u.accept, func(name string) bool {
 		return strings.EqualFold(name, field) || strings.EqualFold(name, attribute)
 	})
 }
 
-// surplus turns other objects that a removal would take into differences.
+// surplus turns the other objects that a removal would also remove into differences.
 func (u *asRecorded) surplus() {
 	for _, name := range u.inexact {
 		field := name
@@ -152,8 +154,9 @@ func (u *asRecorded) surplus() {
 	u.inexact = nil
 }
 
-// refused returns why a creation is not undone if its removal was refused because the object is now
-// in use, protected or elsewhere; nil if it was refused for another reason.
+// refused returns the reason why a creation cannot be undone if its removal was refused because the
+// object is now in use, protected or elsewhere. It returns nil if the removal was refused for
+// another reason.
 func (u *asRecorded) refused(failed *problem.Error) error {
 	if !u.created || failed.Outcome == ps.OutcomeDone || failed.Outcome == ps.OutcomePartial {
 		return nil
@@ -174,7 +177,7 @@ func (u *asRecorded) refused(failed *problem.Error) error {
 	return u.refusal(failed.Server)
 }
 
-// compareElsewhere looks for a created object under another name, or in another place.
+// compareElsewhere looks for a created object under a different name, or in a different place.
 func (u *asRecorded) compareElsewhere() {
 	states, err := u.now()
 	if err != nil || len(states) == 0 || states[0].Gone() || !u.sight.Within(states[0].DN) {
@@ -182,7 +185,7 @@ func (u *asRecorded) compareElsewhere() {
 	}
 	object := &u.record.Intent.Objects[0]
 	var created ops.Image
-	_ = json.Unmarshal(object.Made, &created) // stays empty if the state is not known
+	_ = json.Unmarshal(object.Made, &created) // stays empty if the state is unknown
 	for _, name := range []string{"name", change.Parent} {
 		if value, is := created.Attributes[name]; is {
 			if now, known := states[0].Value(name); known {

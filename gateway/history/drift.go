@@ -16,20 +16,20 @@ import (
 	"adgateway/ps"
 )
 
-// asRecorded is the guard of a call that takes back a recorded change: the call must announce the
+// asRecorded is the guard of a call that undoes a recorded change. The call must announce the
 // reverse of that change.
 type asRecorded struct {
-	row     *ops.Operation // of the call
+	row     *ops.Operation // row of the call
 	record  *changes.Record
 	call    *ops.Undoing
-	created bool                           // the change is a creation: the object must be as it was created
-	accept  []string                       // fields that may have been changed since
-	from    change.Announcement            // the recorded change, in the form that plans are made from
-	sight   change.Sight                   // of the caller
-	now     func() ([]settle.State, error) // reads the objects of the change; nil: that is not possible
+	created bool                           // the change is a creation, so the object must be as it was created
+	accept  []string                       // fields that may have changed since
+	from    change.Announcement            // the recorded change, in the form for plans
+	sight   change.Sight                   // the caller's sight
+	now     func() ([]settle.State, error) // reads the objects of the change; nil if that is impossible
 
-	drift   []problem.Detail // what was changed since
-	inexact []string         // fields that would not become what they were
+	drift   []problem.Detail // differences since the change
+	inexact []string         // fields that the undo would not restore
 }
 
 // Announced implements [call.Guard].
@@ -44,7 +44,8 @@ func (u *asRecorded) Announced(i *ps.Intent) error {
 	return nil
 }
 
-// Unannounced implements [call.Guard]: everything is as it was before the change.
+// Unannounced implements [call.Guard]. It is called if everything is already as it was before the
+// change.
 func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	if u.call.Blind {
 		return nil
@@ -53,7 +54,7 @@ func (u *asRecorded) Unannounced(result *ps.Result, _ string) error {
 	return u.refusal(result.Server)
 }
 
-// Refused implements [call.Guard]. A missing object was removed since.
+// Refused implements [call.Guard]. A missing object was removed after the change.
 func (u *asRecorded) Refused(err error) error {
 	failed := problem.Of(err)
 	if since := u.refused(failed); since != nil {
@@ -88,7 +89,7 @@ func (u *asRecorded) compare(i *ps.Intent) {
 	}
 }
 
-// counterpart returns the announced object for a recorded one; nil if there is none.
+// counterpart returns the announced object for a recorded one, or nil if there is none.
 func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 	for n := range i.Objects {
 		now := &i.Objects[n]
@@ -104,20 +105,20 @@ func counterpart(was *ps.Intended, i *ps.Intent, single bool) *ps.Intended {
 	return nil
 }
 
-// incidental reports whether a change has nothing to compare: the value stays or is the server's
-// choice, or belongs to a record that comes and goes.
+// incidental reports whether a change has nothing to compare, because the value stays the same, is
+// chosen by the server, or belongs to a record that is created or removed.
 func incidental(c ps.IntendedChange) bool {
 	comesOrGoes := c.Before == "False" || c.After == "False"
 	return c.Before == c.After || c.Renewed || strings.HasPrefix(c.Name, "ttl ") && comesOrGoes
 }
 
-// compareValue compares one recorded change with what is announced.
+// compareValue compares one recorded change with the announcement.
 func (u *asRecorded) compareValue(was *ps.Intended, c ps.IntendedChange, now *ps.Intended) {
 	created := len(was.Changes) > 0 && was.Changes[0].Name == change.Existence && was.Changes[0].After == "True"
 	if incidental(c) || created && c.Name != change.Existence {
 		return
 	}
-	found, wanted := c.Before, c.Before // not announced: it is as it was before the change
+	found, wanted := c.Before, c.Before // not announced, so it is as it was before the change
 	if now != nil {
 		for _, announced := range now.Changes {
 			if announced.Name == c.Name {
@@ -144,7 +145,7 @@ func sameValue(name, a, b string) bool {
 	return len(schema.User.Changes(schema.Announced{Attribute: name, Before: a, After: b})) == 0
 }
 
-// drifted notes that a value is not what the change wrote, unless the caller accepts it.
+// drifted notes that a value is not the one that the change wrote, unless the caller accepts that.
 func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string) {
 	for _, field := range u.from.Changes(was, c) {
 		if u.accepts(field.Field, field.Attribute) {
@@ -168,7 +169,7 @@ func (u *asRecorded) drifted(was *ps.Intended, c ps.IntendedChange, found string
 	}
 }
 
-// compareSurplus refuses changes of the undo that are not in the recorded change.
+// compareSurplus refuses changes of the undo that are missing in the recorded change.
 func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	for _, c := range now.Changes {
 		if incidental(c) {
@@ -185,7 +186,7 @@ func (u *asRecorded) compareSurplus(now *ps.Intended, i *ps.Intent) {
 	}
 }
 
-// told returns the differences with the values that the caller may read.
+// told returns the differences, with only those values that the caller may read.
 func (u *asRecorded) told() []problem.Detail {
 	told := slices.Clone(u.drift)
 	for i := range told {
@@ -204,7 +205,7 @@ func (u *asRecorded) told() []problem.Detail {
 	return told
 }
 
-// refusal returns why an undo was not made.
+// refusal returns the reason why an undo was not made.
 func (u *asRecorded) refusal(server string) error {
 	failed := problem.New(schema.Drifted,
 		"Nothing was undone: what the change '%s' wrote has been changed since; see details.", u.record.ID)

@@ -20,7 +20,7 @@ import (
 // order in which they ended, from a position that clients have as a cursor. So nothing is missed
 // between two answers, and at most the last change is repeated.
 
-// feedBatch is how many changes are read at once.
+// feedBatch is the number of changes that are read at once.
 const feedBatch = 100
 
 // stream sends an event for each change.
@@ -34,14 +34,14 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		return err
 	}
 	defer free()
-	a.Leave() // otherwise a caller with a low limit of concurrent requests could make no other calls
+	a.Leave() // otherwise a caller with a low concurrency limit could make no other calls
 	err = to.Begin()
 	if err == nil {
 		s.mark(to, position)
 		err = to.Comment("what is changed follows") // with the cursor to resume from
 	}
 	for err == nil {
-		changed := s.History.Ends() // taken before reading, so that nothing is missed
+		changed := s.History.Ends() // before reading, so nothing is missed
 		if position, err = s.send(ctx, a, to, position); err == nil {
 			err = to.Wait(changed)
 		}
@@ -50,7 +50,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 	return nil
 }
 
-// streamStart returns where a stream begins.
+// streamStart returns the position at which a stream begins.
 func (s *Service) streamStart(ctx context.Context, a call.Accepted) (store.Position, error) {
 	switch given := a.LastEvents; {
 	case len(given) > 1:
@@ -65,12 +65,12 @@ func (s *Service) streamStart(ctx context.Context, a call.Accepted) (store.Posit
 	return s.positionOf(ctx, ops.SinceName, text)
 }
 
-// invalid refuses a value.
+// invalid returns the refusal of a value.
 func invalid(field, message string) error {
 	return problem.Invalid([]schema.FieldError{{Field: field, Code: schema.InvalidRequest, Message: message}})
 }
 
-// positionAt returns the position before the first change from a time on; the zero time is
+// positionAt returns the position before the first change at or after a time. The zero time means
 // now.
 func (s *Service) positionAt(ctx context.Context, at time.Time) (store.Position, error) {
 	position, err := s.History.End(ctx)
@@ -80,10 +80,10 @@ func (s *Service) positionAt(ctx context.Context, at time.Time) (store.Position,
 	return position, feedFailure(err)
 }
 
-// orTime extends the message about a cursor where a time is allowed, too.
+// orTime extends the message about a cursor where a time is also allowed.
 var orTime = map[string]string{ops.SinceName: ", or a time such as 2026-11-22T12:40:00Z"}
 
-// positionOf reads a cursor. field names where it was given.
+// positionOf reads a cursor. field names the parameter or header that it was given in.
 func (s *Service) positionOf(ctx context.Context, field, cursor string) (store.Position, error) {
 	position, err := s.History.Position(ctx, cursor)
 	if errors.Is(err, changes.ErrCursor) {
@@ -96,7 +96,7 @@ func (s *Service) positionOf(ctx context.Context, field, cursor string) (store.P
 	return position, feedFailure(err)
 }
 
-// feedFailure returns the answer to an error of the history.
+// feedFailure converts an error of the history into the error of a call.
 func feedFailure(err error) error {
 	switch {
 	case err == nil:
@@ -145,15 +145,15 @@ func (s *Service) mark(to call.Events, position store.Position) {
 	to.Mark(func() string { return s.History.Cursor(position) })
 }
 
-// await answers with the changes that ended after a position, and waits for the first if
-// there are none yet.
+// await answers with the changes that ended after a position. If there are none yet, it waits for
+// the first.
 func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	position, err := s.awaitStart(ctx, a)
 	if err != nil {
 		return call.Answer{}, err
 	}
 	var limit, seconds int
-	_ = json.Unmarshal([]byte(a.Bound.Text(ops.LimitName)), &limit) // they are numbers
+	_ = json.Unmarshal([]byte(a.Bound.Text(ops.LimitName)), &limit) // the value is a number
 	_ = json.Unmarshal([]byte(a.Bound.Text(ops.WaitName)), &seconds)
 	waiting, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
 	defer cancel()
@@ -170,9 +170,9 @@ func (s *Service) await(ctx context.Context, a call.Accepted) (call.Answer, erro
 			break
 		}
 		if moved {
-			continue // to the end of what there is
+			continue // until all existing changes are read
 		}
-		seen = 0 // changes of others do not end the wait
+		seen = 0 // changes that the caller may not see do not end the wait
 		if len(records) > 0 || !s.awaitChange(waiting, changed) {
 			break
 		}

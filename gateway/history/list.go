@@ -18,7 +18,7 @@ import (
 	"adgateway/ps"
 )
 
-// shownChange is a change as answers show it.
+// shownChange is a change as shown in answers.
 type shownChange struct {
 	ID        string               `json:"id"`
 	RequestID string               `json:"requestId"`
@@ -40,8 +40,8 @@ type shownChange struct {
 	Degraded  bool                 `json:"degraded"`
 }
 
-// show returns a change as answers show it. A caller that may not read its objects, such as one
-// that undoes it, only learns which objects they are.
+// show returns a change as shown in answers. A caller that may not read the objects of a change,
+// such as a caller that undoes it, only learns which objects they are.
 func (s *Service) show(ctx context.Context, p *past, principal *identity.Principal, whole bool) shownChange {
 	shown := shownChange{
 		ID: p.ID, RequestID: p.RequestID, Time: p.Time.UTC().Format(time.RFC3339Nano), Caller: p.Caller,
@@ -84,8 +84,8 @@ func (s *Service) get(ctx context.Context, a call.Accepted) (call.Answer, error)
 	return answer, nil
 }
 
-// compare compares a shown change with the current state, and returns the server that was asked;
-// empty: none was.
+// compare compares a shown change with the current state, and returns the server that was asked, or
+// "" if none was.
 func (s *Service) compare(
 	ctx context.Context, a call.Accepted, p *past, shown *shownChange,
 ) (server string, err error) {
@@ -102,7 +102,7 @@ func (s *Service) compare(
 	return server, nil
 }
 
-// find returns the change that a call is about.
+// find returns the change that a call names.
 func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 	id := a.Bound.Text(ops.ChangeIDParam)
 	c, err := s.History.Get(ctx, id)
@@ -123,8 +123,8 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*past, error) {
 	return nil, problem.New(schema.NotFound, "There is no change '%s', or the credential may not see it.", id)
 }
 
-// mayFind reports whether the caller may know of a change: it may see it, or the call is an undo
-// that it may make.
+// mayFind reports whether the caller may know about a change, because it may see the change, or
+// because the call is an undo that it may make.
 func mayFind(a call.Accepted, p *past) bool {
 	sight := change.SightOf(a.Principal)
 	return sight.See(p.made) || a.Op.Effect.Writes() && sight.Undoes(p.made)
@@ -141,7 +141,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	}
 	since, until := b.Moment(ops.SinceName), b.Moment("Until")
 	var limit int
-	_ = json.Unmarshal([]byte(b.Text(ops.LimitName)), &limit) // it is a number, or the default
+	_ = json.Unmarshal([]byte(b.Text(ops.LimitName)), &limit) // the value is a number, or the default
 	before, err := s.Cursors.Open(a)
 	if err != nil {
 		return call.Answer{}, err
@@ -159,7 +159,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 		p, known := s.pastOf(c)
 		passes := known && sight.See(p.made) && s.passes(ctx, b, p)
 		switch full := len(records) == limit; {
-		case full && passes: // another page only for what the caller may see
+		case full && passes: // another page only for entries that the caller may see
 			more = true
 			return false
 		case full:
@@ -183,7 +183,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 	return answer, nil
 }
 
-// checkCaller refuses a call with a filter that cannot match any caller.
+// checkCaller refuses a call with a filter that no caller can match.
 func checkCaller(b *ops.Bound) error {
 	if _, err := identity.ParseReference(b.Text(ops.CallerName)); err != nil {
 		return invalid(ops.CallerName, err.Error())
@@ -191,7 +191,7 @@ func checkCaller(b *ops.Bound) error {
 	return nil
 }
 
-// maxScan is the limit on the changes that one call reads.
+// maxScan is the maximum number of changes that a call reads.
 const maxScan = 20_000
 
 // passes reports whether a change passes the filters of a call.

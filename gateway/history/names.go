@@ -11,8 +11,8 @@ import (
 	"adgateway/ps"
 )
 
-// isAbout reports whether the change is about an object, given by any name that it had
-// before the change or has after it.
+// isAbout reports whether the change affects an object, given any name of the object before or
+// after the change.
 func (p *past) isAbout(name string) bool {
 	wanted := strings.Trim(name, "{}")
 	if p.made.Op.Lane == ps.DNS {
@@ -31,7 +31,7 @@ func (p *past) isAbout(name string) bool {
 	})
 }
 
-// names returns the names of a change's objects, before it and after it. Some may be empty.
+// names returns the names of a change's objects, before and after the change. Some may be empty.
 func (p *past) names() []string {
 	var all []string
 	for i := range p.Intent.Objects {
@@ -48,7 +48,7 @@ func (p *past) names() []string {
 		}
 		all = append(all, nameAfter(object))
 		var record map[string]json.RawMessage
-		_ = json.Unmarshal(object.Record, &record) // stays empty unless it was removed
+		_ = json.Unmarshal(object.Record, &record) // stays empty unless the object was removed
 		all = append(all, changes.NamesIn(record)...)
 		if p.made.Op.Lane == ps.DNS {
 			all = append(all, p.dnsNames(object)...)
@@ -57,11 +57,11 @@ func (p *past) names() []string {
 	return all
 }
 
-// nameAttributes are the announced changes of an object's names.
+// nameAttributes are the attributes whose announced changes rename an object.
 var nameAttributes = []string{"sAMAccountName", "userPrincipalName", "name"}
 
-// nameAfter returns the distinguished name that a renamed or moved object gets; empty if it
-// keeps its own.
+// nameAfter returns the new distinguished name of a renamed or moved object, or "" if the object
+// keeps its name.
 func nameAfter(object *ps.Intended) string {
 	leaf, above, found := schema.CutDN(object.DN)
 	if !found {
@@ -87,7 +87,7 @@ func nameAfter(object *ps.Intended) string {
 func (p *past) dnsNames(object *ps.Intended) []string {
 	owners := []string{object.DN}
 	for _, c := range object.Changes {
-		if strings.Contains(c.Name, " ") { // a record: its name, type and data
+		if strings.Contains(c.Name, " ") { // the name of a record's change consists of name, type and data
 			owners = append(owners, strings.TrimPrefix(c.Name, "ttl "))
 		}
 	}

@@ -11,19 +11,20 @@ import (
 	"adgateway/gateway/store"
 )
 
-// recent shares among the streams what was read of the changes that ended last: each change is decoded
-// once, and written once for all readers that may see the same of it. Whether a reader may see it is not
-// shared. It is safe for concurrent use.
+// recent shares the data about the latest changes among the streams: each change is decoded once,
+// and encoded once for all readers with the same view of it. Whether a reader may see a change is
+// not shared. It is safe for concurrent use.
 type recent struct {
 	mu    sync.Mutex
-	ends  <-chan struct{}          // when another change ends, none of parts is up to date
-	parts map[store.Position]*part // what follows a position
+	ends  <-chan struct{}          // once another change ends, all parts are outdated
+	parts map[store.Position]*part // changes after each position
 }
 
-// mostParts is how many positions are shared at a time. Streams that are not up to date read by themselves.
+// mostParts is the maximum number of shared positions. Streams that are further behind read by
+// themselves.
 const mostParts = 8
 
-// part is what follows a position.
+// part holds the changes after a position.
 type part struct {
 	once    sync.Once
 	ended   []*seen
@@ -31,33 +32,34 @@ type part struct {
 	err     error
 }
 
-// seen is a change that has ended, as streams show it.
+// seen is a change that has ended, as shown in streams.
 type seen struct {
 	position store.Position
 	past     *past
 
 	mu     sync.Mutex
 	cursor string
-	shown  map[string][]byte // by what a reader may see of it
+	shown  map[string][]byte // keyed by the reader's view of the change
 }
 
-// after returns what follows a position.
+// after returns the changes after a position.
 func (r *recent) after(ctx context.Context, s *Service, position store.Position) *part {
-	p := r.at(s.History.Ends(), position) // taken before reading, so that nothing is missed
+	p := r.at(s.History.Ends(), position) // before reading, so nothing is missed
 	if p == nil {
 		return readPart(ctx, s, position)
 	}
 	p.once.Do(func() {
-		read := readPart(context.WithoutCancel(ctx), s, position) // others wait for it, too
+		read := readPart(context.WithoutCancel(ctx), s, position) // others wait for the result, too
 		p.ended, p.reached, p.err = read.ended, read.reached, read.err
 	})
-	if p.err != nil { // it may have passed
+	if p.err != nil { // the error may be temporary
 		return readPart(ctx, s, position)
 	}
 	return p
 }
 
-// at returns the shared part that follows a position, which may have to be read; nil: there are too many.
+// at returns the shared part after a position, which may have to be read first, or nil if there are
+// too many parts.
 func (r *recent) at(ends <-chan struct{}, position store.Position) *part {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +74,7 @@ func (r *recent) at(ends <-chan struct{}, position store.Position) *part {
 	return p
 }
 
-// readPart reads what follows a position.
+// readPart reads the changes after a position.
 func readPart(ctx context.Context, s *Service, position store.Position) *part {
 	ended, reached, err := s.History.After(ctx, position, feedBatch)
 	p := &part{reached: reached, err: err}
@@ -84,7 +86,7 @@ func readPart(ctx context.Context, s *Service, position store.Position) *part {
 	return p
 }
 
-// id returns the cursor that a client has with the change.
+// id returns the cursor of a client that has received the change.
 func (c *seen) id(h *changes.History) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,7 +96,8 @@ func (c *seen) id(h *changes.History) string {
 	return c.cursor
 }
 
-// shownTo returns the change as the streams of a caller that may see it show it. It must not be changed.
+// shownTo returns the change as shown in the streams of a caller that may see it. The result must
+// not be modified.
 func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) []byte {
 	sight := change.SightOf(to)
 	view := sight.Digest()

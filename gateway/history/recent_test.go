@@ -17,7 +17,7 @@ import (
 	"adgateway/ps"
 )
 
-// counting counts what is read of a store.
+// counting counts the reads of a store.
 type counting struct {
 	store.Store
 	gets int
@@ -28,7 +28,8 @@ func (c *counting) Get(ctx context.Context, kind store.Kind, key string) (store.
 	return c.Store.Get(ctx, kind, key)
 }
 
-// newRecent returns a service over an empty history, whose reads are counted, and the position of its end.
+// newRecent returns a service over an empty history whose reads are counted, and the position of
+// the history's end.
 func newRecent(t *testing.T) (s *Service, kept *counting, from store.Position) {
 	t.Helper()
 	kept = &counting{Store: store.NewMemory(nil)}
@@ -65,7 +66,7 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	}
 	assert.Equal(t, 1, kept.gets)
 
-	changed(t, s.History, first) // what was read says nothing of it
+	changed(t, s.History, first) // the data that was read does not show it
 	part = s.recent.after(t.Context(), s, from)
 	require.Len(t, part.ended, 2)
 	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
@@ -74,7 +75,8 @@ func TestStreamsShareWhatTheyRead(t *testing.T) {
 	assert.Len(t, shown.UndoneBy, 1)
 }
 
-// TestWhatAReaderSeesIsItsOwn writes a change once for readers with equal rights, and again for others.
+// TestWhatAReaderSeesIsItsOwn: a change is encoded once for readers with equal rights, and again
+// for others.
 func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")
@@ -91,7 +93,7 @@ func TestWhatAReaderSeesIsItsOwn(t *testing.T) {
 	assert.NotSame(t, &all[0], &limited[0])
 }
 
-// TestOneReaderThatLeavesFailsNobody reads with a context that has ended.
+// TestOneReaderThatLeavesFailsNobody: a reader whose context has ended does not make others fail.
 func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
 	s, _, from := newRecent(t)
 	changed(t, s.History, "")
@@ -103,7 +105,7 @@ func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
 	assert.Len(t, part.ended, 1)
 }
 
-// TestFewPositionsAreShared reads from more positions than are kept.
+// TestFewPositionsAreShared: reads from more positions than are shared still succeed.
 func TestFewPositionsAreShared(t *testing.T) {
 	s, _, from := newRecent(t)
 	for range 2 * mostParts {

@@ -14,23 +14,24 @@ import (
 	"adgateway/ps"
 )
 
-// Records of the Recycle Bin name the change that removed the object. The directory does not know
-// it, so the gateway adds it.
+// Records of the Recycle Bin name the change that removed the object. The directory does not store
+// that, so the gateway adds it.
 
-// removalField is the field for the identity of that change.
+// removalField is the field for the id of that change.
 const removalField = "changeId"
 
-// clockSkew is how much the clocks of the gateway and of the directory may differ.
+// clockSkew is the maximum difference between the clocks of the gateway and of the directory.
 const clockSkew = time.Hour
 
-// Removals are the changes of a history that removed objects.
+// Removals finds the changes in a history that removed objects.
 type Removals struct {
-	History *changes.History // nil: none is kept
+	History *changes.History // nil if none is kept
 	Log     *logrus.Logger
 }
 
-// In adds the changes that removed them to a batch of records of deleted objects. Other batches,
-// and batches that cannot be read, are returned unchanged, as are all without a history.
+// In adds the ids of the removing changes to a batch of records of deleted objects. It returns
+// other batches, and batches that cannot be parsed, unchanged. Without a history it returns every
+// batch unchanged.
 func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMessage) json.RawMessage {
 	if m.History == nil || shape != schema.DeletedObject && shape != schema.DeletedDetails {
 		return batch
@@ -42,7 +43,7 @@ func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMes
 	wanted, oldest := map[string]string{}, time.Now()
 	for _, record := range records {
 		wanted[strings.ToLower(schema.TextIn(record, "guid"))] = ""
-		// a time that cannot be read is the zero time
+		// An invalid time counts as zero.
 		deleted, _ := time.Parse(time.RFC3339, schema.TextIn(record, "deletedAbout"))
 		if deleted.Before(oldest) {
 			oldest = deleted
@@ -55,7 +56,7 @@ func (m Removals) In(ctx context.Context, shape *schema.Shape, batch json.RawMes
 	return schema.JSON(records)
 }
 
-// find finds the latest changes since a time that removed objects, by their GUIDs in lower case.
+// find finds the latest changes since a time that removed objects, given the GUIDs in lower case.
 func (m Removals) find(ctx context.Context, wanted map[string]string, since time.Time) {
 	left, seen := len(wanted), 0
 	err := m.History.Newest(ctx, time.Time{}, "", func(c *changes.Record) bool {

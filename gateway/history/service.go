@@ -1,5 +1,5 @@
-// Package history answers the calls about changes: the list of changes and the stream of them, one
-// change and its current state, and its undo, which makes calls of other rows.
+// Package history answers the calls about changes: their list and their stream, a single change and
+// its current state, and its undo, which makes calls of other rows.
 package history
 
 import (
@@ -20,17 +20,17 @@ import (
 	"adgateway/ps"
 )
 
-// Options configure a service. All of them are required but History.
+// Options configure a service. All except History are required.
 type Options struct {
-	History    *changes.History // nil: there is none, and every call is refused
-	Operations []*ops.Operation // of the gateway
-	Settler    settle.Settler   // reads the current state; each call has this limit
-	Cursors    call.Cursors     // of the list
+	History    *changes.History // nil if there is none, so every call is refused
+	Operations []*ops.Operation // the gateway's table
+	Settler    settle.Settler   // reads the current state; the limit is per call
+	Cursors    call.Cursors     // cursors of the list
 	Streams    *call.Streams
 
-	// Do makes the calls that take a change back. Its error contains a [problem.Error].
+	// Do makes the calls that undo a change. Its error contains a [problem.Error].
 	Do func(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Stopping is closed when the gateway stops, and ends all waits.
+	// Stopping is closed when the gateway stops, which ends all waits.
 	Stopping <-chan struct{}
 }
 
@@ -79,13 +79,13 @@ func noHistory() error {
 	return problem.New(schema.NotSupported, "This gateway keeps no history (store.file is off).")
 }
 
-// past is a recorded change with what it did.
+// past is a recorded change together with its row.
 type past struct {
 	*changes.Record
 	made change.Made
 }
 
-// pastOf returns a recorded change, or false if its row no longer exists.
+// pastOf returns a recorded change with its row, or false if the row no longer exists.
 func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 	op := ops.Find(s.Operations, c.Operation)
 	if op == nil || op.Reply.Shape == nil && op.Protocol == nil {
@@ -101,8 +101,8 @@ func (s *Service) pastOf(c *changes.Record) (*past, bool) {
 	return &past{c, change.MadeBy(s.Operations, done, c.Zone)}, true
 }
 
-// Made returns a change of the history, by its id. It returns false if there is none, none can be
-// read, or its row no longer exists.
+// Made returns the change with an id from the history. It returns false if there is none, it cannot
+// be read, or its row no longer exists.
 func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
 	if s.History == nil {
 		return change.Made{}, false
@@ -118,7 +118,8 @@ func (s *Service) Made(ctx context.Context, id string) (change.Made, bool) {
 	return p.made, true
 }
 
-// undoable returns which part of a change can be undone, without the part that was undone already.
+// undoable returns the extent to which a change can be undone, except for the parts that have
+// already been undone.
 func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
 	if p.Running || p.Outcome == ps.OutcomeUnknown {
 		return schema.UndoNone
@@ -126,13 +127,14 @@ func (s *Service) undoable(ctx context.Context, p *past) schema.Undoable {
 	return p.made.Undoable(func(fields ...string) bool { return s.undone(ctx, p, fields...) })
 }
 
-// undone reports whether a change, or one of some fields of it, is undone by a change that
-// stands.
+// undone reports whether a change, or the change of some of its fields, is undone by a change that
+// is still in effect.
 func (s *Service) undone(ctx context.Context, p *past, fields ...string) bool {
 	return s.undoneBy(ctx, p.Record, fields, 0) != ""
 }
 
-// undoneBy returns the change that undid a change and stands; empty if there is none.
+// undoneBy returns the id of the change that undid a change and is still in effect, or "" if there
+// is none.
 func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []string, depth int) string {
 	const deepest = 20
 	for _, by := range slices.Backward(c.UndoneBy) {
@@ -142,7 +144,7 @@ func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []stri
 			continue
 		}
 		if len(by.Fields) > 0 && len(fields) == 0 {
-			continue // only a part
+			continue // it undid only a part
 		}
 		other, err := s.History.Get(ctx, by.ID)
 		if err == nil && depth < deepest && len(other.UndoneBy) > 0 && s.undoneBy(ctx, other, nil, depth+1) != "" {
@@ -153,8 +155,8 @@ func (s *Service) undoneBy(ctx context.Context, c *changes.Record, fields []stri
 	return ""
 }
 
-// WhyNotUndoable says why a change cannot be undone, as a sentence; empty: it can. It does not
-// check whether the values were changed since. There must be a history.
+// WhyNotUndoable returns the reason why a change cannot be undone, as a sentence, or "" if it can.
+// It does not check whether the values have changed since. The service must have a history.
 func (s *Service) WhyNotUndoable(ctx context.Context, id string) string {
 	record, err := s.History.Get(ctx, id)
 	if err != nil {
@@ -173,7 +175,7 @@ func (s *Service) WhyNotUndoable(ctx context.Context, id string) string {
 	return ""
 }
 
-// now reads the objects of a recorded change.
+// now reads the current state of the objects of a recorded change.
 func (s *Service) now(ctx context.Context, was settle.Change, limit time.Duration) ([]settle.State, error) {
 	settler := s.Settler
 	settler.Limit = limit

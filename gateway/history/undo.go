@@ -21,19 +21,19 @@ import (
 	"adgateway/ps"
 )
 
-// An undo makes calls of other rows for the person who undoes, with that person's scopes and limits
-// and with lines of their own in the audit. Their scripts must announce the reverse of the recorded
-// change; otherwise something was changed since, and nothing is done.
+// An undo makes calls of other rows on behalf of the person who undoes, with that person's scopes
+// and limits and with their own lines in the audit. Their scripts must announce the reverse of the
+// recorded change. Otherwise something has changed since, and nothing is done.
 
-// undoing is the undo of a change, or of a part of it, that a call asks for.
+// undoing is the undo of a change, or of a part of it, that a call requests.
 type undoing struct {
 	*Service
 	a      call.Accepted
 	p      *past
-	fields []string // of it; none: all
+	fields []string // fields to undo; empty for all
 }
 
-// undo takes a change back.
+// undo undoes a change.
 func (s *Service) undo(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	first, err := a.As.Resumed(ctx)
 	if err != nil {
@@ -66,13 +66,13 @@ func (s *Service) undo(ctx context.Context, a call.Accepted) (call.Answer, error
 	return u.all(ctx, first, before, calls)
 }
 
-// cannot says that a change cannot be undone.
+// cannot returns the error for a change that cannot be undone.
 func (u *undoing) cannot(why string, args ...any) error {
 	why = fmt.Sprintf(why, args...)
 	return problem.New(schema.NotUndoable, "The change '%s' cannot be undone: %s.", u.p.ID, why)
 }
 
-// possible refuses an undo without calls, or by rows that the gateway does not have.
+// possible refuses an undo that consists of no calls, or of rows that the gateway does not have.
 func (u *undoing) possible(calls []ops.Undoing) error {
 	if len(calls) == 0 {
 		return u.cannot("the history has no image of what was there before")
@@ -107,8 +107,8 @@ func (u *undoing) guard(ctx context.Context, calls []ops.Undoing) error {
 	return nil
 }
 
-// takeBefore removes the interrupted undo that began with a change from the undos of that change,
-// so that it can be completed, and returns the changes that it has made.
+// takeBefore prepares the completion of the interrupted undo whose first change is given: it
+// removes that undo from the undos of its change, and returns the changes that it has made so far.
 func (u *undoing) takeBefore(ctx context.Context, first string) (before []*changes.Record, err error) {
 	var others []changes.Undoing
 	for _, by := range u.p.UndoneBy {
@@ -126,7 +126,7 @@ func (u *undoing) takeBefore(ctx context.Context, first string) (before []*chang
 	return before, nil
 }
 
-// madeBefore returns the change that one of the calls has made before; nil if it has not.
+// madeBefore returns the earlier change by one of the calls, or nil if the call made none.
 func madeBefore(before []*changes.Record, i, n int) *changes.Record {
 	for _, record := range before {
 		if n == 1 || strings.HasSuffix(record.RequestID, nthCall(i)) {
@@ -136,7 +136,7 @@ func madeBefore(before []*changes.Record, i, n int) *changes.Record {
 	return nil
 }
 
-// nthCall returns the end of the request id of one of an undo's several calls.
+// nthCall returns the suffix of the request id for one of several calls of an undo.
 func nthCall(i int) string { return fmt.Sprintf(".%d", i+1) }
 
 func names(list string) []string {
@@ -146,7 +146,7 @@ func names(list string) []string {
 	return strings.Split(list, ",")
 }
 
-// toUndo returns the part of the change to undo, or why it cannot be undone.
+// toUndo returns the part of the change to undo, or an error if it cannot be undone.
 func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 	p := u.p
 	switch {
@@ -196,7 +196,7 @@ func (u *undoing) toUndo(ctx context.Context) (ops.Done, error) {
 	return done, nil
 }
 
-// pick reports whether a change of a value is to be undone, and which of its fields cannot be
+// pick reports whether the change of a value is to be undone, and which of its fields cannot be
 // undone.
 func (u *undoing) pick(
 	ctx context.Context, object *ps.Intended, c ps.IntendedChange,
@@ -215,7 +215,7 @@ func (u *undoing) pick(
 	return picked, lost
 }
 
-// unknownField refuses fields that the change did not change.
+// unknownField refuses fields that the change did not modify.
 func (u *undoing) unknownField() error {
 	known := map[string]bool{}
 	for _, object := range change.Of(u.p.made.Announcement()) {
@@ -231,7 +231,7 @@ func (u *undoing) unknownField() error {
 	return nil
 }
 
-// undoneValue reports whether all fields of a change of a value are undone already.
+// undoneValue reports whether all fields of the change of a value have already been undone.
 func (u *undoing) undoneValue(ctx context.Context, object *ps.Intended, c ps.IntendedChange) bool {
 	if len(u.p.UndoneBy) == 0 {
 		return false
@@ -242,20 +242,20 @@ func (u *undoing) undoneValue(ctx context.Context, object *ps.Intended, c ps.Int
 	})
 }
 
-// tally sums up the calls of an undo so far.
+// tally sums up the calls of an undo made so far.
 type tally struct {
-	records  []any // of the changes that were made
+	records  []any // records of the changes made
 	plans    []json.RawMessage
 	warnings []ps.Warning // of the calls
-	first    error        // that a call failed with; nil: none did
+	first    error        // error of the first call that failed; nil if none did
 	details  []problem.Detail
-	changeID string // of the last change that was made; empty: none was
-	server   string // that was used last; empty: none was
+	changeID string // id of the last change made; empty if none was
+	server   string // server used last; empty if none was
 }
 
-// all makes the calls that take a change back, and answers. If one fails, the calls after it are
-// made all the same, because each is about an object of its own. batch is the first of the changes
-// that were made before.
+// all makes the calls that undo a change, and answers. If one fails, the later calls are made all
+// the same, because each affects a different object. batch is the id of the first change that was
+// made before.
 func (u *undoing) all(
 	ctx context.Context, batch string, before []*changes.Record, calls []ops.Undoing,
 ) (call.Answer, error) {
@@ -293,7 +293,7 @@ func (u *undoing) all(
 	return answer, err
 }
 
-// before adds a change that an earlier call with the key has made.
+// before adds a change that was made by an earlier call with the same key.
 func (t *tally) before(record *changes.Record, shown []any) {
 	t.records, t.server = append(t.records, shown...), cmp.Or(record.Server, t.server)
 	if record.Outcome == ps.OutcomePartial {
@@ -322,11 +322,11 @@ func (t *tally) add(answer call.Answer, err error, several bool) {
 	t.server = cmp.Or(server, t.server)
 }
 
-// passedOn are the warnings of its calls that an undo shows. They are about the changes themselves;
-// the others are about the calls.
+// passedOn are the warnings of its calls that an undo passes on. They concern the changes
+// themselves, all others concern the calls.
 var passedOn = []string{call.Raced, call.NotReadBack, call.NotInHistory}
 
-// shown returns the warnings that the undo shows, each once.
+// shown returns the warnings that the undo passes on, each once.
 func (t *tally) shown() (all []ps.Warning) {
 	for _, warning := range t.warnings {
 		if slices.Contains(passedOn, warning.Code) && !slices.Contains(all, warning) {
@@ -336,7 +336,7 @@ func (t *tally) shown() (all []ps.Warning) {
 	return all
 }
 
-// warned returns an error with the warnings that the undo shows, besides its own.
+// warned returns an error with the warnings that the undo passes on, in addition to its own.
 func (t *tally) warned(err error) error {
 	for _, warning := range t.shown() {
 		if !slices.Contains(problem.Of(err).Warnings, warning) {
@@ -346,8 +346,8 @@ func (t *tally) warned(err error) error {
 	return err
 }
 
-// call returns a call that takes back the change, or a part of it. batch is the first of the
-// changes that the undo has made; empty: this call makes it.
+// call returns a call that undoes the change, or a part of it. batch is the id of the first change
+// made by the undo, or "" if this call makes it.
 func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) call.Call {
 	given := maps.Clone(of.Given)
 	if u.a.DryRun() {
@@ -373,7 +373,7 @@ func (u *undoing) call(ctx context.Context, of *ops.Undoing, id, batch string) c
 // wasProtected reports whether an object was protected from accidental deletion before a change.
 func wasProtected(c ps.IntendedChange) bool { return c.Name == change.Protection && c.Before == "True" }
 
-// now reads the objects of the change; nil: that is not possible.
+// now reads the current state of the change's objects. It returns nil if that is impossible.
 func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
 	was, can := settle.Recorded(ops.Find(u.Operations, u.p.Operation), u.p.Record)
 	if !can {
@@ -382,7 +382,7 @@ func (u *undoing) now(ctx context.Context) ([]settle.State, error) {
 	return u.Service.now(ctx, was, u.a.Limits.Settle)
 }
 
-// shown returns a change as the answer shows it; nothing if the gateway does not have its row.
+// shown returns a change as shown in the answer, or nothing if the gateway does not have its row.
 func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) {
 	if p, known := u.pastOf(c); known {
 		records = append(records, u.show(ctx, p, u.a.Principal, false))
@@ -390,7 +390,7 @@ func (u *undoing) shown(ctx context.Context, c *changes.Record) (records []any) 
 	return records
 }
 
-// answer answers the undo. With an error the answer names the changes that were made before it.
+// answer answers the undo. On failure the answer names the changes that were made before.
 func (u *undoing) answer(t *tally) (call.Answer, error) {
 	switch {
 	case t.first != nil && (len(t.records) == 0 || u.a.DryRun()):

@@ -21,10 +21,10 @@ import (
 	"adgateway/test/harness"
 )
 
-// outer is the call of an undo.
+// outer is the outer call of an undo.
 type outer struct {
 	call.Call
-	parts int // told to Plan
+	parts int // argument of Plan
 }
 
 func (o *outer) Part(id string, op *ops.Operation, given ops.Given) call.Call {
@@ -38,7 +38,7 @@ func (o *outer) Plan(_ context.Context, parts int) error {
 	return nil
 }
 
-// undoTwo undoes the removal of two computers, by two calls that come to what do returns.
+// undoTwo undoes the removal of two computers, by two calls whose outcomes do returns.
 func undoTwo(t *testing.T, do func(n int, made *changes.Record) (call.Answer, error)) (call.Answer, error) {
 	t.Helper()
 	kept := changes.New(storetest.Seal(t, store.NewMemory(nil)), time.Hour, 1<<30)
@@ -82,8 +82,8 @@ func codes(warnings []ps.Warning) (all []string) {
 	return all
 }
 
-// TestAnUndoShowsWhatItsCallsWarnOf: its answer says, once each, that a change may have been made
-// twice, could not be read back, or is not in the history.
+// TestAnUndoShowsWhatItsCallsWarnOf: the answer warns, once each, that a change may have been made
+// twice, could not be read back, or is missing in the history.
 func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	answer, err := undoTwo(t, func(n int, made *changes.Record) (call.Answer, error) {
 		warnings := []ps.Warning{{Code: call.NotReadBack}, {Code: "of the script"}}
@@ -98,8 +98,8 @@ func TestAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	assert.Equal(t, []string{call.NotReadBack, call.Raced, call.NotInHistory}, codes(answer.Warnings))
 }
 
-// TestAPartOfAnUndoShowsWhatItsCallsWarnOf: so does the error of an undo that was made in part, or
-// of which nothing is in the history.
+// TestAPartOfAnUndoShowsWhatItsCallsWarnOf: the error of an undo that was made in part, or is
+// missing in the history, contains the same warnings.
 func TestAPartOfAnUndoShowsWhatItsCallsWarnOf(t *testing.T) {
 	gone := problem.New(schema.NotFound, "It is gone.")
 	for recorded, want := range map[bool]schema.Code{true: schema.Partial, false: schema.NotFound} {

@@ -17,27 +17,27 @@ import (
 	"adgateway/ps"
 )
 
-// Claim is a key that a call holds until it is released. Nil: the call has none. It is a
-// [write.Participant]. Only one goroutine uses it at a time.
+// Claim is a key that a call holds until it is released. It is nil if the call has no key. It
+// implements [write.Participant]. Only one goroutine uses it at a time.
 type Claim struct {
 	keys    *Keys
 	key     Key
-	entered string // name of the key while it is taken
+	entered string // name of the claimed key
 	name    string // name of the key in the store
-	call    kept   // as the store has it
-	present bool   // the store has the key
+	call    kept   // stored state
+	present bool   // whether the key is in the store
 	unsure  bool   // an earlier call with the key was cut off after its announcement
-	open    bool   // the outcome of the change, or of an earlier call's, is not known yet
+	open    bool   // the outcome of this or an earlier call's change is not known yet
 	again   bool   // the call was cut off before it changed anything, and is made again
-	lost    bool   // another gateway has taken the call over
+	lost    bool   // another gateway has taken over the call
 
-	next kept // put by Begin
+	next kept // state put by Begin
 
-	size    int64 // bytes of the last put
-	counted int64 // bytes that count for the caller
+	size    int64 // size of the last put state in bytes
+	counted int64 // bytes that count towards the caller's limit
 }
 
-// Name identifies the key in the store; empty: the call has none.
+// Name identifies the key in the store. It is "" if the call has no key.
 func (c *Claim) Name() string {
 	if c == nil {
 		return ""
@@ -45,10 +45,10 @@ func (c *Claim) Name() string {
 	return c.name
 }
 
-// Release ends the claim. Afterwards another call can take the key.
+// Release releases the claim. After that another call can claim the key.
 func (c *Claim) Release() { c.keys.leave(c.entered) }
 
-// Progress returns the progress of the call, or of an earlier one with the key.
+// Progress returns the progress of the call, or of an earlier call with the key.
 func (c *Claim) Progress() Progress {
 	if c == nil {
 		return Progress{}
@@ -60,16 +60,16 @@ func (c *Claim) Progress() Progress {
 // outcome of its change must be determined first.
 func (c *Claim) Unsure() bool { return c != nil && c.unsure }
 
-// Again reports whether the call should be made again: an item's call that was cut off before it
-// changed anything.
+// Again reports whether the call should be made again, because it belongs to an item and was cut
+// off before it changed anything.
 func (c *Claim) Again() bool { return c != nil && c.again }
 
-// LeaveOpen notes that the outcome of a change of the call, or of an earlier one, is not known yet.
-// No answer is stored.
+// LeaveOpen notes that the outcome of a change by this call or an earlier one is not known yet. No
+// answer is stored.
 func (c *Claim) LeaveOpen() { c.open = true }
 
 // Answer returns the answer of an earlier call that another gateway has stored since the key was
-// taken; nil: there is none.
+// claimed, or nil if there is none.
 func (c *Claim) Answer() *Answer {
 	if c.call.Status == 0 {
 		return nil
@@ -80,10 +80,10 @@ func (c *Claim) Answer() *Answer {
 // Judge notes the outcome of an earlier call's change.
 func (c *Claim) Judge(v write.Verdict) { c.call.Verdict = &v }
 
-// Anew notes that an earlier call has changed nothing, and that this one runs.
+// Anew notes that an earlier call has changed nothing, so this one runs.
 func (c *Claim) Anew() { c.call.Intent, c.call.Change, c.call.StartedAt = nil, "", time.Now() }
 
-// Refresh reads the call as the store has it now.
+// Refresh reads the current state of the call from the store.
 func (c *Claim) Refresh(ctx context.Context) error {
 	now, err := c.keys.get(ctx, c.name)
 	if errors.Is(err, store.ErrAbsent) {
@@ -96,7 +96,8 @@ func (c *Claim) Refresh(ctx context.Context) error {
 	return err
 }
 
-// owns reports, in an update, whether the store has the key as this call read or put it.
+// owns reports, within an update, whether the stored key is in the state that this call read or put
+// last.
 func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	now, err := store.Load[kept](tx, kind, c.name)
 	if errors.Is(err, store.ErrAbsent) {
@@ -105,7 +106,7 @@ func (c *Claim) owns(tx *store.Tx) (bool, error) {
 	return c.present && now.Token == c.call.Token && now.Status == 0, err
 }
 
-// put stores a call under the key, as part of an update.
+// put stores the state of a call under the key, as part of an update.
 func (c *Claim) put(tx *store.Tx, next kept) error {
 	err := store.Save(tx, kind, c.name, next, later(tx.Now().Add(c.keys.life), c.key.expires))
 	if err != nil {
@@ -123,7 +124,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// keep notes that the store has a call under the key.
+// keep notes that the state of a call is stored under the key.
 func (c *Claim) keep(now kept) {
 	added := 0
 	if !c.present {
@@ -134,7 +135,7 @@ func (c *Claim) keep(now kept) {
 	c.call, c.present = now, true
 }
 
-// forget notes that the store no longer has anything under the key.
+// forget notes that nothing is stored under the key any longer.
 func (c *Claim) forget() {
 	if c.present {
 		c.keys.count.add(c.key.byID, -1, -c.counted)
@@ -142,7 +143,7 @@ func (c *Claim) forget() {
 	}
 }
 
-// Begin implements [write.Participant]. It stores the intent of the script, and the identity of the
+// Begin implements [write.Participant]. It stores the intent of the script, and the id of the
 // change in the history. It refuses a call that another gateway has taken over.
 func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
 	owns, err := c.owns(tx)
@@ -164,45 +165,45 @@ func (c *Claim) Begin(tx *store.Tx, a *write.Attempt) error {
 // Begun implements [write.Participant].
 func (c *Claim) Begun() { c.keep(c.next) }
 
-// Ended is the end of a call with a key.
+// Ended describes the end of a call with a key.
 type Ended struct {
-	Outcome   ps.Outcome     // of the whole call
-	Failure   *problem.Error // nil: a success
+	Outcome   ps.Outcome     // outcome of the whole call
+	Failure   *problem.Error // nil on success
 	DryRun    bool
-	Overtaken bool // it failed because other changes of the object went first
+	Overtaken bool // it failed because other changes of the object took precedence
 
-	// The answer as sent.
+	// The answer as it was sent.
 	Status int
 	Body   []byte
-	Tag    string         // tag of its record; empty: none
-	Change string         // change that it names; empty: none
-	Secret *ops.Generated // secret that it shows; nil: none
+	Tag    string         // entity tag of its record; empty if none
+	Change string         // id of the change that it names; empty if none
+	Secret *ops.Generated // secret that it shows; nil if none
 }
 
-// End is the part of an update at the end of a call with a key.
+// End is the part of an update that ends a call with a key.
 type End struct {
 	of   *Claim
-	next *kept // nil: the key is removed
+	next *kept // nil to remove the key
 }
 
-// End returns what to store for the call: its answer, or that it may be tried again. Nil: the key
-// does not change, and a repetition finds the outcome of the change.
+// End returns what to store for the call: its answer, or that it may be retried. It returns nil if
+// the key does not change, so that a repetition determines the outcome of the change.
 func (c *Claim) End(e Ended) *End {
 	if c == nil || c.call.Status != 0 || c.lost {
 		return nil
 	}
-	// An outcome that stays unknown is the verdict.
+	// An outcome that will stay unknown is the verdict.
 	open := c.open || e.Outcome == ps.OutcomeUnknown && e.Failure.Code != schema.OutcomeUnknown
 	untouched := !open && e.Outcome == ps.OutcomeNone && e.Failure != nil
 	next := c.call
 	switch {
-	case untouched && c.counts(e): // as an attempt
+	case untouched && c.counts(e): // store the number of attempts
 		c.again = true
 		next = kept{
 			Account: next.Account, Fingerprint: next.Fingerprint, Attempts: next.Attempts,
 			Progress: Progress{RequestID: next.RequestID, StartedAt: next.StartedAt},
 		}
-	case e.DryRun, untouched: // it may be tried again
+	case e.DryRun, untouched: // the call may be retried
 		return &End{of: c}
 	case open: // the next call determines the outcome
 		return nil
@@ -218,11 +219,12 @@ func (c *Claim) End(e Ended) *End {
 	return &End{of: c, next: &next}
 }
 
-// asksAgain reports whether an answer with a status asks to come again, so it is not stored.
+// asksAgain reports whether an answer with a status asks the client to retry, so it is not stored.
 func asksAgain(status int) bool { return status >= http.StatusInternalServerError }
 
-// counts reports whether a call changed nothing, belongs to an item that was cut off, and is made
-// again. A full host, a lost connection or an election pass.
+// counts reports whether a call belongs to an item, was cut off before it changed anything, and
+// will be made again. The cause, such as a full host, a lost connection or an election, is
+// temporary.
 func (c *Claim) counts(e Ended) bool {
 	return c.key.ofItem() && e.Failure.Code == schema.Timeout && !e.Overtaken && c.call.Attempts < mostAttempts
 }
@@ -246,7 +248,7 @@ func (k *kept) answered(e Ended) {
 	}
 }
 
-// Put stores the end, unless another call has taken the key.
+// Put stores the end, unless another call has claimed the key.
 func (e *End) Put(tx *store.Tx) error {
 	c := e.of
 	owns, err := c.owns(tx)
@@ -261,7 +263,7 @@ func (e *End) Put(tx *store.Tx) error {
 	return nil
 }
 
-// Stored notes that the update of Put is stored.
+// Stored notes that the update of Put was stored.
 func (e *End) Stored() {
 	if e.next == nil {
 		e.of.forget()
@@ -270,8 +272,8 @@ func (e *End) Stored() {
 	e.of.keep(*e.next)
 }
 
-// Record returns a record for the change of an earlier call, with its caller and parameters, if the
-// history has none.
+// Record returns a record for an earlier call's change that the history lacks, with its caller and
+// parameters.
 func (c *Claim) Record(operation string, caller identity.Who, parameters map[string]string) *changes.Record {
 	return &changes.Record{
 		ID: c.call.Change, RequestID: c.call.RequestID, Time: c.call.StartedAt, Operation: operation,

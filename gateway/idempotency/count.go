@@ -16,15 +16,15 @@ import (
 
 // Limits bound the size of stored calls.
 type Limits struct {
-	Bytes int64        // of all of them, of which one caller gets a share; 0: no limit
-	Room  *bounds.Room // what is left on the disk; nil: no limit
+	Bytes int64        // of all calls; one caller gets a share; 0 for no limit
+	Room  *bounds.Room // room left on the disk; nil for no limit
 }
 
-// recountEvery is how often the keys of a caller at the limit are counted again. Each count reads
-// all of them.
+// recountEvery is the interval at which the keys of a caller at the limit are counted again. Each
+// count reads all of them.
 const recountEvery = time.Second
 
-// keyCount counts the keys that callers have.
+// keyCount counts the keys of each caller.
 type keyCount struct {
 	store   *store.Sealed
 	now     func() time.Time
@@ -32,16 +32,16 @@ type keyCount struct {
 	refused atomic.Int64
 
 	mu   sync.Mutex
-	kept map[string]*keptKeys // by caller, for callers that used a key since the start
+	kept map[string]*keptKeys // for callers that have used a key since the start
 }
 
-// keptKeys is what is known of the keys of one caller.
+// keptKeys are the known facts about the keys of one caller.
 type keptKeys struct {
-	known     bool      // they were counted
-	number    int       // upper bound: keys that expired since are included
+	known     bool      // whether they have been counted
+	number    int       // upper bound, which includes keys that have expired since
 	bytes     int64     // upper bound, like number
 	countedAt time.Time // when the last count began
-	oldest    time.Time // when the oldest key expires, by the last count
+	oldest    time.Time // when the oldest key expires, according to the last count
 }
 
 func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
@@ -51,7 +51,8 @@ func newKeyCount(db *store.Sealed, limits Limits) *keyCount {
 	return &keyCount{store: db, now: db.Now, limits: limits, kept: map[string]*keptKeys{}}
 }
 
-// add counts keys stored for a caller, or -1 for a removed one, and the growth in bytes.
+// add adds a number of keys to a caller's count, which is -1 for a removed key, and the growth in
+// bytes.
 func (k *keyCount) add(caller string, keys int, bytes int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,22 +62,22 @@ func (k *keyCount) add(caller string, keys int, bytes int64) {
 	}
 }
 
-// forget forgets the numbers of keys, because another gateway may have stored some.
+// forget drops the counts, because another gateway may have stored keys.
 func (k *keyCount) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	clear(k.kept)
 }
 
-// tooMany refuses a new key.
+// tooMany is the refusal of a new key.
 type tooMany struct {
 	wait time.Duration // until the oldest key expires
-	full *bounds.Full  // nil: they are too many, but not too large
+	full *bounds.Full  // nil if the number is too large, but not the size
 }
 
-// full returns why the caller of a key may not have another one now; nil: it may. The names of its
-// keys begin with key.byID or key.byName. They are counted in the store if their number is not
-// known, and again, at most once a second, when the limit is reached, because keys expire.
+// full returns the reason why the caller of a key must not get a new one now, or nil. The names of
+// its keys begin with key.byID or key.byName. The keys are counted in the store if their number is
+// unknown, and again, at most once a second, when the limit is reached, because keys expire.
 func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 	now, caller := k.now(), key.byID
 	if refusal, decided := k.decide(caller, now); decided {
@@ -91,28 +92,28 @@ func (k *keyCount) full(ctx context.Context, key Key) (*tooMany, error) {
 		}
 		return true
 	}
-	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // the values need not be opened
+	if err := k.store.Store.Range(ctx, kind, key.byID, add); err != nil { // the values need not be decrypted
 		return nil, err
 	}
 	err := k.store.Range(ctx, kind, key.byName, func(e store.Entry) bool {
 		var of kept
 		return store.Decode(k.store, e.Value, &of) != nil || !key.mayOwn(of) || add(e)
 	})
-	if err != nil && !errors.Is(err, store.ErrUnreadable) { // an unreadable key answers nobody
+	if err != nil && !errors.Is(err, store.ErrUnreadable) { // no caller gets an answer from an unreadable key
 		return nil, err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	of := k.kept[caller]
-	if of == nil { // it was forgotten meanwhile
+	if of == nil { // it was dropped meanwhile
 		of = &keptKeys{countedAt: now}
 	}
 	of.known, of.number, of.bytes, of.oldest = true, number, bytes, oldest
 	return k.refusal(of, now), nil
 }
 
-// decide answers without the store. If it cannot, the caller of decide counts the keys. Until then
-// other calls at the limit are answered by the last count.
+// decide decides without reading the store, if it can. If it cannot, the caller of decide counts
+// the keys. Until then other calls at the limit get the result of the last count.
 func (k *keyCount) decide(caller string, now time.Time) (refusal *tooMany, decided bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,7 +129,8 @@ func (k *keyCount) decide(caller string, now time.Time) (refusal *tooMany, decid
 	return nil, false
 }
 
-// refusal returns why a caller may not have another key, and counts it; nil: it may. k.mu is held.
+// refusal returns the reason why a caller must not get a new key, and counts the refusal, or
+// returns nil. The caller holds k.mu.
 func (k *keyCount) refusal(of *keptKeys, now time.Time) *tooMany {
 	full := k.sizes(of)
 	if of.number < bounds.Keys.Own && full == nil {
@@ -142,8 +144,8 @@ func (k *keyCount) refusal(of *keptKeys, now time.Time) *tooMany {
 	return refused
 }
 
-// sizes returns the bound in bytes that is reached; nil: none. The sum includes callers that used a
-// key since the start. k.mu is held.
+// sizes returns the limit in bytes that is reached, or nil. The sum includes callers that have used
+// a key since the start. The caller holds k.mu.
 func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
 	share, short := k.limits.Room.Share(k.limits.Bytes)
 	if of.bytes >= share {
@@ -159,7 +161,7 @@ func (k *keyCount) sizes(of *keptKeys) *bounds.Full {
 	return nil
 }
 
-// most returns the largest number of keys of one caller.
+// most returns the highest number of keys of a caller.
 func (k *keyCount) most() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// process is one of several processes that have the same store, one after another.
+// process is one of several processes that use the same store, one after another.
 type process struct {
 	*Keys
 	t *testing.T
@@ -30,7 +30,8 @@ var portal = &identity.Principal{ID: "7", Kind: identity.KindToken, Name: "porta
 
 func (p process) update(f func(tx *store.Tx) error) error { return p.store.Update(p.t.Context(), f) }
 
-// TestCutOffCallsOfAnItemAreLimited: each attempt is counted before it runs.
+// TestCutOffCallsOfAnItemAreLimited: an item's call may be cut off only a limited number of times,
+// and each attempt is counted before it runs.
 func TestCutOffCallsOfAnItemAreLimited(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	expires := time.Now().Add(time.Hour)
@@ -44,7 +45,7 @@ func TestCutOffCallsOfAnItemAreLimited(t *testing.T) {
 	assert.Equal(t, schema.Poison, problem.Of(err).Code)
 }
 
-// TestKeysOfItemsAreForgotten: those that are named, and no others.
+// TestKeysOfItemsAreForgotten: ForgetItems removes the named keys, and no others.
 func TestKeysOfItemsAreForgotten(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)
@@ -65,7 +66,8 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 	assert.Zero(t, kept())
 }
 
-// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: together they must not be too many.
+// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: the keys under a caller's id and those under its
+// name count towards a single limit.
 func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)
@@ -92,7 +94,8 @@ func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	assert.Equal(t, bounds.Keys.Own, p.Most())
 }
 
-// TestTheKeysOfANamesakeDoNotCount: the ones that are kept by the name they share.
+// TestTheKeysOfANamesakeDoNotCount: another caller's keys do not count, even if they are stored
+// under a name that both share.
 func TestTheKeysOfANamesakeDoNotCount(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)

@@ -9,17 +9,17 @@ import (
 
 // An Answer is the stored answer to an earlier call with a key.
 type Answer struct {
-	RequestID string // of that call
+	RequestID string // id of that request
 	Status    int
 	Body      []byte
-	Within    string       // identifies the limits of the caller that got the answer; empty: not known
+	Within    string       // identifies the caller's limits when it got the answer; empty if unknown
 	Warnings  []ps.Warning // about parts that are not stored, see [WithWarning]
-	Tag       string       // of its record; empty: none
-	Change    string       // that it names; empty: none
-	Server    string       // that was used; empty: none
+	Tag       string       // entity tag of its record; empty if none
+	Change    string       // id of the change that it names; empty if none
+	Server    string       // server that was used; empty if none
 }
 
-// keptEnvelope is an envelope with its members as sent.
+// keptEnvelope is an envelope whose members stay encoded as they were sent.
 type keptEnvelope struct {
 	Output   json.RawMessage `json:"output"`
 	Result   json.RawMessage `json:"result"`
@@ -27,17 +27,17 @@ type keptEnvelope struct {
 	Error    json.RawMessage `json:"error,omitempty"`
 }
 
-// WithWarning returns the body of a kept answer with one more warning.
+// WithWarning returns the body of a stored answer with one more warning.
 func WithWarning(body []byte, warning ps.Warning) []byte {
 	var e keptEnvelope
 	if err := json.Unmarshal(body, &e); err != nil {
-		return body // it was written here
+		return body // it was encoded here
 	}
 	e.Warnings = append(e.Warnings, warning)
 	return schema.JSON(e)
 }
 
-// withoutRecords returns the envelope of an answer whose list of records is empty.
+// withoutRecords returns the envelope of an answer with its list of records emptied.
 func withoutRecords(body []byte) []byte {
 	var e keptEnvelope
 	if err := json.Unmarshal(body, &e); err != nil {

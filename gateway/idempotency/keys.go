@@ -1,10 +1,10 @@
 // Package idempotency stores the keys of calls. A change with an Idempotency-Key runs at most once
-// while its key is stored, even if the gateway is killed: the key is on the disk before the run,
-// the intent of the script before it may begin, and the answer before it is sent. A call that
-// repeats a key gets the answer of the first one. If that call was cut off, the outcome of its
-// change is determined first.
+// while its key is stored, even if the gateway is killed: the key is on disk before the run, the
+// intent of the script before it may begin, and the answer before it is sent. A call that repeats a
+// key gets the answer of the first call. If that call was cut off, the outcome of its change is
+// determined first.
 //
-// [Keys.Take] gives a call its key, a [Claim], or the answer of an earlier call. The claim takes
+// [Keys.Take] returns either a [Claim] on the key or the answer of an earlier call. The claim takes
 // part in the beginning of the change ([Claim.Begin]) and in the end of the call ([Claim.End]).
 package idempotency
 
@@ -40,63 +40,63 @@ const kind store.Kind = "key"
 type kept struct {
 	store.Formatted
 	Progress
-	Account     string `json:"account,omitempty"`  // account of the caller; empty: not known, or an item's key
+	Account     string `json:"account,omitempty"`  // account of the caller; empty if unknown, or an item's key
 	Fingerprint []byte `json:"fingerprint"`        // of the operation and its arguments
-	Attempts    int    `json:"attempts,omitempty"` // attempts that were cut off
-	Tag         string `json:"tag,omitempty"`      // tag of the record in the answer
+	Attempts    int    `json:"attempts,omitempty"` // number of attempts that were cut off
+	Tag         string `json:"tag,omitempty"`      // entity tag of the record in the answer
 	Token       string `json:"token,omitempty"`    // token of the decision that allowed its change
 
-	Status int             `json:"status,omitempty"` // status of the answer; 0: there is none
+	Status int             `json:"status,omitempty"` // status of the answer; 0 if there is none
 	Body   json.RawMessage `json:"body,omitempty"`
 	Secret string          `json:"secret,omitempty"` // member of the record that is not stored
-	Cut    bool            `json:"cut,omitempty"`    // the answer was too long to store its records
-	// Within identifies the limits of the caller that got the answer. It is empty for the key of a
-	// job's item, and for an answer of an earlier version.
+	Cut    bool            `json:"cut,omitempty"`    // the answer was too long, so its records are not stored
+	// Within identifies the caller's limits when it got the answer. It is empty for the key of a job's
+	// item, and for an answer from an earlier version.
 	Within string `json:"within,omitempty"`
 }
 
-// Progress is the progress of a key's call.
+// Progress is the progress of the call with a key.
 type Progress struct {
 	RequestID string         `json:"requestId"`
 	StartedAt time.Time      `json:"startedAt"`
-	Intent    *ps.Intent     `json:"intent,omitempty"` // nil: nothing has been changed yet
+	Intent    *ps.Intent     `json:"intent,omitempty"` // nil if nothing has been changed yet
 	Server    string         `json:"server,omitempty"`
-	Change    string         `json:"change,omitempty"`  // the change that the call made, or is about to make
-	Verdict   *write.Verdict `json:"verdict,omitempty"` // verdict about a cut-off change; nil: none yet
+	Change    string         `json:"change,omitempty"`  // id of the change that the call made or will make
+	Verdict   *write.Verdict `json:"verdict,omitempty"` // verdict about an interrupted change; nil if none yet
 
-	// Batch is the first of the earlier changes of the call; empty: there was none.
+	// Batch is the id of the first earlier change by the call, or "" if there is none.
 	Batch string `json:"batch,omitempty"`
 }
 
-// Keys are the calls with keys. They are safe for concurrent use.
+// Keys are the stored keys of calls. They are safe for concurrent use.
 type Keys struct {
 	store   *store.Sealed
 	life    time.Duration
-	history *changes.History // nil: there is none
+	history *changes.History // nil if there is none
 
 	count *keyCount
 
 	mu     sync.Mutex
-	active map[string]bool // keys of calls that are running
+	active map[string]bool // keys of running calls
 }
 
-// New returns the keys in a store, which are stored for life. history has the changes of their
-// calls; nil: there is none.
+// New returns the keys in a store. Each key is stored for life. history holds the changes of their
+// calls; it may be nil.
 func New(db *store.Sealed, life time.Duration, history *changes.History, limits Limits) *Keys {
 	return &Keys{
 		store: db, life: life, history: history, count: newKeyCount(db, limits), active: map[string]bool{},
 	}
 }
 
-// Key names a call.
+// Key identifies a call.
 type Key struct {
-	account string // of the caller; empty for the key of a job's item
-	// Prefixes of the names of its caller's keys: by its id, and by its name. All versions find
-	// those by name. For an item both are equal.
+	account string // account of the caller; empty for the key of a job's item
+	// Prefixes of the names of the caller's keys: by its id, and by its name. All versions find keys
+	// by name. For an item both prefixes are equal.
 	byID, byName string
 	rest         string
-	within       string    // identifies the limits of the caller; empty for the key of a job's item
-	expires      time.Time // when the key of an item expires; zero: like all keys
+	within       string    // identifies the caller's limits; empty for the key of a job's item
+	expires      time.Time // when an item's key expires; zero for other keys
 }
 
 // Of returns the key that a caller has sent with a call of an operation.
@@ -108,17 +108,17 @@ func (k *Keys) Of(caller *identity.Principal, operation, given string) Key {
 	}
 }
 
-// OfItem returns the key of an item of a job. It is stored until expires, together with the job,
-// and does not count among the caller's.
+// OfItem returns the key of a job's item. It is stored until expires, like the job, and does not
+// count towards the caller's limit.
 func (k *Keys) OfItem(given string, expires time.Time) Key {
 	prefix := k.prefix("job")
 	return Key{byID: prefix, byName: prefix, rest: k.sum("item", given), expires: expires}
 }
 
-// forgottenAtOnce is how many keys one update removes.
+// forgottenAtOnce is the number of keys that one update removes.
 const forgottenAtOnce = 100
 
-// ForgetItems removes the stored calls of items, by the keys that the jobs gave them. None of them
+// ForgetItems removes the stored calls of items, given the keys from their jobs. None of the calls
 // may be running.
 func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	for part := range slices.Chunk(given, forgottenAtOnce) {
@@ -139,8 +139,8 @@ func (k *Keys) ForgetItems(ctx context.Context, given []string) error {
 	return nil
 }
 
-// find returns what is stored under the key, and the name that it is or will be stored under. That
-// is by the name of its caller, unless another credential of that name has such a key.
+// find returns the stored state of the key, and the name that it is or will be stored under. It
+// uses the caller's name, unless the key under that name belongs to another credential.
 func (k Key) find(load func(name string) (kept, error)) (name string, found kept, err error) {
 	name = k.byID + k.rest
 	if found, err = load(name); k.byID == k.byName || !errors.Is(err, store.ErrAbsent) {
@@ -153,14 +153,14 @@ func (k Key) find(load func(name string) (kept, error)) (name string, found kept
 	return k.byName + k.rest, found, err
 }
 
-// mayOwn reports whether a key found by the name of the caller belongs to the caller. An earlier
-// version stored only the name.
+// mayOwn reports whether a key found under the caller's name belongs to the caller. Earlier
+// versions stored only the name.
 func (k Key) mayOwn(found kept) bool { return found.Account == "" || found.Account == k.account }
 
-// prefix returns a prefix of the names of keys.
+// prefix returns a prefix for the names of keys.
 func (k *Keys) prefix(parts ...string) string { return k.sum(parts...)[:32] + "/" }
 
-// sum returns the digest of some texts.
+// sum returns a digest of some texts.
 func (k *Keys) sum(parts ...string) string {
 	raw := make([][]byte, len(parts))
 	for i, part := range parts {
@@ -177,8 +177,8 @@ func (k *Keys) Fingerprint(operation, arguments, guard string, document []byte) 
 // ErrRunning is in the chain of a refusal if another call holds the key.
 var ErrRunning = errors.New("a call with the key is running")
 
-// Take takes a key for a call with a request id and a fingerprint. If an earlier call with the key
-// was answered, it returns that answer and no claim. If there is a claim, the caller must call
+// Take claims a key for a call with a request id and a fingerprint. If an earlier call with the key
+// was answered, Take returns that answer and no claim. If it returns a claim, the caller must call
 // [Claim.Release].
 func (k *Keys) Take(
 	ctx context.Context, key Key, requestID string, fingerprint []byte,
@@ -201,11 +201,11 @@ func (k *Keys) Take(
 	return nil, earlier, err
 }
 
-// mostAttempts is how often the call of an item may be cut off, by the end of its gateway or
-// session, and still be made again.
+// mostAttempts is the number of times that an item's call may be cut off, by the end of its gateway
+// or session, and still be made again.
 const mostAttempts = 3
 
-// decide stores the key for a call, or returns what is stored, in one update.
+// decide stores the key for a call, or returns the stored state, in a single update.
 func (k *Keys) decide(
 	ctx context.Context, c *Claim, requestID string, fingerprint []byte,
 ) (earlier *Answer, err error) {
@@ -233,7 +233,7 @@ func (k *Keys) decide(
 				return err
 			}
 			if unsure = now.Intent != nil || now.Verdict != nil || now.Batch != ""; unsure {
-				break // looking up the outcome is not another attempt
+				break // determining the outcome is not another attempt
 			}
 			fresh.Attempts = now.Attempts + 1
 			if fresh.Attempts > mostAttempts && c.key.ofItem() {
@@ -255,10 +255,10 @@ func (k *Keys) decide(
 	return nil, nil
 }
 
-// ofItem reports whether the key belongs to an item of a job.
+// ofItem reports whether the key belongs to a job's item.
 func (k Key) ofItem() bool { return !k.expires.IsZero() }
 
-// mayHave refuses a new key if its caller has too many.
+// mayHave refuses a new key if its caller has too many keys.
 func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	if key.ofItem() {
 		return nil
@@ -281,7 +281,7 @@ func (k *Keys) mayHave(ctx context.Context, key Key) error {
 	return failed
 }
 
-// get returns what is stored under a name.
+// get returns the state stored under a name.
 func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
 	found, err := k.store.Get(ctx, kind, name)
 	if err == nil {
@@ -290,8 +290,8 @@ func (k *Keys) get(ctx context.Context, name string) (now kept, err error) {
 	return now, err
 }
 
-// reopen removes an answer that asks to come again, which an earlier version stored. The key then
-// has the outcome that the answer states.
+// reopen removes an answer that asks the client to retry, as stored by an earlier version. The key
+// then has the outcome that the answer states.
 func (k *Keys) reopen(tx *store.Tx, of *kept) error {
 	if !asksAgain(of.Status) {
 		return nil
@@ -340,7 +340,7 @@ func (k *kept) answer() *Answer {
 	return &answer
 }
 
-// SecretNotReplayed says that a member of the record, a generated secret, is not shown again.
+// SecretNotReplayed warns that a member of the record, a generated secret, is not shown again.
 func SecretNotReplayed(member string) ps.Warning {
 	return ps.Warning{
 		Code: "secret_not_replayed", Target: member,
@@ -372,17 +372,17 @@ func (*Keys) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return store.Save(tx, kind, c.Key, of, found.Expires)
 }
 
-// Forget forgets the numbers of keys, because another gateway may have stored some.
+// Forget drops the counts of keys, because another gateway may have stored keys.
 func (k *Keys) Forget() { k.count.forget() }
 
-// Most returns the largest number of keys of one caller that used one since the start. It includes
-// keys that expired since they were counted.
+// Most returns the highest number of keys of a caller that has used one since the start. It
+// includes keys that have expired since they were counted.
 func (k *Keys) Most() int { return k.count.most() }
 
-// Refused returns how many calls were refused because their credential has too many keys.
+// Refused returns the number of calls that were refused because their caller has too many keys.
 func (k *Keys) Refused() int64 { return k.count.refused.Load() }
 
-// enter reports whether no other call with the key is running.
+// enter claims the key within this process, and reports whether no other call holds it.
 func (k *Keys) enter(name string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

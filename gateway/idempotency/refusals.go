@@ -11,10 +11,10 @@ import (
 	"adgateway/ps"
 )
 
-// keyPattern is a key, with or without the quotation marks of a structured field.
+// keyPattern matches a key, with or without the quotation marks of a structured field.
 var keyPattern = regexp.MustCompile(`^(?:"(` + ops.KeyPattern + `)"|(` + ops.KeyPattern + `))$`)
 
-// Parse returns the key in the lines of the header, of which there is at least one.
+// Parse returns the key in the header's lines. There must be at least one line.
 func Parse(lines []string) (string, error) {
 	if len(lines) > 1 {
 		return "", Invalid("is given %d times", len(lines))
@@ -27,7 +27,7 @@ func Parse(lines []string) (string, error) {
 	return cmp.Or(match[1], match[2]), nil
 }
 
-// Invalid refuses a call because of its header. The answer names the fault of the header.
+// Invalid refuses a call because of its header. The answer describes the header's fault.
 func Invalid(format string, args ...any) error {
 	failed := problem.New(schema.InvalidRequest, ops.KeyHeader+" "+format+".", args...)
 	failed.Details = []problem.Detail{{
@@ -52,7 +52,7 @@ func poison(attempts int) error {
 		"session, so that it is not made again.", attempts)
 }
 
-// Undecided returns the error while the outcome of an earlier call is unknown.
+// Undecided returns the error of a repeated call while the outcome of the earlier call is unknown.
 func (c *Claim) Undecided() error {
 	failed := problem.New(schema.InProgress, "It is being found out what became of an earlier call with "+
 		"this %s. Repeat it later to get its answer.", ops.KeyHeader)
@@ -60,7 +60,8 @@ func (c *Claim) Undecided() error {
 	return failed
 }
 
-// Unknown returns the error if the outcome of an earlier call will stay unknown.
+// Unknown returns the error of a repeated call if the outcome of the earlier call will stay
+// unknown.
 func (c *Claim) Unknown() error {
 	failed := problem.New(schema.OutcomeUnknown, "It could not be found out what became of the change '%s', "+
 		"which an earlier call has begun. Compare the object with what you asked for, and use a new %s.",
@@ -73,8 +74,8 @@ func (c *Claim) Unknown() error {
 	return failed
 }
 
-// Partly returns the error if the change of an earlier call was made only in part, according to its
-// verdict.
+// Partly returns the error of a repeated call if, according to its verdict, the change of the
+// earlier call was made only in part.
 func (c *Claim) Partly() error {
 	failed := problem.New(schema.Partial, "The change was cut off, and made in part; see details.")
 	failed.Outcome, failed.Server = ps.OutcomePartial, c.call.Server

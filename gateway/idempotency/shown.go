@@ -13,9 +13,9 @@ import (
 	"adgateway/ps"
 )
 
-// Shown returns the answer as its caller may see it now, without what it may not read. If the
-// answer is about an object outside the caller's limits, Shown refuses, and the call is not made
-// again. made returns a change of the history, or false if there is none.
+// Shown returns the answer reduced to what its caller may see now. If the answer is about an object
+// outside the caller's limits, Shown fails, and the call is not made again. made returns a change
+// from the history, or false if there is none.
 func (a *Answer) Shown(
 	ctx context.Context, row *ops.Operation, sight change.Sight,
 	made func(ctx context.Context, id string) (change.Made, bool),
@@ -50,7 +50,8 @@ func (a *Answer) Shown(
 	return &shown, nil
 }
 
-// records returns the records of the answer; none if its body has none, or another form.
+// records returns the records of the answer. It returns none if the body has no records, or is not
+// an envelope.
 func (a *Answer) records() (records []map[string]json.RawMessage) {
 	var e keptEnvelope
 	if json.Unmarshal(a.Body, &e) != nil {
@@ -66,7 +67,7 @@ func (a *Answer) records() (records []map[string]json.RawMessage) {
 	return []map[string]json.RawMessage{single}
 }
 
-// reduced returns the body with the records that reduce returns.
+// reduced returns the body with each record replaced by the result of reduce.
 func (a *Answer) reduced(reduce func(record map[string]json.RawMessage) json.RawMessage) []byte {
 	var e keptEnvelope
 	if json.Unmarshal(a.Body, &e) != nil {
@@ -88,7 +89,7 @@ func (a *Answer) about() change.About {
 	var of change.About
 	for _, record := range a.records() {
 		for _, name := range []string{"distinguishedName", "path", "fqdn"} {
-			if text := schema.TextIn(record, name); text != "" { // path names the parent of a computer
+			if text := schema.TextIn(record, name); text != "" { // the path names a computer's parent
 				of.Names = append(of.Names, text)
 				break
 			}
@@ -108,7 +109,7 @@ func (a *Answer) about() change.About {
 // withoutValues returns the record of a change without the values of its objects.
 func withoutValues(record map[string]json.RawMessage) json.RawMessage {
 	var objects []map[string]json.RawMessage
-	_ = json.Unmarshal(record["objects"], &objects) // stays empty if it has none
+	_ = json.Unmarshal(record["objects"], &objects) // stays empty if there are none
 	for _, object := range objects {
 		object["changes"] = json.RawMessage("[]")
 		delete(object, "image")
@@ -117,8 +118,8 @@ func withoutValues(record map[string]json.RawMessage) json.RawMessage {
 	return schema.JSON(record)
 }
 
-// Hidden refuses a repeated call whose answer its caller may no longer see, because the object lies
-// outside its limits.
+// Hidden returns the error of a repeated call whose answer its caller may no longer see, because
+// the object lies outside its limits.
 func Hidden(op *ops.Operation) error {
 	code := schema.NotFound
 	if op.Lane == ps.DNS {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Budget is a number of bytes, or of other things, that callers share. It is safe for
-// concurrent use.
+// Budget is a number of bytes, or of other units, that callers share. It is safe for concurrent
+// use.
 type Budget struct {
 	most int64
 
@@ -15,13 +15,13 @@ type Budget struct {
 	by   map[ID]int64
 }
 
-// NewBudget returns a budget of which nothing is held.
+// NewBudget returns a budget of which nothing is taken.
 func NewBudget(most int64) *Budget { return &Budget{most: most, by: map[ID]int64{}} }
 
-// Most returns how much the budget is in all.
+// Most returns the total size of the budget.
 func (b *Budget) Most() int64 { return b.most }
 
-// Held returns how much all callers hold.
+// Held returns the amount that all callers hold together.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,8 +34,8 @@ var (
 	ErrBudgetSpent = errors.New("the budget is spent")
 )
 
-// Take adds n to what a caller holds. It fails with [ErrShareSpent] if that is more than its
-// share, and with [ErrBudgetSpent] if it is more than is left.
+// Take adds n to the amount that a caller holds. It fails with [ErrShareSpent] if the sum would
+// exceed share, and with [ErrBudgetSpent] if n is more than is left.
 func (b *Budget) Take(by ID, n, share int64) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +50,7 @@ func (b *Budget) Take(by ID, n, share int64) error {
 	return nil
 }
 
-// Free gives back what [Budget.Take] has added.
+// Free returns n units taken by [Budget.Take].
 func (b *Budget) Free(by ID, n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

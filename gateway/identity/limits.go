@@ -2,12 +2,12 @@ package identity
 
 import "slices"
 
-// Limits restrict what a principal sees and changes. An empty list means no limit.
+// Limits restrict what a principal can see and change. An empty list means no limit.
 type Limits struct {
 	OUs    []string `json:"ous,omitempty"`    // distinguished names, each including everything below
 	Zones  []string `json:"zones,omitempty"`  // DNS zone names
 	Groups []string `json:"groups,omitempty"` // sAMAccountNames, distinguished names or GUIDs of groups
-	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below, may be changed
+	Names  []string `json:"names,omitempty"`  // DNS names whose records, and those below them, may be changed
 }
 
 // Equal reports whether the limits are the same, in the same order.

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// meter counts what a caller does; see [Meters].
+// meter counts the actions of a caller, see [Meters].
 type meter struct {
 	now      func() time.Time
 	running  atomic.Int64
 	buckets  atomic.Pointer[[]*bucket]
-	gateways atomic.Int64 // that share the rates and the concurrency; zero: not known yet
+	gateways atomic.Int64 // gateways that share the rates and the concurrency; zero if unknown
 
 	recalling sync.Mutex // held while a ledger is read
 
-	mu    sync.Mutex // held while buckets are replaced, and guards the field below
+	mu    sync.Mutex // held while buckets are replaced; guards the field below
 	spent [impacts]window
 }
 
@@ -30,19 +30,19 @@ func newMeter(now func() time.Time) *meter {
 	return m
 }
 
-// gauge is a meter with the limits for its caller in one of its roles.
+// gauge is a meter with its caller's limits in one role.
 type gauge struct {
 	*meter
 	rate    *bucket
-	most    int64 // maximum of concurrent requests
+	most    int64 // maximum number of concurrent requests
 	perHour [impacts]*int
 }
 
-// with returns the meter with the limits of a quota. The counts stay.
+// with returns the meter with the limits of a quota. The counts are kept.
 func (m *meter) with(q Quota) *gauge {
 	limit, burst, err := q.Rate.parse()
 	if err != nil {
-		limit, burst = 0, 0 // impossible in a checked quota: admit nothing
+		limit, burst = 0, 0 // impossible in a checked quota; admit nothing
 	}
 	g := &gauge{meter: m, rate: m.bucket(allowance{limit, burst}), most: int64(numberOr(q.Concurrency, math.MaxInt))}
 	g.perHour[Deletion] = q.DeletionsPerHour
@@ -53,18 +53,18 @@ func (m *meter) with(q Quota) *gauge {
 	return g
 }
 
-// bucket is a rate that the caller has, or has had, in one of its roles. Each request of the caller
-// is taken from every bucket, so that another role never allows more.
+// bucket is a rate that the caller has, or had, in one of its roles. Each request of the caller is
+// taken from every bucket, so another role never allows more.
 type bucket struct {
 	allowance
 	*rate.Limiter
 }
 
-// mostBuckets limits the remembered rates of a caller.
+// mostBuckets is the maximum number of remembered rates per caller.
 const mostBuckets = 64
 
-// bucket returns the bucket of a rate. A new bucket starts with the requests that are missing in
-// the others, because the caller has sent them.
+// bucket returns the bucket for a rate. A new bucket lacks as many requests as the most used of the
+// others, because the caller has already sent them.
 func (m *meter) bucket(full allowance) *bucket {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,7 +88,7 @@ type allowance struct {
 	burst int
 }
 
-// among returns the share of one gateway among several, which is never 0 unless the whole is.
+// among returns one gateway's share of the allowance. It is never 0 unless the whole is 0.
 func (a allowance) among(gateways int64) (rate.Limit, int) {
 	if gateways <= 1 || a.limit == rate.Inf {
 		return a.limit, a.burst
@@ -96,8 +96,7 @@ func (a allowance) among(gateways int64) (rate.Limit, int) {
 	return a.limit / rate.Limit(gateways), min(a.burst, (a.burst+int(gateways)-1)/int(gateways))
 }
 
-// divide lowers the limits of the counters to the share of one gateway among several. The counts
-// stay.
+// divide lowers the limits of the counters to one gateway's share. The counts are kept.
 func (m *meter) divide(gateways int64) {
 	if m.gateways.Swap(gateways) == gateways {
 		return
@@ -117,8 +116,8 @@ func numberOr(n *int, standard int) int {
 	return *n
 }
 
-// Enter counts a request against the principal's rate and concurrency, which several gateways
-// share. Unless it returns an [*Exceeded], Leave must be called.
+// Enter counts a request against the principal's rate and concurrency, which several gateways may
+// share. Unless Enter returns an [*Exceeded], the caller must call Leave.
 func (p *Principal) Enter(gateways int) error {
 	g := p.gauge
 	if g == nil {
@@ -149,13 +148,13 @@ func (p *Principal) Enter(gateways int) error {
 	}
 	for _, other := range *g.buckets.Load() {
 		if other != g.rate {
-			other.AllowN(now, 1) // it may be empty, which refuses requests of its own role only
+			other.AllowN(now, 1) // it may be empty, which only refuses requests in its own role
 		}
 	}
 	return nil
 }
 
-// Leave ends a request that Enter admitted.
+// Leave ends a request admitted by Enter.
 func (p *Principal) Leave() {
 	if p.gauge != nil {
 		p.gauge.running.Add(-1)
@@ -169,11 +168,11 @@ func perTime(limit rate.Limit) string {
 	return fmt.Sprintf("one every %s", time.Duration(float64(time.Second)/float64(limit)).Round(time.Second))
 }
 
-// Exceeded is the error of a caller that does more than its quota allows.
+// Exceeded is the error for a caller that exceeds its quota.
 type Exceeded struct {
-	Limit      string        // its name in a [Quota]
+	Limit      string        // name of the limit in a [Quota]
 	Message    string        // for the caller
-	RetryAfter time.Duration // at least a second
+	RetryAfter time.Duration // at least one second
 }
 
 func (e *Exceeded) Error() string { return e.Message }
@@ -183,8 +182,8 @@ func tooMany(limit string, wait time.Duration, format string, args ...any) *Exce
 }
 
 // Recall adds what was spent of an impact before the gateway started. spent returns it as numbers
-// by time. Recall calls it once, if the principal has such a limit, and again after an error. If
-// gateways share the impact, it calls it each time, and the result is the whole count, including
+// by time. Recall calls spent once if the principal has such a limit, and again after an error. If
+// gateways share the impact, Recall calls spent every time, and its result is the total, including
 // the reservations of this gateway.
 func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time]int, error)) error {
 	m := p.gauge
@@ -217,9 +216,9 @@ func (p *Principal) Recall(kind Impact, shared bool, spent func() (map[time.Time
 	return nil
 }
 
-// Spend reserves up to most of an impact before a run, so that concurrent runs do
-// not spend the same. If nothing is left, it returns an [*Exceeded] that says when there
-// will be. Unless it does, Settle must be called.
+// Spend reserves up to most units of an impact before a run, so concurrent runs do not spend the
+// same units. If nothing is left, it returns an [*Exceeded] with the time when something will be.
+// Otherwise the caller must call [Spending.Settle].
 func (p *Principal) Spend(kind Impact, most int) (*Spending, error) {
 	s := &Spending{principal: p, kind: kind, held: most}
 	m := p.gauge
@@ -240,7 +239,8 @@ func (p *Principal) Spend(kind Impact, most int) (*Spending, error) {
 	return s, nil
 }
 
-// overspent returns why n more of an impact are too many. m.mu is held.
+// overspent returns the error for n more units of an impact, which are too many. The caller holds
+// m.mu.
 func (p *Principal) overspent(kind Impact, n int, now time.Time) *Exceeded {
 	w, limit, verb := &p.gauge.spent[kind], *p.gauge.perHour[kind], verbs[kind]
 	text := fmt.Sprintf("The %s may %s %s an hour and has %d left.",
@@ -260,7 +260,7 @@ func amount(n int, singular, plural string) string {
 	return fmt.Sprintf("%d %s", n, plural)
 }
 
-// Spending is what a run has reserved, and not settled yet.
+// Spending is the amount that a run has reserved but not settled yet.
 type Spending struct {
 	principal *Principal
 	kind      Impact
@@ -268,11 +268,11 @@ type Spending struct {
 	settled   bool
 }
 
-// Held returns the most that the run may spend.
+// Held returns the maximum amount that the run may spend.
 func (s *Spending) Held() int { return s.held }
 
-// Limit returns the principal's hourly limit, and whether there is one, in which case the spending
-// must be known later.
+// Limit returns the principal's hourly limit, and whether there is one. If there is, the spending
+// must be recorded for later.
 func (s *Spending) Limit() (limit int, limited bool) {
 	m := s.principal.gauge
 	if m == nil {
@@ -284,8 +284,8 @@ func (s *Spending) Limit() (limit int, limited bool) {
 	return 0, false
 }
 
-// Used returns what the principal has spent or reserved in the last hour, and the limit; both are 0
-// if there is no limit.
+// Used returns the amount that the principal has spent or reserved in the last hour, and the limit.
+// Both are 0 if there is no limit.
 func (s *Spending) Used() (used, limit int) {
 	m := s.principal.gauge
 	if m == nil {
@@ -300,11 +300,10 @@ func (s *Spending) Used() (used, limit int) {
 	return *of - m.spent[s.kind].left(*of, m.now()), *of
 }
 
-// Impact returns what it is.
+// Impact returns the kind of impact.
 func (s *Spending) Impact() Impact { return s.kind }
 
-// Settle counts what the run actually did and releases the rest. Only the first
-// call has an effect.
+// Settle counts what the run actually did and releases the rest. Only the first call has an effect.
 func (s *Spending) Settle(n int) {
 	m := s.principal.gauge
 	if m == nil || s.settled {
@@ -315,14 +314,14 @@ func (s *Spending) Settle(n int) {
 	defer m.mu.Unlock()
 	w := &m.spent[s.kind]
 	if w.shared {
-		return // the ledger has it
+		return // the ledger has already counted it
 	}
 	w.held -= s.held
 	w.add(n, m.now())
 }
 
-// Exceeded returns the [*Exceeded] of a run that would have spent more than it had
-// reserved, or nil if the principal has no such limit.
+// Exceeded returns the [*Exceeded] of a run that would have spent more than it had reserved, or nil
+// if the principal has no such limit.
 func (s *Spending) Exceeded() error {
 	m := s.principal.gauge
 	if m == nil {
@@ -342,8 +341,8 @@ const hour = time.Hour
 type window struct {
 	held     int // reserved by runs
 	events   []event
-	recalled bool // those from before the start are among them
-	shared   bool // events counts all gateways, and reservations are among them
+	recalled bool // the events include those before the start
+	shared   bool // the events include all gateways, and reservations
 }
 
 // event is a number of events in one second.
@@ -379,7 +378,7 @@ func (w *window) forget(now time.Time) {
 	w.events = recent
 }
 
-// left returns how much of a limit is left.
+// left returns the amount of a limit that is left.
 func (w *window) left(limit int, now time.Time) int {
 	w.forget(now)
 	left := limit - w.held
@@ -389,8 +388,8 @@ func (w *window) left(limit int, now time.Time) int {
 	return max(left, 0)
 }
 
-// enough returns when n will be left of a limit if nothing more is spent, assuming that
-// reservations are released at once.
+// enough returns the time when n units of a limit will be left if nothing more is spent. It assumes
+// that reservations are released at once.
 func (w *window) enough(n, limit int, now time.Time) time.Time {
 	missing := n - limit
 	for _, e := range w.events {

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// Meters count what callers do, each against its own quota or the default, regardless of the kind
-// of credential. They are safe for concurrent use.
+// Meters count the actions of callers, each against its own quota or the default, regardless of the
+// kind of credential. They are safe for concurrent use.
 type Meters struct {
 	defaults Quota
 	now      func() time.Time
 
 	mu    sync.Mutex // guards the fields below
 	byID  map[ID]*counted
-	sweep int // callers above which idle ones are dropped
+	sweep int // number of callers above which idle ones are dropped
 }
 
-// counted is a caller that is counted.
+// counted is a caller whose actions are counted.
 type counted struct {
 	meter   *meter
-	as      *Principal // the caller as last given
-	metered *Principal // the same with its meter
-	last    time.Time  // when it was last asked for
+	as      *Principal // caller as it was given last
+	metered *Principal // the same caller with its meter
+	last    time.Time  // time of the last request for it
 }
 
-// sweepFrom is how many callers are remembered before any is dropped.
+// sweepFrom is the number of callers that are remembered before any is dropped.
 const sweepFrom = 1000
 
-// NewMeters returns meters without counts. Callers without a quota of their own have the
-// default. Nil means time.Now.
+// NewMeters returns meters without counts. Callers without a quota of their own have the default.
+// If now is nil, it is time.Now.
 func NewMeters(defaults Quota, now func() time.Time) *Meters {
 	if now == nil {
 		now = time.Now
@@ -36,9 +36,9 @@ func NewMeters(defaults Quota, now func() time.Time) *Meters {
 	return &Meters{defaults: defaults, now: now, byID: map[ID]*counted{}, sweep: sweepFrom}
 }
 
-// Of returns the caller with its meter. Counters are kept by the caller's ID: reloading
+// Of returns the caller with its meter. Counters are kept by the caller's ID, so reloading
 // credentials does not reset them, and the sessions and roles of a person share them. The limits
-// belong to the principal, so that each role has its own.
+// belong to the principal, so each role has its own.
 func (m *Meters) Of(p *Principal) *Principal {
 	if p.Uncounted || p.gauge != nil {
 		return p
@@ -60,8 +60,8 @@ func (m *Meters) Of(p *Principal) *Principal {
 	return c.metered
 }
 
-// forget drops callers whose counters equal new ones, when there are many callers: nothing runs,
-// and all counts have expired.
+// forget drops idle callers once there are many: those that run nothing and whose counts have
+// expired. A new entry would equal theirs.
 func (m *Meters) forget(now time.Time) {
 	if len(m.byID) < m.sweep {
 		return

@@ -11,20 +11,20 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Quota limits how much an account does. An absent field means the server's
-// default; zero allows nothing.
+// Quota limits the actions of an account. An absent field means the server's default; zero allows
+// nothing.
 type Quota struct {
 	Rate                  Rate `json:"rate,omitempty"`        // requests
 	Concurrency           *int `json:"concurrency,omitempty"` // concurrent requests
 	DeletionsPerHour      *int `json:"deletionsPerHour,omitempty"`
 	PasswordResetsPerHour *int `json:"passwordResetsPerHour,omitempty"`
-	ChangesPerHour        *int `json:"changesPerHour,omitempty"` // objects disabled, renamed or moved, and memberships ended
-	RevealsPerHour        *int `json:"revealsPerHour,omitempty"` // passwords and recovery keys; DefaultReveals if no default says otherwise
+	ChangesPerHour        *int `json:"changesPerHour,omitempty"` // disabled, renamed or moved objects, ended memberships
+	RevealsPerHour        *int `json:"revealsPerHour,omitempty"` // passwords and recovery keys; DefaultReveals if no default
 }
 
-// Rate is a number of requests per second, minute or hour, such as "10/s", "600/m"
-// or "5000/h". That many are allowed at once, and replenished evenly over the time.
-// The empty rate means no limit.
+// Rate is a number of requests per second, minute or hour, such as "10/s", "600/m" or "5000/h".
+// That many are allowed at once, and replenished evenly over that time. The empty rate means no
+// limit.
 type Rate string
 
 var rateUnits = map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}
@@ -42,13 +42,13 @@ func (r Rate) parse() (limit rate.Limit, burst int, err error) {
 	return rate.Limit(float64(n) / rateUnits[unit].Seconds()), n, nil
 }
 
-// Check returns the fault of the rate.
+// Check returns an error if the rate is malformed.
 func (r Rate) Check() error {
 	_, _, err := r.parse()
 	return err
 }
 
-// Check returns every mistake in the quota, joined.
+// Check returns all mistakes in the quota, joined.
 func (q *Quota) Check() error {
 	faults := []error{q.Rate.Check()}
 	for _, n := range []struct {
@@ -67,7 +67,7 @@ func (q *Quota) Check() error {
 
 const maxPerHour = 1000000
 
-// DefaultReveals is how many secrets a caller may see per hour if its quota does not say.
+// DefaultReveals is the number of secrets that a caller may see per hour unless its quota differs.
 const DefaultReveals = 10
 
 // over completes the quota with defaults.
@@ -97,17 +97,17 @@ type Impact uint8
 const (
 	Deletion Impact = iota
 	PasswordReset
-	Change // disabling, renaming, moving, ending a membership
-	Reveal // showing a password of a computer or a recovery key
+	Change // disabling, renaming, moving, or ending a membership
+	Reveal // showing a computer's password or a recovery key
 	impacts
 )
 
-// String returns the name of the impact in a ledger.
+// String returns the name of the impact in ledgers.
 func (i Impact) String() string { return impactNames[i] }
 
 var impactNames = [impacts]string{"deletion", "passwordReset", "change", "reveal"}
 
-// ImpactNamed returns the impact whose String is name, and whether there is one.
+// ImpactNamed returns the impact with a name, and whether there is one.
 func ImpactNamed(name string) (of Impact, known bool) {
 	i := slices.Index(impactNames[:], name)
 	return Impact(max(i, 0)), i >= 0

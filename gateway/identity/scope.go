@@ -2,10 +2,10 @@ package identity
 
 import "strings"
 
-// Scope is a right of an account. Every operation requires one.
+// Scope is a right of an account. Operations require scopes.
 type Scope string
 
-// The scopes. A write scope does not imply the read scope; [All] implies every scope that is not
+// The scopes. A write scope does not imply the read scope. [All] implies every scope that is not
 // [Scope.Apart].
 const (
 	DNSRead            Scope = "dns:read"
@@ -44,14 +44,14 @@ const (
 	JobSubmit          Scope = "job:submit"
 	OpsRead            Scope = "ops:read"
 
-	// Privileged is required in addition to an operation's own scope to change what
-	// protects the domain: adminCount=1, built-in groups, domain controllers.
+	// Privileged is required in addition to an operation's own scope to change objects that protect
+	// the domain: adminCount=1, built-in groups, domain controllers.
 	Privileged Scope = "privileged"
 
 	All Scope = "*"
 )
 
-// Scopes returns every scope in the order of the documentation, [All] last.
+// Scopes returns all scopes in documentation order, [All] last.
 func Scopes() []Scope {
 	return []Scope{
 		DNSRead, DNSWrite, DNSDelete, DNSAcme,
@@ -65,8 +65,8 @@ func Scopes() []Scope {
 	}
 }
 
-// Apart reports whether [All] excludes the scope, so it must be granted by name. Such a scope
-// reveals something that gives rights outside the directory.
+// Apart reports whether [All] excludes the scope, which must then be granted by name. Such a scope
+// reveals data that gives rights outside the directory.
 func (s Scope) Apart() bool {
 	switch s {
 	case LapsReveal, LapsExpire, RecoveryList, RecoveryReveal:
@@ -75,7 +75,7 @@ func (s Scope) Apart() bool {
 	return false
 }
 
-// Everything returns [All] with the scopes that it does not imply.
+// Everything returns [All] and the scopes that it does not imply.
 func Everything() []Scope {
 	every := []Scope{All}
 	for _, scope := range Scopes() {
@@ -86,8 +86,8 @@ func Everything() []Scope {
 	return every
 }
 
-// Deletes reports whether the scope permits removing objects, and whether one
-// request with it may remove many.
+// Deletes reports whether the scope permits removing objects, and whether a single request with it
+// may remove many.
 func (s Scope) Deletes() (deletes, many bool) {
 	_, verb, _ := strings.Cut(string(s), ":")
 	return strings.Contains(verb, "delete"), strings.Contains(verb, "delete-") || strings.Contains(verb, "-delete")

@@ -7,18 +7,19 @@ import (
 	"strings"
 )
 
-// Who is a caller in stored data: its ID, and its name for people. Names may be used again, so
+// Who is a caller in stored data: its ID, and its name for people. Names may be reused, so
 // [Who.Identity] distinguishes callers.
 type Who struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"`         // empty: an earlier version has kept it
-	ID   string `json:"id,omitempty"` // of the account; empty: it has none, or an earlier version has stored it
+	Kind string `json:"kind"`         // empty if stored by an earlier version
+	ID   string `json:"id,omitempty"` // of the account; empty if none, or stored by an earlier version
 }
 
-// Who returns the caller as it is kept.
+// Who returns the caller in the form for stored data.
 func (p *Principal) Who() Who { return Who{Name: p.Name, Kind: p.Kind, ID: p.ID} }
 
-// Identity returns the ID of the caller. An account of the sandbox has no id and goes by its name.
+// Identity returns the ID of the caller. An account of the sandbox has no id and is identified by
+// its name.
 func (w Who) Identity() ID { return ID{Kind: w.Kind, ID: cmp.Or(w.ID, w.Name)} }
 
 // Kinds returns the kinds of callers.
@@ -26,13 +27,13 @@ func Kinds() []string { return []string{KindToken, KindUser, KindCertificate, Ki
 
 // Reference selects callers: all with a name, the one with an id, or only those of one kind.
 type Reference struct {
-	kind  string // empty: any
+	kind  string // empty for any
 	text  string // a name or an id
-	exact bool   // it is an id
+	exact bool   // whether text is an id
 }
 
-// ParseReference parses "portal", "token:portal", "4f0c" or "token:4f0c", and "token::4f0c", which is
-// no name. Names and ids have no colons.
+// ParseReference parses "portal", "token:portal", "4f0c" or "token:4f0c", and "token::4f0c", which
+// is never a name. Names and ids contain no colons.
 func ParseReference(text string) (Reference, error) {
 	kind, rest, qualified := strings.Cut(text, ":")
 	if !qualified {
@@ -49,10 +50,11 @@ func ParseReference(text string) (Reference, error) {
 	return Reference{kind: kind, text: rest, exact: exact}, nil
 }
 
-// ReferenceTo returns the reference to one caller and nobody else.
+// ReferenceTo returns the reference to exactly one caller.
 func ReferenceTo(id ID) string { return id.Kind + "::" + id.ID }
 
-// Means reports whether the reference selects a caller. Without an id, it selects by name alone.
+// Means reports whether the reference selects a caller. A stored caller without an id is selected
+// by name alone.
 func (r Reference) Means(w Who) bool {
 	if r.exact {
 		return ID{Kind: r.kind, ID: r.text} == w.Identity()

@@ -347,8 +347,8 @@ func (r *run) takeUp() (nap time.Duration) {
 	return nap
 }
 
-// end notes the outcome of an item, and lets the items start that wait for it. The caller holds
-// r.mu.
+// end notes the outcome of an item, and makes the items that wait for it ready to start. The caller
+// holds r.mu.
 func (r *run) end(i int, result Result) {
 	r.changed[i], r.unsaved = true, true
 	if r.saveAt.IsZero() {

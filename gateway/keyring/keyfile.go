@@ -15,18 +15,18 @@ import (
 	"adgateway/gateway/store"
 )
 
-// keyFile wraps with a secret in a file, of which every gateway has a copy.
+// keyFile wraps with a secret in a file. Every gateway has a copy of the file.
 type keyFile struct {
 	path string
 	aead cipher.AEAD
 }
 
-// Copy is the remedy for a key file that is lost or wrong.
+// Copy is the remedy for a key file that is missing or wrong.
 const Copy = "copy it from another gateway of the cluster, or from the backup"
 
-// OfCluster returns the wrapper of the key ring of a cluster: the wrapper that protect returns for
-// the domain group in cluster.keyGroup, or the secret in a file if the setting names no group. If
-// protect is nil, the program cannot use groups.
+// OfCluster returns the wrapper of a cluster's key ring: the wrapper that protect returns for the
+// domain group in cluster.keyGroup or, if that is empty, one with the secret in a file. If protect
+// is nil, the program cannot use groups.
 func OfCluster(group, file string, protect func(group string) (Wrapper, error)) (Wrapper, error) {
 	switch {
 	case group == "":
@@ -41,7 +41,7 @@ func OfCluster(group, file string, protect func(group string) (Wrapper, error)) 
 	return w, nil
 }
 
-// KeyFile returns a wrapper with the secret in a file, which is one line of base64.
+// KeyFile returns a wrapper with the secret in a file that consists of one line of base64.
 func KeyFile(path string) (Wrapper, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package keyring keeps the key that several gateways seal their store with.
+// Package keyring manages the key with which several gateways seal their store.
 //
-// The [Ring] is one value of the store. It has the versions of the key, and the secret of sums,
-// which never changes, because a name must always have the same sum. A [Wrapper] protects the ring
-// with something that no node of the store has: a key file that every gateway has a copy of, or a
-// group of the domain that their accounts are members of.
+// The [Ring] is a single value in the store. It contains the versions of the key, and the secret of
+// sums, which never changes, because a name must always have the same sum. A [Wrapper] protects the
+// ring with something that no node of the store has: a key file that every gateway has a copy of,
+// or a domain group that their accounts are members of.
 //
-// [Ring.Rotate] adds a version. The version becomes current when all gateways that live have it.
-// Then lasting values are sealed with it, and the entries of logs expire under the version that
-// they have. No version is ever removed, so everything remains readable.
+// [Ring.Rotate] adds a version. The version becomes current when all live gateways have it. Then
+// lasting values are sealed again with it, while the entries of logs expire under their version. No
+// version is ever removed, so everything remains readable.
 package keyring
 
 import (
@@ -23,7 +23,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Where the ring is in the store.
+// Key and log of the ring in the store.
 const (
 	kind store.Kind = "keyring"
 	key             = "ring"
@@ -43,27 +43,28 @@ var (
 	ErrLocked = errors.New("the key ring of the cluster cannot be unwrapped")
 )
 
-// Wrapper protects a ring with what is not in the store. It is safe for concurrent use.
+// Wrapper protects a ring with something that is not in the store. It must be safe for concurrent
+// use.
 type Wrapper interface {
 	Wrap(plain []byte) ([]byte, error)
 	Unwrap(wrapped []byte) ([]byte, error)
-	// Remedy says what a ring is protected with, and what to do if it cannot be unwrapped.
+	// Remedy describes what protects the ring, and what to do if it cannot be unwrapped.
 	Remedy() string
 }
 
-// stored is the value in the store.
+// stored is the stored form of a ring.
 type stored struct {
 	store.Formatted
 	Wrapped []byte `json:"wrapped"`
 }
 
-// content is the plain text that is wrapped.
+// content is the plain text of a wrapped ring.
 type content struct {
 	Sums     []byte    `json:"sums"`
 	Current  uint32    `json:"current"`
 	Since    time.Time `json:"since"`    // when it became current
-	Resealed uint32    `json:"resealed"` // the version that lasting values are sealed with
-	Versions []version `json:"versions"` // in the order of their numbers, from 1
+	Resealed uint32    `json:"resealed"` // version with which lasting values are sealed
+	Versions []version `json:"versions"` // ordered by number, from 1
 }
 
 type version struct {
@@ -72,7 +73,7 @@ type version struct {
 	Made   time.Time `json:"made"`
 }
 
-// newest returns the greatest version.
+// newest returns the highest version.
 func (c *content) newest() uint32 { return c.Versions[len(c.Versions)-1].Number }
 
 func secret() []byte {
@@ -81,16 +82,16 @@ func secret() []byte {
 	return bits
 }
 
-// Create puts a ring with one version into a store. It fails with [ErrThere] if there is one.
-// The gateways that open it must be of this version of the program, or later.
+// Create puts a ring with one version into a store. It fails with [ErrThere] if there already is a
+// ring. All gateways that open it must run this version of the program, or a later one.
 func Create(ctx context.Context, db store.Store, w Wrapper) error {
 	return create(ctx, db, w, secret())
 }
 
-// Adopt puts a ring with one version into a store whose values are sealed with a secret. They
-// remain readable, and names keep their sums. It fails with [ErrThere] if there is a ring already,
-// and with [store.ErrOtherKey] if the secret opens none of the store's values; kinds are some of
-// the kinds in it.
+// Adopt puts a ring with one version into a store whose values are sealed with a secret. The values
+// remain readable, and names keep their sums. It fails with [ErrThere] if there already is a ring,
+// and with [store.ErrOtherKey] if the secret opens none of the store's values. kinds are some of
+// the kinds in the store.
 func Adopt(ctx context.Context, db store.Store, w Wrapper, secret []byte, kinds ...store.Kind) error {
 	key, err := store.NewKey(secret)
 	if err != nil {
@@ -106,7 +107,7 @@ func Adopt(ctx context.Context, db store.Store, w Wrapper, secret []byte, kinds 
 	return create(ctx, db, w, secret)
 }
 
-// create puts a ring with one version into a store, with a secret of sums.
+// create puts a ring with one version and a given secret of sums into a store.
 func create(ctx context.Context, db store.Store, w Wrapper, sums []byte) error {
 	now := time.Now().UTC()
 	first := &content{Sums: sums, Current: 1, Since: now, Resealed: 1, Versions: []version{{1, secret(), now}}}
@@ -180,7 +181,7 @@ type Ring struct {
 	learned  time.Time // when an unknown version was last looked up
 	sealing  uint64    // approximate number of values that all gateways have sealed with the current version
 
-	counting counting // of Run, which never runs twice at a time
+	counting counting // used by Run, which never runs twice at the same time
 }
 
 // Open reads the ring of a store, in formats up to newest. It fails with [ErrNone], or with
@@ -221,7 +222,7 @@ func (r *Ring) read(ctx context.Context) (*content, store.Revision, error) {
 	return c, found.Revision, err
 }
 
-// Opens returns why a gateway that starts now with a wrapper could not open the ring, or nil.
+// Opens returns an error if a gateway that starts now with a wrapper could not open the ring.
 func (r *Ring) Opens(ctx context.Context, w Wrapper) error {
 	found, err := r.raw.Get(ctx, kind, key)
 	if err == nil {
@@ -230,7 +231,7 @@ func (r *Ring) Opens(ctx context.Context, w Wrapper) error {
 	return err
 }
 
-// use adopts a ring that was read, unless a newer one is known.
+// use adopts a ring that was read, unless a newer one is already known.
 func (r *Ring) use(c *content, revision store.Revision) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,7 +249,8 @@ func (r *Ring) use(c *content, revision store.Revision) error {
 	return nil
 }
 
-// Version returns the newest version that this gateway has. The others must know it.
+// Version returns the newest version that this gateway has. The other gateways need this
+// information.
 func (r *Ring) Version() uint32 { return r.known().Newest }
 
 // reload adopts changes made by others.
@@ -260,7 +262,7 @@ func (r *Ring) reload(ctx context.Context) error {
 	return r.use(c, revision)
 }
 
-// learn looks for an unknown version that a value names, once a second at most.
+// learn looks for an unknown version that a value names, at most once a second.
 func (r *Ring) learn() {
 	r.mu.Lock()
 	early := time.Since(r.learned) < time.Second
@@ -273,13 +275,13 @@ func (r *Ring) learn() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = r.reload(ctx) // the value remains unreadable
+	_ = r.reload(ctx) // on failure the value remains unreadable
 }
 
 // errAsItIs means that the ring needs no change.
 var errAsItIs = errors.New("the ring is as it should be")
 
-// change changes the ring in one decision.
+// change changes the ring in a single decision.
 func (r *Ring) change(ctx context.Context, change func(*content) error) error {
 	const tries = 20
 	var err error
@@ -320,8 +322,8 @@ func (r *Ring) taken(err error, c *content, revision store.Revision) error {
 	return r.use(c, revision)
 }
 
-// Rotate adds a version and returns its number. If the newest version is not current yet, it
-// returns that instead. Gateways adopt it in [Ring.Run].
+// Rotate adds a version and returns its number. If the newest version is not current yet, Rotate
+// returns that one instead. Gateways adopt it in [Ring.Run].
 func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
 	err = r.change(ctx, func(c *content) error {
 		number = c.newest()
@@ -339,9 +341,9 @@ func (r *Ring) Rotate(ctx context.Context) (number uint32, err error) {
 type Status struct {
 	Current  uint32    `json:"current"`
 	Since    time.Time `json:"since"`    // when it became current
-	Newest   uint32    `json:"newest"`   // if greater, not all gateways have it yet
-	Resealed uint32    `json:"resealed"` // if less than Current, lasting values are being resealed
-	Seals    uint64    `json:"seals"`    // values sealed with the current version, by all gateways
+	Newest   uint32    `json:"newest"`   // if higher than Current, not all gateways have it yet
+	Resealed uint32    `json:"resealed"` // if lower than Current, lasting values are being sealed again
+	Seals    uint64    `json:"seals"`    // values sealed with the current version by all gateways
 	Warning  string    `json:"warning,omitempty"`
 }
 
@@ -357,7 +359,7 @@ func (r *Ring) Status(ctx context.Context) (Status, error) {
 	return s, err
 }
 
-// known returns the state that this gateway knows, without Seals.
+// known returns the state known to this gateway, without Seals.
 func (r *Ring) known() Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -365,7 +367,7 @@ func (r *Ring) known() Status {
 	return Status{Current: c.Current, Since: c.Since, Newest: c.newest(), Resealed: c.Resealed}
 }
 
-// Warning returns a text if the version should be replaced, or "". It is cheap.
+// Warning returns a text if the version should be replaced, or "". It does not read the store.
 func (r *Ring) Warning() string {
 	s := r.known()
 	r.mu.Lock()

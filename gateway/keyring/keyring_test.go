@@ -34,7 +34,7 @@ func (c *cluster) all() (all []Gateway) {
 	return all
 }
 
-// options returns the options of gateways. The first of them seals values again.
+// options returns the options of a gateway. The first gateway seals values again.
 func (c *cluster) options(name string) RunOptions {
 	return RunOptions{
 		Gateway: name, Live: c.all, Kinds: []store.Kind{lasting}, Every: 5 * time.Millisecond,
@@ -93,8 +93,8 @@ func get(t *testing.T, s *store.Sealed, key string) string {
 	return string(found.Value)
 }
 
-// TestRotation runs three gateways. They use the new version when all that are alive have it.
-// Lasting values are sealed again, names keep their sums, and nothing becomes unreadable.
+// TestRotation: three gateways use a new version once all live ones have it. Lasting values are
+// sealed again, names keep their sums, and nothing becomes unreadable.
 func TestRotation(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
@@ -127,7 +127,7 @@ func TestRotation(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, again, "the one that is waited for")
 
-	// The third does not run: it lacks the version, so that nobody uses it.
+	// The third gateway does not run. It lacks the version, so none uses it.
 	told := make(chan []string, 100)
 	current := make(chan error, 1)
 	live := func(context.Context) ([]Gateway, error) { return c.all(), nil }
@@ -172,7 +172,8 @@ func TestRotation(t *testing.T) {
 	assert.EqualValues(t, 2, n)
 }
 
-// TestAGatewayThatDoesNotKnowAVersionLearnsIt when it meets a value.
+// TestAGatewayThatDoesNotKnowAVersionLearnsIt: a gateway looks up an unknown version when it reads
+// a value sealed with it.
 func TestAGatewayThatDoesNotKnowAVersionLearnsIt(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
@@ -213,7 +214,7 @@ func TestARingThatCannotBeUnwrapped(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNewer)
 }
 
-// TestNothingOfTheRingIsInClear: who holds the store has no key.
+// TestNothingOfTheRingIsInClear: a reader of the store does not get the key.
 func TestNothingOfTheRingIsInClear(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
@@ -247,7 +248,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestSealsAreCounted by all gateways, and over restarts.
+// TestSealsAreCounted: seals are counted over all gateways, and across restarts.
 func TestSealsAreCounted(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))
@@ -268,8 +269,8 @@ func TestSealsAreCounted(t *testing.T) {
 	assert.Less(t, status.Seals, uint64(3*mostUncounted+10))
 }
 
-// TestAStoreOfOneGatewayGetsARing: what it has remains readable, and names keep their sums, also
-// when the key changes; but not by a key that is not its own.
+// TestAStoreOfOneGatewayGetsARing: its values remain readable, and names keep their sums, even when
+// the key changes. A key that does not belong to the store is refused.
 func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	own, other := bytes.Repeat([]byte{1}, store.KeyLength), bytes.Repeat([]byte{2}, store.KeyLength)
@@ -305,8 +306,8 @@ func TestAStoreOfOneGatewayGetsARing(t *testing.T) {
 	assert.EqualValues(t, 2, fresh.Version())
 }
 
-// TestOneWriter: the gateway that leads makes a version current when the others have it, which
-// only read. It counts what it has sealed once, however many terms it has.
+// TestOneWriter: the leading gateway makes a version current once the others, which only read, have
+// it. It counts the values that it has sealed once, however many terms it has.
 func TestOneWriter(t *testing.T) {
 	db, path := store.NewMemory(nil), file(t)
 	require.NoError(t, Create(t.Context(), db, wrapper(t, path)))

@@ -8,8 +8,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Rewrap protects the ring of a store with another wrapper. It does nothing if that protects the
-// ring already.
+// Rewrap protects the ring of a store with another wrapper. It does nothing if that wrapper already
+// protects the ring.
 func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 	found, err := db.Get(ctx, kind, key)
 	if errors.Is(err, store.ErrAbsent) {
@@ -35,7 +35,7 @@ func Rewrap(ctx context.Context, db store.Store, from, to Wrapper) error {
 }
 
 // StoreKey returns a wrapper with the secret in the key file of a single gateway's store. The
-// secret has [store.KeyLength] bytes and is created if there is none.
+// secret has [store.KeyLength] bytes. It is created if there is none.
 func StoreKey(path string) (Wrapper, error) {
 	if _, err := store.ReadKey(path); err != nil {
 		return nil, err

@@ -20,12 +20,12 @@ type Gateway struct {
 
 // RunOptions configure [Ring.Run]. Gateway and Kinds are required.
 type RunOptions struct {
-	Gateway string               // the name of this one
-	Live    func() []Gateway     // the other gateways that live, or all gateways; nil: there are no others
-	Tell    func(version uint32) // tells the others which version this gateway has; nil: they know
-	Reseals func() bool          // reports whether this gateway reseals values; nil: it does
-	Kinds   []store.Kind         // of the values that are resealed with a new version
-	Every   time.Duration        // how often to look for work; zero: 10 seconds
+	Gateway string               // name of this gateway
+	Live    func() []Gateway     // returns the other live gateways, or all gateways; nil if there are no others
+	Tell    func(version uint32) // publishes this gateway's newest version to the others; nil if they know it
+	Reseals func() bool          // reports whether this gateway seals values again; nil if it does
+	Kinds   []store.Kind         // kinds of values that are sealed again with a new version
+	Every   time.Duration        // interval between checks for work; zero means 10 s
 	Problem func(string, error)  // receives failures; nil discards them
 }
 
@@ -33,27 +33,27 @@ type RunOptions struct {
 type runner struct {
 	*Ring
 	o      RunOptions
-	passes int // passes over lasting values, since the version became current, that found nothing
+	passes int // passes over lasting values, since the version became current, that had nothing to do
 }
 
-// counting is the count of seals that a process has reported.
+// counting is the number of seals that a process has reported.
 type counting struct {
 	version  uint32
 	before   uint64 // seals with the version by earlier processes of this gateway
 	told     uint64
 	revision store.Revision
-	stale    bool // the store may have another value
+	stale    bool // the stored value may differ
 }
 
 // Follow adopts new versions until ctx ends, after each change in the store and every 10 seconds.
-// It calls problem when that begins to fail, unless it is nil.
+// When that begins to fail, it calls problem, which may be nil.
 func (r *Ring) Follow(ctx context.Context, problem func(message string, err error)) {
 	r.repeat(ctx, 0, problem, r.reload)
 }
 
-// Run adopts new versions until ctx ends, tells the other gateways that this one has them, makes a
-// version current when all live gateways have it, and reseals lasting values. In a cluster with one
-// writer, the writer runs it, in each of its terms; the others follow.
+// Run adopts new versions until ctx ends, informs the other gateways that this one has them, makes
+// a version current when all live gateways have it, and seals lasting values again. In a cluster
+// with a single writer, the writer calls it in each of its terms; the others call [Ring.Follow].
 func (r *Ring) Run(ctx context.Context, o RunOptions) {
 	if o.Live == nil {
 		o.Live = func() []Gateway { return nil }
@@ -85,7 +85,7 @@ func (r *Ring) repeat(
 			}
 		}
 		if err != nil {
-			rung = nil // the ticker comes first
+			rung = nil // prefer the ticker
 		}
 		select {
 		case <-ctx.Done():
@@ -95,7 +95,7 @@ func (r *Ring) repeat(
 	}
 }
 
-// once does one round of the work.
+// once does one round of work.
 func (r *runner) once(ctx context.Context) error {
 	if err := r.reload(ctx); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (r *runner) once(ctx context.Context) error {
 	return err
 }
 
-// Lacking returns the names of the gateways that do not have a version.
+// Lacking returns the names of the gateways that lack a version.
 func Lacking(live []Gateway, number uint32) (names []string) {
 	for _, g := range live {
 		if g.Version < number {
@@ -144,11 +144,11 @@ func (r *runner) makeCurrent(ctx context.Context, number uint32) error {
 	})
 }
 
-// settled is how many passes must find no value of an earlier version. A gateway may seal with the
-// earlier one for a moment after another becomes current.
+// settled is the number of passes that must find no value of an earlier version. A gateway may
+// still seal with the earlier one for a moment after another becomes current.
 const settled = 2
 
-// reseal seals the lasting values under the current version.
+// reseal seals lasting values again with the current version.
 func (r *runner) reseal(ctx context.Context, current uint32) error {
 	left := 0
 	for _, kind := range r.o.Kinds {
@@ -183,7 +183,7 @@ type counted struct {
 	Seals   uint64 `json:"seals"`
 }
 
-// mostUncounted is how many seals a gateway makes before it reports them to the others.
+// mostUncounted is the number of seals that a gateway makes before it reports them to the others.
 const mostUncounted = 1000
 
 // count reports the seals of this gateway to the others once there are many new ones.
@@ -226,7 +226,7 @@ func (r *runner) count(ctx context.Context) error {
 	return nil
 }
 
-// seals returns the approximate number of seals of all gateways with a version.
+// seals returns the approximate number of seals that all gateways have made with a version.
 func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error) {
 	var wrong error
 	err = r.sealed.Range(ctx, counts, "", func(e store.Entry) bool {
@@ -242,8 +242,8 @@ func (r *Ring) seals(ctx context.Context, number uint32) (sum uint64, err error)
 	return sum, errors.Join(err, wrong)
 }
 
-// Await waits until a version is current, and calls lacking with the gateways that do not have it.
-// If live is nil, nobody knows which.
+// Await waits until a version is current, and calls lacking with the gateways that lack it. live
+// may be nil if the gateways are unknown.
 func (r *Ring) Await(
 	ctx context.Context, number uint32, live func(context.Context) ([]Gateway, error), lacking func([]string),
 ) error {

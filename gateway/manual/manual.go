@@ -1,5 +1,5 @@
 // Package manual holds the pages of the manual, which are Markdown files in its folder. They are
-// part of the program, so the manual that it serves and prints always describes the same version.
+// part of the program, so the manual that it serves and prints always describes its own version.
 package manual
 
 import (
@@ -24,7 +24,7 @@ type Section struct {
 	Pages  []string
 }
 
-// Contents lists the pages by reader, as the front page of the project does.
+// Contents lists the pages by reader, as on the project's front page.
 var Contents = []Section{
 	{"decide whether to use it", []string{"fit", "start", "security", "capacity", "how-it-works"}},
 	{"install and run it", []string{"install", "account", "certificate", "network", "first-week",
@@ -55,9 +55,9 @@ func (s Section) Entries() []Page {
 
 // Page is one page of the manual.
 type Page struct {
-	Name  string // its path without the ending, such as "tokens" or "reference/errors"
+	Name  string // path without the extension, such as "tokens" or "reference/errors"
 	Title string
-	Text  string // Markdown
+	Text  string // in Markdown
 }
 
 // pages are all pages by name.
@@ -86,7 +86,7 @@ var pages = sync.OnceValue(func() map[string]Page {
 // Names returns the names of all pages in alphabetical order.
 func Names() []string { return slices.Sorted(maps.Keys(pages())) }
 
-// Find returns the page with a name. The folder may be left out.
+// Find returns the page with a name. The folder may be omitted.
 func Find(name string) (Page, bool) {
 	for _, candidate := range []string{name, "reference/" + name, name + "/README"} {
 		if page, ok := pages()[candidate]; ok {
@@ -96,15 +96,15 @@ func Find(name string) (Page, bool) {
 	return Page{}, false
 }
 
-// OperationPage returns the name of the page that describes an operation. The heading of its
-// section is the operation's id.
+// OperationPage returns the name of the page that describes an operation. The section's heading is
+// the operation's id.
 func OperationPage(id string) string {
 	resource, _, _ := strings.Cut(id, ".")
 	return "reference/operations-" + strings.ToLower(resource)
 }
 
-// SectionOf returns the section of a page that has a heading of the second level, with the heading;
-// empty if there is none.
+// SectionOf returns the section of a page with a given second-level heading, including the heading,
+// or "" if there is none.
 func SectionOf(page Page, heading string) string {
 	_, rest, ok := strings.Cut(page.Text, "\n## "+heading+"\n")
 	if !ok {
@@ -114,18 +114,18 @@ func SectionOf(page Page, heading string) string {
 	return "## " + heading + "\n" + strings.TrimRight(rest, "\n") + "\n"
 }
 
-// Nearest returns the name of the page that was probably meant; empty if none is near.
+// Nearest returns the name of the page that was probably meant, or "" if none is close.
 func Nearest(name string) string { return nearest.Of(path.Base(name), Names()) }
 
 var notInAnchor = regexp.MustCompile(`[^\pL\pN _-]`)
 
-// Anchor returns the anchor of a heading, which is the one that GitHub gives it.
+// Anchor returns the anchor of a heading, as GitHub generates it.
 func Anchor(heading string) string {
 	return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
-// Row returns the cells of a row of the tables of a page, by the headings of their columns. key is
-// a text in code font in the row's first cell. The row is nil if the page has none with this key.
+// Row returns the cells of a table row on a page, with their column headings. key is a text in code
+// font in the row's first cell. Row returns nil if there is no such row.
 func Row(page Page, key string) []Cell {
 	var headings []string
 	before := ""
@@ -148,7 +148,7 @@ func Row(page Page, key string) []Cell {
 	return nil
 }
 
-// Keys returns the keys of all rows that [Row] finds on a page, in their order.
+// Keys returns the keys of all rows on a page that [Row] finds, in order.
 func Keys(page Page) []string {
 	var keys []string
 	for line := range strings.Lines(page.Text) {
@@ -159,10 +159,10 @@ func Keys(page Page) []string {
 	return keys
 }
 
-// Cell is a cell of a table and the heading of its column.
+// Cell is a table cell with the heading of its column.
 type Cell struct{ Heading, Text string }
 
-// cellsOf returns the cells of a line of a table; nil if the line is not part of one.
+// cellsOf returns the cells of a line in a table, or nil if the line is not part of one.
 func cellsOf(line string) []string {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "|") {

@@ -39,7 +39,7 @@ func TestEveryPageIsInTheContents(t *testing.T) {
 	}
 }
 
-// words counts what has a letter or a digit: lines of tables are no words.
+// words counts the words that contain a letter or a digit, so the lines of tables do not count.
 func words(text string) (n int) {
 	for field := range strings.FieldsSeq(text) {
 		if strings.ContainsFunc(field, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
@@ -49,8 +49,8 @@ func words(text string) (n int) {
 	return n
 }
 
-// A page is short enough to be read, and its first line says for whom, for what and how long.
-// The reference is looked up, not read.
+// TestEveryPageIsShort: a page is short enough to be read, and its first line names its readers,
+// its purpose and the time it takes. The reference is for looking things up, so it may be longer.
 func TestEveryPageIsShort(t *testing.T) {
 	first := regexp.MustCompile(`^For .+\. Result: .+\. Time: .+\.$`)
 	for _, name := range manual.Names() {
@@ -139,8 +139,8 @@ func TestQueriesThatCannotBeSearchedFor(t *testing.T) {
 	assert.Empty(t, problem)
 }
 
-// Sentences are short enough to be read once. Tables, code and the pages for developers are not
-// counted.
+// TestSentencesAreShort: sentences are short enough to be read once. Tables, code and the pages for
+// developers do not count.
 func TestSentencesAreShort(t *testing.T) {
 	block := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$")
 	part := regexp.MustCompile(`\n\s*\n|\n *- |\n *\d+\. |[.:;!?]\s`)
@@ -155,7 +155,8 @@ func TestSentencesAreShort(t *testing.T) {
 	}
 }
 
-// Words that hide who does what, or that praise, are not in the prose of pages for users.
+// TestPagesUsePlainWords: the prose of pages for users contains no words that hide who does what,
+// or that praise.
 func TestPagesUsePlainWords(t *testing.T) {
 	hidden := regexp.MustCompile("(?ms)^ *```.*?^ *```$|<!--.*?-->|^ *\\|.*?$|`[^`]*`")
 	banned := regexp.MustCompile(`(?i)\b(what became of|whoever|whatever|meanwhile|by itself|for good|` +

@@ -6,10 +6,11 @@ import (
 	"io"
 )
 
-// magic begins gzip data, but no page.
+// magic is the beginning of gzip data, and never of a page.
 var magic = []byte{0x1f, 0x8b}
 
-// Packed returns a page as a release embeds it, compressed. The same page gives the same bytes.
+// Packed returns a page in the compressed form that a release embeds. The same page gives the same
+// bytes.
 func Packed(text []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
@@ -23,7 +24,8 @@ func Packed(text []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// unpacked returns the text of an embedded page, which is as its file in the sources or compressed.
+// unpacked returns the text of an embedded page, which is either compressed or the same as its
+// source file.
 func unpacked(page []byte) ([]byte, error) {
 	if !bytes.HasPrefix(page, magic) {
 		return page, nil

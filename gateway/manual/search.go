@@ -11,20 +11,20 @@ import (
 
 // Limits of a search.
 const (
-	ShortestTerm = 2   // letters of a word
-	LongestQuery = 100 // letters of all words
+	ShortestTerm = 2   // minimum letters of a word
+	LongestQuery = 100 // maximum letters of all words
 	mostHits     = 20
 )
 
-// Hit is a section of a page that a search has found.
+// Hit is a section of a page that was found by a search.
 type Hit struct {
 	Page    Page
-	Heading string // of the section; empty: the page before its first section
-	Anchor  string // of the heading
-	Line    string // the first line of the section with one of the words
+	Heading string // heading of the section; empty for the text before the first section
+	Anchor  string // anchor of the heading
+	Line    string // first line of the section that contains one of the words
 }
 
-// section is a part of a page for the search.
+// section is a part of a page, for searching.
 type section struct {
 	page    Page
 	heading string
@@ -32,7 +32,7 @@ type section struct {
 	folded  string // text in lower case
 }
 
-// sections are the parts of all pages in the order of their names.
+// sections are the parts of all pages, ordered by page name.
 var sections = sync.OnceValue(func() []section {
 	var all []section
 	for _, name := range Names() {
@@ -57,8 +57,8 @@ var sections = sync.OnceValue(func() []section {
 	return all
 })
 
-// Words returns the words of a query that a search looks for, in lower case. problem says in words
-// why a query cannot be searched for; it is empty if the query can, or if it is empty.
+// Words returns the words of a query that a search looks for, in lower case. problem explains why a
+// query cannot be searched for. It is "" if it can, or if the query is empty.
 func Words(query string) (words []string, problem string) {
 	words = strings.Fields(strings.ToLower(strings.ToValidUTF8(query, " ")))
 	short := func(word string) bool { return utf8.RuneCountInString(word) < ShortestTerm }
@@ -71,8 +71,8 @@ func Words(query string) (words []string, problem string) {
 	return words, ""
 }
 
-// Search returns the sections that contain all words, which are in lower case: the best first, and
-// at most 20.
+// Search returns the sections that contain all words, which must be in lower case, best first, and
+// at most 20 of them.
 func Search(words []string) []Hit {
 	type scored struct {
 		hit   Hit
@@ -111,7 +111,8 @@ func Search(words []string) []Hit {
 	return hits
 }
 
-// less returns by how much the words of a page count less: some pages repeat what others explain.
+// less returns the factor by which words on a page count less, because some pages repeat
+// explanations of others.
 func less(page Page) int {
 	switch {
 	case page.Name == "reference/error-examples": // each of its headings is a code
@@ -124,7 +125,7 @@ func less(page Page) int {
 
 var marks = regexp.MustCompile("<[^>]*>|[`*|]|\\]\\([^)]*\\)|\\[")
 
-// lineWith returns the first line with one of the words, without the marks of Markdown.
+// lineWith returns the first line that contains one of the words, without Markdown markup.
 func lineWith(text string, words []string) string {
 	for line := range strings.Lines(text) {
 		folded := strings.ToLower(line)
@@ -135,7 +136,7 @@ func lineWith(text string, words []string) string {
 	return ""
 }
 
-// cut shortens a line so that it fits below a hit.
+// cut shortens a line to fit below a hit.
 func cut(line string) string {
 	const most = 200
 	if runes := []rune(line); len(runes) > most {

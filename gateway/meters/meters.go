@@ -1,6 +1,6 @@
-// Package meters has the metrics that the parts of a gateway share: of changes, jobs, plans, keys,
-// reveals, event streams and calls that are forwarded. Those of HTTP are in package transport. No
-// label contains anything that a caller sent.
+// Package meters has the metrics that the parts of a gateway share: for changes, jobs, plans, keys,
+// reveals, event streams and forwarded calls. The HTTP metrics are in package transport. No label
+// contains anything that a caller sent.
 package meters
 
 import (
@@ -22,7 +22,7 @@ import (
 	"adgateway/ps"
 )
 
-// Meters count what happens to calls. They are safe for concurrent use.
+// Meters count the outcomes of calls. They are safe for concurrent use.
 type Meters struct {
 	forwarded   *prometheus.CounterVec
 	incomplete  *prometheus.CounterVec
@@ -33,7 +33,7 @@ type Meters struct {
 	manyReveals prometheus.Counter
 }
 
-// New returns meters that have counted nothing. [Meters.Register] shows them.
+// New returns meters that have counted nothing. [Meters.Register] publishes them.
 func New() *Meters {
 	m := &Meters{
 		forwarded: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -78,13 +78,13 @@ func New() *Meters {
 	for _, outcome := range []hop.Outcome{hop.Forwarded, hop.Retried, hop.NotLeader, hop.Unknown} {
 		m.forwarded.WithLabelValues(string(outcome))
 	}
-	for _, outcome := range incompleteOutcomes { // so that the first one is an increase
+	for _, outcome := range incompleteOutcomes { // so the first outcome is visible as an increase
 		m.incomplete.WithLabelValues(string(outcome))
 	}
 	return m
 }
 
-// incompleteOutcomes are the outcomes of changes that an administrator must look at.
+// incompleteOutcomes are the outcomes of changes that an administrator must examine.
 var incompleteOutcomes = []ps.Outcome{ps.OutcomePartial, ps.OutcomeUnknown}
 
 // Register adds the meters and the number of open streams to a registry.
@@ -103,7 +103,7 @@ func (m *Meters) Register(with *prometheus.Registry, of *call.Streams) error {
 	return nil
 }
 
-// RegisterPlans adds what has happened to plans.
+// RegisterPlans adds the numbers of plans that were made, were applied, or had drifted.
 func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	for event, number := range map[string]func(plan.Stats) int64{
 		"made":    func(s plan.Stats) int64 { return s.Made },
@@ -123,7 +123,7 @@ func RegisterPlans(with *prometheus.Registry, plans *plan.Plans) error {
 	return nil
 }
 
-// RegisterKeys adds what is known of keys at the moment.
+// RegisterKeys adds the current figures of keys.
 func RegisterKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	refused := prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "adgateway_idempotency_refusals_total",
@@ -145,7 +145,7 @@ func RegisterKeys(with *prometheus.Registry, keys *idempotency.Keys) error {
 	return nil
 }
 
-// RegisterJobs adds what is known of jobs at the moment.
+// RegisterJobs adds the current figures of jobs.
 func RegisterJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "adgateway_jobs_open",
@@ -167,8 +167,8 @@ func RegisterJobs(with *prometheus.Registry, of *jobs.Manager) error {
 	return nil
 }
 
-// Revealed counts a run of a row that reveals. many says that its caller has seen half of what it
-// may see in an hour, or all.
+// Revealed counts a run of a row that reveals secrets. many reports that its caller has seen half
+// of its hourly limit, or all of it.
 func (m *Meters) Revealed(outcome string, many bool) {
 	m.reveals.WithLabelValues(outcome).Inc()
 	if many {
@@ -176,22 +176,22 @@ func (m *Meters) Revealed(outcome string, many bool) {
 	}
 }
 
-// Answered counts a change that was made in part, or whose outcome is unknown. err is what it was
-// answered with; nil: it succeeded.
+// Answered counts a change that was made in part, or whose outcome is unknown. err is the error of
+// the call, or nil on success.
 func (m *Meters) Answered(op *ops.Operation, err error) {
 	if f := problem.Of(err); f != nil && op.Effect.Writes() && slices.Contains(incompleteOutcomes, f.Outcome) {
 		m.incomplete.WithLabelValues(string(f.Outcome)).Inc()
 	}
 }
 
-// Forwarded counts a call that was sent to the gateway that leads.
+// Forwarded counts a call that was sent to the leading gateway.
 func (m *Meters) Forwarded(outcome hop.Outcome) { m.forwarded.WithLabelValues(string(outcome)).Inc() }
 
 // JobEnded counts a job that has ended.
 func (m *Meters) JobEnded(state jobstate.Job) { m.jobsEnded.WithLabelValues(string(state)).Inc() }
 
-// JobItem counts an item that was called, by its state after that.
+// JobItem counts an item that was called, by its resulting state.
 func (m *Meters) JobItem(state string) { m.jobItems.WithLabelValues(state).Inc() }
 
-// Unrecorded counts a change that the history does not have.
+// Unrecorded counts a change that is missing in the history.
 func (m *Meters) Unrecorded() { m.unrecorded.Inc() }

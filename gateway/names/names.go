@@ -1,5 +1,5 @@
-// Package names reserves the names that changes give, so that a change at one controller does not
-// use a name that was just given at another and has not replicated yet.
+// Package names reserves the names that changes assign, so a change at one domain controller does
+// not use a name that was just assigned at another and has not replicated yet.
 package names
 
 import (
@@ -24,15 +24,15 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// heldKind is the kind of names in the store, by sums.
+// heldKind is the kind of names in the store. They are keyed by sums.
 const heldKind store.Kind = "name"
 
-// nameHold is a name that a change gives at one controller.
+// nameHold is a name that a change assigns at one domain controller.
 type nameHold struct {
 	store.Formatted
 	Server string `json:"server"`
-	GUID   string `json:"guid,omitempty"`   // of the object; empty: it was created
-	Change string `json:"change,omitempty"` // which gives it
+	GUID   string `json:"guid,omitempty"`   // GUID of the object; empty if it was created
+	Change string `json:"change,omitempty"` // id of the change that assigns it
 	Fresh  bool   `json:"fresh,omitempty"`  // nobody held it before the change
 }
 
@@ -40,19 +40,18 @@ type nameHold struct {
 type Options struct {
 	Store     *store.Sealed
 	History   *changes.History
-	Operation func(id string) *ops.Operation // nil: there is none
+	Operation func(id string) *ops.Operation // nil if there is none
 	Hold      time.Duration                  // how long a name is held
 	Log       *logrus.Logger
 }
 
-// Names holds the names that changes give. It is safe for concurrent use.
+// Names holds the names that changes assign. It is safe for concurrent use.
 type Names struct{ o Options }
 
 // New returns the names that are held in a store.
 func New(o Options) *Names { return &Names{o} }
 
-// Part are the names that the change of one call gives, held for it. One goroutine uses it at a
-// time.
+// Part holds the names that one call's change assigns. Only one goroutine uses it at a time.
 type Part struct {
 	names     *Names
 	requestID string
@@ -61,8 +60,8 @@ type Part struct {
 	replicated map[string]store.Revision
 }
 
-// Part returns the names of a call's change. All announcements of the call share it. The settler
-// finds out whether an earlier change has replicated.
+// Part returns the names of a call's change. All announcements of the call share it. settler
+// determines whether an earlier change has replicated.
 func (n *Names) Part(requestID string, settler *settle.Settler) *Part {
 	return &Part{names: n, requestID: requestID, settler: settler, replicated: map[string]store.Revision{}}
 }
@@ -83,8 +82,8 @@ func (p *Part) Begin(tx *store.Tx, a *write.Attempt) error {
 // Begun implements [write.Participant].
 func (p *Part) Begun() {}
 
-// hold holds a name for an object. It refuses one that another object got at another controller,
-// because this controller may not know of it yet.
+// hold holds a name for an object. It refuses a name that another object got at another domain
+// controller, because this one may not know about it yet.
 func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name nameOf) error {
 	n, sum := p.names, p.names.key(name)
 	present, revision, err := heldName(tx, sum)
@@ -110,7 +109,7 @@ func (p *Part) hold(tx *store.Tx, a *write.Attempt, object *ps.Intended, name na
 	return store.Save(tx, heldKind, sum, held, tx.Now().Add(n.o.Hold))
 }
 
-// heldName returns the holder of a name, in an update; nil: nobody.
+// heldName returns the holder of a name within an update, or nil if there is none.
 func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
 	e, err := tx.Get(heldKind, sum)
 	if errors.Is(err, store.ErrAbsent) {
@@ -123,8 +122,8 @@ func heldName(tx *store.Tx, sum string) (*nameHold, store.Revision, error) {
 	return &held, e.Revision, err
 }
 
-// End implements [write.Kind]. If a change was not made, it frees the names that the change was to
-// give. If the outcome is not known, they expire.
+// End implements [write.Kind]. If a change was not made, it releases the change's names. If the
+// outcome is unknown, the names expire.
 func (n *Names) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if e.Verdict.Outcome != ps.OutcomeNone {
 		return nil
@@ -144,11 +143,11 @@ func (n *Names) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return nil
 }
 
-// nameOf is a name that a change gives: its kind, and the value that must be unique.
+// nameOf is a name that a change assigns: its kind, and the value that must be unique.
 type nameOf struct{ kind, value string }
 
-// namesOf returns the names that an announced object gets, if it is created, restored,
-// renamed or moved.
+// namesOf returns the names that an announced object gets if it is created, restored, renamed or
+// moved.
 func namesOf(object *ps.Intended) (names []nameOf) {
 	created := false
 	leaf, above, _ := schema.CutDN(object.DN)
@@ -183,8 +182,8 @@ func namesOf(object *ps.Intended) (names []nameOf) {
 	return names
 }
 
-// entryOf returns the name of an entry below another one. The first part is written as in a
-// distinguished name. All spellings of it are the same.
+// entryOf returns the name of an entry below another one. leaf is written as in a distinguished
+// name. All spellings of it give the same name.
 func entryOf(leaf, above string) nameOf {
 	if leaf == "" {
 		return nameOf{kind: "entry"}
@@ -196,8 +195,8 @@ func entryOf(leaf, above string) nameOf {
 	return nameOf{"entry", dn}
 }
 
-// areOf reports whether a hold belongs to the object with a GUID, which may get back a name that it
-// had. If the object was created by the change, the history has its GUID.
+// areOf reports whether a hold belongs to the object with a GUID, which may get back a former name
+// of its own. If the change created the object, the history has its GUID.
 func (n *Names) areOf(tx *store.Tx, hold *nameHold, guid string) bool {
 	if guid == "" || hold.GUID != "" || hold.Change == "" {
 		return guid != "" && strings.EqualFold(guid, hold.GUID)
@@ -212,11 +211,11 @@ func (n *Names) key(name nameOf) string {
 	return hex.EncodeToString(n.o.Store.Sum([]byte(heldKind), []byte(name.kind), []byte(name.value)))
 }
 
-// errPending is the cause of the refusal of a change that gives a name twice.
+// errPending is the cause of refusing a change that would assign a name twice.
 var errPending = errors.New("the name was given at another controller")
 
-// pending refuses a change that gives a name twice, unless wait reports that its server has learnt
-// of the change that gave the name first.
+// pending refuses a change that would assign a name twice, unless wait reports that its server has
+// learnt of the change that assigned the name first.
 func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context) bool) error {
 	what := map[string]string{
 		"account": "account name", "principal": "logon name", "entry": "name in its OU",
@@ -229,8 +228,8 @@ func (n *Names) pending(name nameOf, by *nameHold, wait func(ctx context.Context
 	return failed
 }
 
-// hasReplicated reports whether the server of a refused run knows of the change that gave the name
-// before. Then the server's own rule decides, and the run can begin again.
+// hasReplicated reports whether the server of a refused run knows about the earlier change that
+// assigned the name. If so, the server's own rules decide, and the run can begin again.
 func (p *Part) hasReplicated(ctx context.Context, hold *nameHold, server string) bool {
 	if hold.Change == "" {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestNamesOf: however a name in an OU is given, it is held as the same one.
+// TestNamesOf: a name in an OU is held as the same name, however it is written.
 func TestNamesOf(t *testing.T) {
 	const sales = "OU=Sales,DC=corp,DC=example"
 	made := []ps.IntendedChange{{Name: change.Existence, Before: "False", After: "True"}}

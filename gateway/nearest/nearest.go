@@ -1,4 +1,4 @@
-// Package nearest suggests what was probably meant by an unknown name.
+// Package nearest suggests known names for an unknown one.
 package nearest
 
 import (
@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// longest limits the length of names that are compared, to limit the cost.
+// longest is the maximum length of names that are compared, to limit the cost.
 const longest = 64
 
-// shortest is the minimum length of a name that is part of another one.
+// shortest is the minimum length of a name that counts as part of another one.
 const shortest = 4
 
-// Of returns the known name that was probably meant by another one, the first of several;
-// empty if none is near. Case and separators do not count.
+// Of returns the known name that was probably meant by another one, or "" if none is close. Of
+// several equally close names it returns the first. Case and separators are ignored.
 func Of(name string, known []string) string {
 	best, least := "", 0
 	given := read(name)
@@ -26,15 +26,15 @@ func Of(name string, known []string) string {
 	return best
 }
 
-// Apart returns how much a name differs from a known one, and whether it is so near that
-// this one was probably meant. The steps are letters that were mistyped, or words that were
-// left out, added or moved.
+// Apart returns the difference between a name and a known one, and whether they are so close that
+// the known one was probably meant. The steps are mistyped letters, or words that were left out,
+// added or moved.
 func Apart(name, known string) (steps int, near bool) { return read(name).apart(read(known)) }
 
-// text is a name as it is compared.
+// text is a name in the form for comparison.
 type text struct {
 	letters []rune   // in lower case, without separators
-	words   []string // its parts, by separators and by upper case
+	words   []string // its parts, split at separators and upper-case letters
 }
 
 func read(name string) text {
@@ -81,14 +81,14 @@ func (t text) apart(known text) (steps int, near bool) {
 	return steps, near
 }
 
-// mistyped compares letters: one in four may be wrong, at least one in all.
+// mistyped compares letters. One letter in four may be wrong, but at least one in total.
 func mistyped(a, b []rune) (steps int, near bool) {
 	d := distance(a, b)
 	shorter := min(len(a), len(b))
 	return d, d < shorter && d <= max(1, shorter/4)
 }
 
-// lacks compares words: all words of t are in known, which may have more.
+// lacks compares words. All words of t must be in known, which may have more.
 func (t text) lacks(known text) (steps int, near bool) {
 	left := append([]string(nil), known.words...)
 	shared, moved := 0, false
@@ -115,7 +115,8 @@ func (t text) lacks(known text) (steps int, near bool) {
 	return max(1, steps), shared >= shortest || len(t.words) == len(known.words) && len(t.words) > 0
 }
 
-// alike reports whether two words are the same but for a plural, or for a letter of a long one.
+// alike reports whether two words are the same except for a plural, or for one letter in a long
+// word.
 func alike(a, b string) bool {
 	if strings.TrimSuffix(a, "s") == strings.TrimSuffix(b, "s") {
 		return true
@@ -123,14 +124,15 @@ func alike(a, b string) bool {
 	return min(len(a), len(b)) > shortest && distance([]rune(a), []rune(b)) <= 1
 }
 
-// part reports whether a name is a part of another one, at least a quarter, without regard to words.
+// part reports whether a name is a part of another one, of at least a quarter of its length,
+// regardless of words.
 func part(name, known string) (steps int, near bool) {
 	rest := len(known) - len(name)
 	return 1 + rest/4, len(name) >= shortest && 4*len(name) >= len(known) && strings.Contains(known, name)
 }
 
-// distance is how many letters must be added, removed, replaced or swapped with their
-// neighbour to make one name of the other.
+// distance returns the number of letters that must be added, removed, replaced or swapped with
+// their neighbour to turn one name into the other.
 func distance(a, b []rune) int {
 	older, before, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range before {

@@ -20,10 +20,10 @@ func honours(op *ops.Operation, header string) bool {
 	}
 }
 
-// sendsTag reports whether the answer of a row can have the header ETag.
+// sendsTag reports whether the answer of a row can have an ETag header.
 func sendsTag(op *ops.Operation) bool { return op.Tagged() && op.Reply.Mark == ops.Single }
 
-// guards adds the headers with which a call depends on the state of its object.
+// guards adds the headers that make a call depend on the state of its object.
 func guards(op *ops.Operation, o *openapi3.Operation) {
 	about := map[string]string{
 		ops.IfMatch:     "One or several entity tags: the change is made only if the object has one of them. * stands for any.",
@@ -39,7 +39,7 @@ func guards(op *ops.Operation, o *openapi3.Operation) {
 	}
 }
 
-// tagOf returns the header of a success that has a tag.
+// tagOf returns the header of a successful answer that has a tag.
 func tagOf(op *ops.Operation) []string {
 	if !sendsTag(op) {
 		return nil
@@ -47,7 +47,7 @@ func tagOf(op *ops.Operation) []string {
 	return []string{entityTag}
 }
 
-// unchanged is the answer to a client that has the record.
+// unchanged is the answer to a client that already has the record.
 func unchanged() *openapi3.ResponseRef {
 	r := openapi3.NewResponse().WithDescription("The record has one of the tags in If-None-Match.")
 	r.Headers = openapi3.Headers{entityTag: &openapi3.HeaderRef{Ref: "#/components/headers/" + entityTag}}

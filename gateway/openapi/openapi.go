@@ -1,12 +1,11 @@
-// Package openapi describes the API for programs and people: OpenAPI
-// documents generated from the operation table, and a page that shows it.
+// Package openapi describes the API for programs and people: OpenAPI documents generated from the
+// operation table, and a page that shows them.
 //
-// [Document] derives everything from the rows and from the kinds and shapes that
-// they name: in 3.1 or 3.0, of the standard or the classic dialect. The gateway accepts a parameter
-// outside the path in the query, a form or a JSON body of any request; the document
-// lists it where a client would usually put it: in the query of GET and DELETE, in
-// the body of POST and PUT. [Page] serves an embedded Swagger UI, so it works
-// offline.
+// [Document] derives everything from the rows and from the kinds and shapes that they refer to, in
+// version 3.1 or 3.0, and for the standard or the classic dialect. The gateway accepts a parameter
+// outside the path in the query, a form or a JSON body of any request. The document lists it where
+// a client would usually put it: in the query of GET and DELETE, and in the body of POST and PUT.
+// [Page] serves an embedded Swagger UI, so it works offline.
 package openapi
 
 import (
@@ -27,11 +26,11 @@ import (
 // ContentType is the content type of the document.
 const ContentType = "application/json; charset=utf-8"
 
-// Options say which document is wanted.
+// Options select a document.
 type Options struct {
-	Version string // of the program
+	Version string // version of the program
 	V30     bool   // OpenAPI 3.0 instead of 3.1, for older generators
-	Classic bool   // the answers of the classic dialect
+	Classic bool   // describe answers of the classic dialect
 	Sandbox bool   // the server simulates its domain
 }
 
@@ -108,13 +107,13 @@ func (b *builder) info() *openapi3.Info {
 		info.Title, info.Description = "adgateway (sandbox)", simulated+info.Description
 	}
 	if b.V30 {
-		info.License.Identifier = "" // of 3.1
+		info.License.Identifier = "" // only in 3.1
 	}
 	return info
 }
 
-// pathNames maps the paths of the table to the paths of the document: placeholders have the names
-// of the parameters, unless several rows share the path and differ.
+// pathNames maps the table's paths to the document's paths. Placeholders get the names of the
+// parameters, unless several rows share the path and their names differ.
 func pathNames(table []*ops.Operation) map[string]string {
 	names := map[string]string{}
 	for _, op := range table {
@@ -142,9 +141,9 @@ func resource(op *ops.Operation) string {
 type builder struct {
 	Options
 	schemas openapi3.Schemas
-	answers openapi3.ResponseBodies // of errors, by code
-	partial map[*schema.Shape]bool  // shapes of which clients may select fields
-	paths   map[string]string       // of the document, by the paths of the table
+	answers openapi3.ResponseBodies // answers with errors, by code
+	partial map[*schema.Shape]bool  // shapes whose fields clients may select
+	paths   map[string]string       // document paths by table path
 }
 
 func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
@@ -170,7 +169,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 		case inBody(op):
 			body.WithProperty(p.Name, value)
 			value.Description = about(op, p)
-			value.Example, value.Examples = nil, nil // they would be filled in
+			value.Example, value.Examples = nil, nil // pages would fill them in
 			if p.Required {
 				body.Required = append(body.Required, p.Name)
 			}
@@ -196,7 +195,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 	if len(body.Properties) > 0 {
 		content := openapi3.NewContentWithSchema(body, []string{"application/json", "application/x-www-form-urlencoded"})
 		for _, media := range content {
-			// Pages fill examples in, and people soon send them.
+			// Pages fill in examples, and people quickly send them.
 			media.Extensions = map[string]any{xExample: example}
 			if len(body.Required) == 0 {
 				media.Example = map[string]any{}
@@ -213,7 +212,7 @@ func (b *builder) operation(op *ops.Operation) *openapi3.Operation {
 // xExample is an example of a change, which pages do not fill in.
 const xExample = "x-example"
 
-// placeholder returns the name of a parameter in the path of the document.
+// placeholder returns the name of a parameter in the document's path.
 func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 	if strings.Contains(b.paths[op.Path], "{"+p.Name+"}") {
 		return p.Name
@@ -221,8 +220,8 @@ func (b *builder) placeholder(op *ops.Operation, p *ops.Param) string {
 	return p.Path
 }
 
-// parameter completes a parameter. It moves the example from the schema to the place where pages
-// look for it to fill in forms, except for parameters that change something.
+// parameter completes a parameter. It moves the example from the schema to where pages look for
+// values to fill in, except for parameters of changes.
 func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Param, value *openapi3.Schema) *openapi3.Parameter {
 	o.Description, o.Required = about(op, p), p.Required
 	example := value.Example
@@ -240,7 +239,7 @@ func (b *builder) parameter(o *openapi3.Parameter, op *ops.Operation, p *ops.Par
 	return o.WithSchema(value)
 }
 
-// inBody reports whether the document lists parameters in the body.
+// inBody reports whether the document lists an operation's parameters in the body.
 func inBody(op *ops.Operation) bool {
 	return (op.Method == http.MethodPost || op.Method == http.MethodPut) && op.Takes == nil
 }
@@ -279,7 +278,7 @@ func about(op *ops.Operation, p *ops.Param) string {
 		parts = append(parts, "Absent: left as it is.")
 	}
 	switch {
-	case p.Required: // a kind that clears says so itself
+	case p.Required: // kinds that can be cleared say so themselves
 	case op.EmptyMeans(p) == ops.Cleared:
 		parts = append(parts, "Empty: cleared.")
 	case op.EmptyMeans(p) == ops.Refused:
@@ -329,7 +328,7 @@ func (b *builder) input(op *ops.Operation, p *ops.Param) *openapi3.Schema {
 	return s
 }
 
-// typed returns a value of a row with its JSON type.
+// typed returns a value from a row with its JSON type.
 func typed(doc schema.Doc, text string) any {
 	switch doc.Type {
 	case "boolean":
@@ -341,7 +340,7 @@ func typed(doc schema.Doc, text string) any {
 	}
 }
 
-// addImages adds bodies that are an image of one of some types.
+// addImages adds bodies that are images of some types.
 func addImages(to openapi3.Content, types []string) {
 	for _, media := range types {
 		image := openapi3.NewStringSchema().WithFormat("binary")
@@ -375,7 +374,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	}
 	for status, lines := range byStatus {
 		if status == schema.Partial.Status() && b.Classic {
-			continue // a success with warnings
+			continue // it is a success with warnings
 		}
 		if status == schema.Partial.Status() {
 			all.Set(fmt.Sprint(status), answer(strings.Join(lines, "\n\n"), b.partialEnvelope(op), headersOfSuccess(op, "207")...))
@@ -387,8 +386,8 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 		}
 		all.Set(fmt.Sprint(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + name})
 	}
-	// It lets generated clients read errors that the row does not list, such as those
-	// that another version of Windows adds.
+	// With it, generated clients can parse errors that the row does not list, such as those that a
+	// different version of Windows adds.
 	const other = "other"
 	if b.answers[other] == nil {
 		b.answers[other] = answer("Any other failure: `code` tells which.", ref("Error"))
@@ -397,7 +396,7 @@ func (b *builder) responses(op *ops.Operation) *openapi3.Responses {
 	return all
 }
 
-// successes returns the descriptions of success by status.
+// successes returns the descriptions of successful answers, by status.
 func (b *builder) successes(op *ops.Operation) map[string]string {
 	switch {
 	case b.Classic && !op.Accepted:
@@ -423,7 +422,7 @@ func codes(op *ops.Operation) []schema.Code {
 	}
 	if op.Effect.Writes() {
 		common = append(common, schema.NotSupported, schema.InProgress, schema.OutcomeUnknown, schema.KeyReused, schema.PreconditionRequired)
-		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may give a name
+		if op.Lane == ps.Directory && slices.Contains(op.Fails, schema.Conflict) { // it may assign a name
 			common = append(common, schema.NamePending)
 		}
 		if honours(op, ops.IfMatch) || honours(op, ops.IfNoneMatch) {
@@ -465,7 +464,8 @@ const (
 	helpLink        = "Link"
 )
 
-// headersOf returns the headers of failures with a status. Some of them say when to try again.
+// headersOf returns the headers of error answers with a status. waits adds the time when to try
+// again.
 func headersOf(status int, waits bool) []string {
 	names := []string{helpLink}
 	switch status {
@@ -480,7 +480,7 @@ func headersOf(status int, waits bool) []string {
 	return names
 }
 
-// headersOfSuccess returns the headers that a success of a row can have.
+// headersOfSuccess returns the headers that a row's successful answer can have.
 func headersOfSuccess(op *ops.Operation, status string) []string {
 	names := tagOf(op)
 	if !op.Effect.Writes() {
@@ -491,7 +491,7 @@ func headersOfSuccess(op *ops.Operation, status string) []string {
 		return append(names, location)
 	}
 	if op.Reply.Shape == schema.Job {
-		return names // the history has the job's changes, but not the job
+		return names // the history contains the job's changes, but not the job
 	}
 	names = append(names, changeID)
 	if status == "200" && op.Protocol == nil {

@@ -61,8 +61,8 @@ func TestDocumentMatchesTheGoldenFile(t *testing.T) {
 	assert.Equal(t, document(t), document(t), "the same table yields the same bytes")
 }
 
-// TestDocumentIsValid checks the rules of the specification, examples and defaults
-// included, and the JSON Schema that its authors publish.
+// TestDocumentIsValid checks the document against the rules of the specification, including
+// examples and defaults, and against the JSON Schema that its authors publish.
 func TestDocumentIsValid(t *testing.T) {
 	require.NoError(t, load(t).Validate(t.Context(), openapi3.IsOpenAPI31OrLater()))
 
@@ -82,8 +82,8 @@ func TestDocumentIsValid(t *testing.T) {
 	require.Error(t, compiled.Validate(instance), "the schema must find faults")
 }
 
-// TestEveryVariantIsValid checks what older generators and clients of the classic
-// dialect read.
+// TestEveryVariantIsValid checks the documents for older generators and for clients of the classic
+// dialect.
 func TestEveryVariantIsValid(t *testing.T) {
 	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true}, {V30: true, Sandbox: true}} {
 		o.Version = "1.2.3"
@@ -111,7 +111,8 @@ func TestEveryVariantIsValid(t *testing.T) {
 	}
 }
 
-// TestNoChangeIsFilledIn: what a page fills in is soon sent.
+// TestNoChangeIsFilledIn: pages fill in no parameter of a change, because people quickly send what
+// is filled in.
 func TestNoChangeIsFilledIn(t *testing.T) {
 	doc := load(t)
 	for _, op := range ops.Table() {
@@ -186,7 +187,7 @@ func TestEveryRowIsDescribed(t *testing.T) {
 		for _, p := range op.Params {
 			name := p.Name
 			if _, known := names[name]; !known {
-				name = p.Path // rows that share the path name it otherwise
+				name = p.Path // rows that share the path use a different name
 			}
 			assert.NotEmpty(t, names[name], "%s: %s is not described", op.ID, name)
 			if p.Kind.Secret() {
@@ -235,8 +236,9 @@ func TestDocumentHoldsNoSecret(t *testing.T) {
 	assert.NotContains(t, strings.ToLower(string(document(t))), "corr3ct")
 }
 
-// The page shows the samples that the manual has: each row with a sample has its call by curl and
-// its answer, and the call of the module if it has a function.
+// TestThePageShowsTheSamplesOfTheManual: the page shows the samples of the manual. For each row
+// with a sample, these are the curl call, the answer and, if the PowerShell module has a function,
+// its call.
 func TestThePageShowsTheSamplesOfTheManual(t *testing.T) {
 	w := httptest.NewRecorder()
 	openapi.Page().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/samples.json", nil))

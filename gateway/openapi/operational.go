@@ -6,10 +6,10 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// monitoring is the tag of the endpoints for those who run the gateway.
+// monitoring is the tag of the endpoints for operators of the gateway.
 const monitoring = "monitoring"
 
-// operational adds the endpoints that are no rows of the table.
+// operational adds the endpoints that are not rows of the table.
 func (b *builder) operational(document *openapi3.T) {
 	document.Tags = append(document.Tags, &openapi3.Tag{Name: monitoring, Description: "State and figures of the gateway itself"})
 	check := openapi3.NewObjectSchema().WithoutAdditionalProperties()
@@ -21,12 +21,12 @@ func (b *builder) operational(document *openapi3.T) {
 	checks := b.plainList("Check", check)
 	version := texts("version", "commit", "built", "go", "engine")
 	version.WithProperty("features", described(openapi3.NewArraySchema().WithItems(openapi3.NewStringSchema()), "What an older gateway would not honour"))
-	version.Required = []string{"version", "engine", "features"} // strangers get no more
+	version.Required = []string{"version", "engine", "features"} // unknown callers only get these
 	for _, e := range []struct {
 		path, id, summary string
 		answers           map[int]*openapi3.SchemaRef
 		media             string
-		open              bool // needs no credential
+		open              bool // does not need a credential
 	}{
 		{"/healthz", "health", "Reports that the process runs.", map[int]*openapi3.SchemaRef{http.StatusOK: b.plainList("Health", texts("status"))}, "", true},
 		{"/readyz", "ready", "Reports whether requests would be served, check by check.",

@@ -23,16 +23,16 @@ var pageFiles embed.FS
 // bundle lists the files of Swagger UI that the page uses.
 var bundle = []string{"swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"}
 
-// PageFiles returns the names that [Page] serves; the empty one is the page itself.
+// PageFiles returns the names of the files that [Page] serves. The empty name is the page itself.
 func PageFiles() []string { return append([]string{"", "page.js", "page.css", samplesFile}, bundle...) }
 
-// samplesFile has the samples of the operations, which the page adds to their descriptions.
+// samplesFile contains the samples of the operations, which the page adds to their descriptions.
 const samplesFile = "samples.json"
 
 var comment = regexp.MustCompile(`<!--.*?-->\n`)
 
-// Samples returns the sample of each operation as the manual shows it, in Markdown: the call by curl
-// and by the PowerShell module, and the recorded answer.
+// Samples returns the sample of each operation as shown in the manual, in Markdown: the call with
+// curl and with the PowerShell module, and the recorded answer.
 func Samples() map[string]string {
 	all := map[string]string{}
 	for _, op := range ops.Table() {
@@ -47,17 +47,17 @@ func Samples() map[string]string {
 
 // samples are [Samples] in JSON.
 var samples = sync.OnceValue(func() []byte {
-	text, _ := json.Marshal(Samples()) // texts
+	text, _ := json.Marshal(Samples()) // strings always encode
 	return text
 })
 
-// Policy is the Content-Security-Policy of the page, which may load from this server
-// and call it, nothing else. Swagger UI uses data: URLs for icons and inline styles.
+// Policy is the Content-Security-Policy of the page. The page may only load from this server and
+// call it. Swagger UI uses data: URLs for icons, and inline styles.
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-// Page serves the page that shows the document, which it loads from ../openapi.json.
-// Paths are a slash and one of [PageFiles].
+// Page serves the page that shows the document, which it loads from ../openapi.json. Paths consist
+// of a slash and one of [PageFiles].
 func Page() http.Handler {
 	files, err := fs.Sub(pageFiles, "page")
 	if err != nil {

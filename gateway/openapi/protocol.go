@@ -13,7 +13,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// foreign describes the bodies and answers of a row that speaks a protocol of others.
+// foreign describes the bodies and answers of a row for a third-party protocol.
 func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
 	p := op.Protocol
 	o.Extensions["x-protocol"] = p.Name
@@ -45,7 +45,7 @@ func (b *builder) foreign(op *ops.Operation, o *openapi3.Operation) {
 	o.Responses = b.foreignResponses(op)
 }
 
-// foreignResponses returns the answers of a row that speaks a protocol of others.
+// foreignResponses returns the answers of a row for a third-party protocol.
 func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 	p, all := op.Protocol, openapi3.NewResponsesWithCapacity(16)
 	done := answer("Done.", nil, headersOfSuccess(op, fmt.Sprint(p.Status))...)
@@ -79,8 +79,8 @@ func (b *builder) foreignResponses(op *ops.Operation) *openapi3.Responses {
 	return all
 }
 
-// schemaOf returns the schema of an example, and the example as plain data. Members of
-// objects are optional, and others are allowed.
+// schemaOf returns the schema of an example, and the example as plain data. Members of objects are
+// optional, and unknown ones are allowed.
 func schemaOf(example any) (*openapi3.Schema, any) {
 	text, _ := json.Marshal(example) // examples are plain data
 	var value any

@@ -17,7 +17,7 @@ func ref(name string) *openapi3.SchemaRef {
 	return openapi3.NewSchemaRef("#/components/schemas/"+name, nil)
 }
 
-// define stores a schema under a name, unless it has one, and returns a reference.
+// define stores a schema under a name, unless it is already defined, and returns a reference to it.
 func (b *builder) define(name string, build func() *openapi3.Schema) *openapi3.SchemaRef {
 	if b.schemas[name] == nil {
 		b.schemas[name] = build().NewRef()
@@ -25,8 +25,7 @@ func (b *builder) define(name string, build func() *openapi3.Schema) *openapi3.S
 	return ref(name)
 }
 
-// record returns the schema of a row's records, with the secret that the row may
-// generate.
+// record returns the schema of a row's records, including the secret that the row may generate.
 func (b *builder) record(op *ops.Operation) *openapi3.SchemaRef {
 	shape, name, generated := op.Reply.Shape, op.Reply.Shape.Name, ""
 	for i := range op.Params {
@@ -111,7 +110,7 @@ func (b *builder) output(f *schema.Field) *openapi3.Schema {
 	}
 	if f.Null {
 		if len(s.Enum) > 0 {
-			s.Enum = append(s.Enum, nil) // else it would not be one of the values
+			s.Enum = append(s.Enum, nil) // otherwise null would not be an allowed value
 		}
 		b.nullable(s)
 	}
@@ -130,7 +129,7 @@ func (b *builder) object(fields []schema.Field) *openapi3.Schema {
 	return s
 }
 
-// words returns the possible values of a field in the dialect; nil: any.
+// words returns the possible values of a field in the dialect, or nil for any.
 func (b *builder) words(f *schema.Field) []string {
 	if !b.Classic || f.Words == nil {
 		return f.Enum
@@ -145,7 +144,7 @@ func (b *builder) words(f *schema.Field) []string {
 	return slices.Sorted(maps.Values(f.Words.Word))
 }
 
-// nullable lets a schema hold null, too.
+// nullable makes a schema also accept null.
 func (b *builder) nullable(s *openapi3.Schema) {
 	if b.V30 {
 		s.Nullable = true
@@ -154,7 +153,7 @@ func (b *builder) nullable(s *openapi3.Schema) {
 	*s.Type = append(*s.Type, "null")
 }
 
-// envelope returns the schema of a success.
+// envelope returns the schema of a successful answer.
 func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	name := strings.TrimPrefix(record.Ref, "#/components/schemas/")
@@ -165,7 +164,7 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 		return b.define(name+"ListChange", func() *openapi3.Schema {
 			s := b.envelopeOf(record, 0, -1)
 			if b.Classic {
-				b.nullable(s.Properties["result"].Value) // of a dry run
+				b.nullable(s.Properties["result"].Value) // null in a dry run
 			}
 			s.Properties["plan"] = b.define("Plan", b.plan)
 			return s
@@ -197,7 +196,7 @@ func (b *builder) envelope(op *ops.Operation) *openapi3.SchemaRef {
 }
 
 // events returns the answer that is a stream of events. The schema of a stream cannot describe the
-// data of each event, so the data has a schema of its own.
+// data of each event, so that data has a separate schema.
 func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	b.record(op)
 	name := op.Reply.Shape.Name
@@ -208,7 +207,7 @@ func (b *builder) events(op *ops.Operation) *openapi3.ResponseRef {
 	return r
 }
 
-// local returns the schema of a list that the gateway itself answers with: a page of it, or
+// local returns the schema of a list that the gateway itself answers with, such as a page, or
 // changes.
 func (b *builder) local(op *ops.Operation, name string, record *openapi3.SchemaRef) *openapi3.SchemaRef {
 	if op.Effect.Writes() {
@@ -238,7 +237,7 @@ func (b *builder) plan() *openapi3.Schema {
 	return described(b.object(schema.Plan.Fields), "What a dry run would have done")
 }
 
-// single returns the schema of the result of the classic dialect where there is one.
+// single returns the schema of a single result in the classic dialect, where there is one.
 func (b *builder) single(op *ops.Operation, record *openapi3.SchemaRef) *openapi3.SchemaRef {
 	switch op.Reply.Mark {
 	case ops.Exists:
@@ -252,7 +251,7 @@ func (b *builder) single(op *ops.Operation, record *openapi3.SchemaRef) *openapi
 	}
 }
 
-// envelopeOf returns an envelope of min to max records; max < 0 means unbounded.
+// envelopeOf returns an envelope of min to max records. A negative max means no limit.
 func (b *builder) envelopeOf(record *openapi3.SchemaRef, min, max int64) *openapi3.Schema {
 	result := openapi3.NewArraySchema()
 	result.Items = record
@@ -299,7 +298,7 @@ func described(s *openapi3.Schema, text string) *openapi3.Schema {
 	return s
 }
 
-// failure returns an envelope with an error, without results if record is nil.
+// failure returns an envelope with an error. It has no results if record is nil.
 func (b *builder) failure(record *openapi3.SchemaRef) *openapi3.SchemaRef {
 	maxRecords := int64(-1)
 	if record == nil {
@@ -333,7 +332,7 @@ func errorBody() *openapi3.Schema {
 	return s
 }
 
-// partialEnvelope returns the answer if only some of the objects were changed.
+// partialEnvelope returns the answer for a change of only some of the objects.
 func (b *builder) partialEnvelope(op *ops.Operation) *openapi3.SchemaRef {
 	record := b.record(op)
 	return b.define(op.Reply.Shape.Name+"Partial", func() *openapi3.Schema { return b.failure(record).Value })

@@ -298,7 +298,7 @@ func (b *Bound) Impacts() []Impact {
 		if deletes, more := scope.Deletes(); deletes {
 			deletion, deletesMany = true, deletesMany || more
 		}
-		// A new account's first password does not replace one.
+		// The first password of a new account does not count as a reset.
 		reset = reset || scope == identity.UserPassword && b.Op.Effect != Create
 	}
 	if b.Op.Protocol == nil && b.Op.Effect == Delete && b.Op.Reply.Mark == List {

@@ -71,7 +71,7 @@ func jobRow(op Operation) *Operation {
 	return &op
 }
 
-// jobRows are about lists of calls that run as one job. An item of a list is a call of
+// jobRows are the rows for lists of calls that run as one job. An item of a list is a call of
 // another row, with its scopes and limits.
 var jobRows = []*Operation{
 	{

@@ -17,13 +17,14 @@ import (
 	"adgateway/ps"
 )
 
-// Application is a plan that a call applies. Nil: it applies none. It is a [write.Participant], and
-// checks announcements like a guard. Only one goroutine uses it at a time.
+// Application is the application of a plan by a call. It is nil if the call applies none. It
+// implements [write.Participant], and checks announcements like a guard. Only one goroutine uses it
+// at a time.
 type Application struct {
 	plans      *Plans
 	plan       *Plan
 	requestID  string
-	sight      change.Sight // sight of the caller
+	sight      change.Sight // the caller's sight
 	announcing Announcing
 
 	drift  []change.Difference // differences from the plan
@@ -31,7 +32,7 @@ type Application struct {
 	closed bool                // its end is stored
 }
 
-// Announcing says how to read announcements.
+// Announcing describes how to interpret announcements.
 type Announcing struct {
 	Shape  *schema.Shape // shape of the operation's records
 	Secret bool          // the call sets a password
@@ -49,7 +50,7 @@ func (a *Application) In(part Announcing) *Application {
 	return &in
 }
 
-// ID returns the id of the plan; empty: none is applied.
+// ID returns the id of the plan, or "" if none is applied.
 func (a *Application) ID() string {
 	if a == nil {
 		return ""
@@ -57,7 +58,7 @@ func (a *Application) ID() string {
 	return a.plan.ID
 }
 
-// Maker returns the name of the credential that made the plan; empty: none is applied.
+// Maker returns the name of the credential that made the plan, or "" if none is applied.
 func (a *Application) Maker() string {
 	if a == nil {
 		return ""
@@ -73,7 +74,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 	planned := a.plan.Objects
 	now := change.Announcement{Intent: i, Shape: a.announcing.Shape, Secret: a.announcing.Secret}
 	a.drift = change.Drift(planned, now.Against(planned))
-	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one shown
+	if was := &a.plan.Intent; was.Effect == ps.EffectRemoved { // the removal differs from the one in the plan
 		for _, name := range slices.Sorted(maps.Keys(was.Counts)) {
 			if was.Counts[name] != i.Counts[name] {
 				a.drift = append(a.drift, change.Difference{
@@ -90,7 +91,7 @@ func (a *Application) Announced(i *ps.Intent) error {
 }
 
 // Idle compares the plan with a script that had nothing to change at a server. If the plan shows no
-// change either, it is used up.
+// change either, Idle uses it up.
 func (a *Application) Idle(ctx context.Context, server string) error {
 	if a == nil {
 		return nil
@@ -106,7 +107,7 @@ func (a *Application) Idle(ctx context.Context, server string) error {
 }
 
 // Refused returns the error of a call that was refused with err. If another call has applied the
-// plan in between, the error says that instead.
+// plan meanwhile, the error is about that instead.
 func (a *Application) Refused(err error) error {
 	if a == nil || a.drift == nil {
 		return err
@@ -121,7 +122,7 @@ func (a *Application) Refused(err error) error {
 	return failed
 }
 
-// drifted returns the refusal of a call whose plan has drifted at a server.
+// drifted returns the refusal of a call whose plan has drifted, according to a server.
 func (a *Application) drifted(server string) error {
 	failed := problem.New(schema.Drifted, "The plan '%s' does not hold any more, and nothing was changed: %s "+
 		"differs from what it shows. See details, and make a new plan with %s.",
@@ -133,7 +134,7 @@ func (a *Application) drifted(server string) error {
 	return failed
 }
 
-// told returns a difference, with only the values that the caller may read.
+// told returns a difference with only those values that the caller may read.
 func (a *Application) told(d change.Difference) problem.Detail {
 	if row := a.plans.operation(a.plan.Row); row == nil || !a.sight.Reads(row) {
 		return problem.Detail{Field: d.Field, Message: fmt.Sprintf("of '%s' differs from what the plan shows", d.Object)}
@@ -156,7 +157,7 @@ func (a *Application) fields() string {
 	return strings.Join(fields, ", ")
 }
 
-// Begin implements [write.Participant]. It uses the plan up, unless the call has already done so.
+// Begin implements [write.Participant]. It uses up the plan, unless the call has already done so.
 func (a *Application) Begin(tx *store.Tx, _ *write.Attempt) error {
 	if a.used {
 		return nil
@@ -181,7 +182,7 @@ func (a *Application) use(ctx context.Context) error {
 	if a.used {
 		return nil
 	}
-	// The call goes on even if the caller leaves.
+	// The call continues even if the caller leaves.
 	err := a.plans.store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return a.Begin(tx, nil) })
 	switch {
 	case problem.Is(err):
@@ -193,9 +194,9 @@ func (a *Application) use(ctx context.Context) error {
 	return nil
 }
 
-// End returns the part of an update that stores the end of the application with an outcome; nil:
-// there is none, because the change stores it. A plan whose application changed nothing can be
-// applied again.
+// End returns the part of an update that stores the end of the application, given the outcome. It
+// returns nil if the change stores the end. A plan whose application changed nothing can be applied
+// again.
 func (a *Application) End(outcome ps.Outcome) func(tx *store.Tx) error {
 	if a == nil || a.closed {
 		return nil

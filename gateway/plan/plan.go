@@ -1,10 +1,11 @@
 // Package plan stores the plans of dry runs. A call with the id of a plan and the arguments of its
 // dry run makes exactly the change that the dry run has shown, or none. The script resolves and
-// checks again, and announces what it would do now; it may begin only if that equals the plan. A
-// plan is used up before the change begins.
+// checks everything again, and announces what it would do now. It may begin only if that equals the
+// plan. A plan is used up before the change begins.
 //
-// A dry run stores its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies: an
-// [Application], which checks announcements and takes part in the beginning of the change.
+// A dry run stores its plan with [Plans.Keep]. [Plans.Apply] finds the plan that a call applies,
+// and returns an [Application], which checks announcements and takes part in the beginning of the
+// change.
 package plan
 
 import (
@@ -23,8 +24,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Fingerprint identifies the operation and the arguments of a call that has not run yet, before
-// arguments that describe the caller are added. It is nil for nil Plans.
+// Fingerprint identifies the operation and the arguments of a call that has not run yet, without
+// the arguments that describe the caller. It is nil for nil Plans.
 func (p *Plans) Fingerprint(bound *ops.Bound) []byte {
 	if p == nil {
 		return nil
@@ -36,10 +37,10 @@ func (p *Plans) Fingerprint(bound *ops.Bound) []byte {
 type DryRun struct {
 	Caller      *identity.Principal
 	Fingerprint []byte            // fingerprint of the call that may apply the plan
-	Operation   string            // of that call
-	Parameters  map[string]string // as accepted, without secrets
+	Operation   string            // operation of that call
+	Parameters  map[string]string // as accepted, except secrets
 
-	// The announcement. Row is the operation that makes the change; empty: nothing would be
+	// The announcement. Row is the operation that makes the change, or empty if nothing would be
 	// changed.
 	Row       string
 	Announced change.Announcement
@@ -66,14 +67,14 @@ func (p *Plans) Keep(ctx context.Context, of DryRun, life time.Duration, shown *
 	return nil
 }
 
-// Wanted is a plan that a caller asks for.
+// Wanted identifies a plan that a caller requests.
 type Wanted struct {
 	ID       string
 	Caller   *identity.Principal
-	OfOthers bool // a credential may apply what another has planned
+	OfOthers bool // a credential may apply plans made by others
 }
 
-// Known returns a plan, if its caller may see it.
+// Known returns a plan, provided that its caller may see it.
 func (p *Plans) Known(ctx context.Context, w Wanted) (*Plan, error) {
 	if p == nil {
 		return nil, problem.New(schema.NotSupported, "This gateway keeps no plans (store.file is off).")
@@ -106,21 +107,21 @@ func (p *Plans) mayRun(caller *identity.Principal, of *Plan) bool {
 	return op != nil && caller.Has(op.Scope)
 }
 
-// reads reports whether a caller may read what a plan is about, wherever it lies.
+// reads reports whether a caller may read the objects of a plan, wherever they are.
 func (p *Plans) reads(caller *identity.Principal, of *Plan) bool {
 	op := p.operation(cmp.Or(of.Row, of.Operation))
 	return op != nil && change.SightOf(caller).Reads(op)
 }
 
-// includes reports whether what is planned lies within the limits of a caller. It is not known of a
-// plan that has nothing to change.
+// includes reports whether the objects of a plan lie within a caller's limits. That is unknown if
+// the plan has nothing to change.
 func (p *Plans) includes(caller *identity.Principal, of *Plan) bool {
 	bounds, op := change.BoundsOf(caller.Limits), p.operation(of.Row)
 	planned := ops.Done{Op: op, Intent: &of.Intent}
 	return bounds.None() || op != nil && bounds.Include(change.MadeBy(p.table, planned, of.Zone))
 }
 
-// operation returns the operation with an id; nil: there is none.
+// operation returns the operation with an id, or nil if there is none.
 func (p *Plans) operation(id string) *ops.Operation {
 	i := slices.IndexFunc(p.table, func(op *ops.Operation) bool { return op.ID == id })
 	if i < 0 {
@@ -129,8 +130,8 @@ func (p *Plans) operation(id string) *ops.Operation {
 	return p.table[i]
 }
 
-// Shown returns what a plan that a caller may know of shows it, in its state of now. The plan of
-// another one is for callers that may read what it is about.
+// Shown returns a plan, in its current state, reduced to what a caller that may know about it may
+// see. Other callers' plans are only shown to callers that may read their objects.
 func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err error) {
 	reads := p.reads(to, of)
 	if !reads && !of.madeBy(to) {
@@ -150,15 +151,15 @@ func (p *Plans) Shown(of *Plan, to *identity.Principal) (shown change.Plan, err 
 type Applying struct {
 	Wanted
 	RequestID string
-	Earlier   string // request id of an earlier one with its key that was cut off; empty: there is none
+	Earlier   string // request id of an earlier, interrupted call with the same key; empty if there is none
 	Bound     *ops.Bound
-	// Parameters are the parameters of the call as they were accepted, without secrets.
+	// Parameters are the accepted parameters of the call, except secrets.
 	Parameters map[string]string
 	Announcing
 }
 
-// Apply finds the plan that a call applies. It refuses a plan of another call, and one that can no
-// longer be applied.
+// Apply finds the plan that a call applies. It refuses a plan that belongs to another call, or that
+// can no longer be applied.
 func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 	found, err := p.Known(ctx, a.Wanted)
 	switch {
@@ -175,7 +176,7 @@ func (p *Plans) Apply(ctx context.Context, a Applying) (*Application, error) {
 		if a.Earlier == "" || found.Used.RequestID != a.Earlier {
 			return nil, usedBy(found)
 		}
-		found.Used = nil // by the call that is repeated, which may have changed nothing
+		found.Used = nil // used by the call that is repeated, which may have changed nothing
 	case StateExpired:
 		return nil, problem.New(schema.Expired,
 			"The plan '%s' could be applied until %s. Make a new one with %s.", found.ID, found.Expires.Format(time.RFC3339), ops.DryRun)
@@ -202,7 +203,7 @@ func usedBy(p *Plan) error {
 	return failed
 }
 
-// mismatch returns the refusal of a plan that is for another call, and names what differs.
+// mismatch returns the refusal of a plan that belongs to another call, and names the differences.
 func mismatch(p *Plan, a Applying) error {
 	failed := problem.New(schema.PlanMismatch, "The plan belongs to another call: of another operation, or with "+
 		"other parameters. Send those of the dry run again, secrets included.")
@@ -230,7 +231,7 @@ func mismatch(p *Plan, a Applying) error {
 	return failed
 }
 
-// Unavailable returns the refusal of a call whose plan cannot be read or kept.
+// Unavailable returns the refusal of a call whose plan cannot be read or stored.
 func Unavailable(err error) error {
 	return problem.StoreFault(err,
 		"Plans cannot be read or kept at the moment. Try again later; GET /readyz tells when they can.")

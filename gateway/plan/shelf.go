@@ -9,22 +9,22 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// Limits bound the size of plans.
+// Limits limit the size of stored plans.
 type Limits struct {
-	Bytes int64        // of all plans, of which one caller gets a share; 0: no limit
-	Room  *bounds.Room // what is left on the disk; nil: no limit
+	Bytes int64        // of all plans; one caller gets a share; 0 for no limit
+	Room  *bounds.Room // room left on the disk; nil for no limit
 }
 
-// shelf counts the plans of callers, and their size. It is safe for concurrent use.
+// shelf counts the plans of each caller, and their size. It is safe for concurrent use.
 type shelf struct {
 	limits Limits
 	now    func() time.Time
 
 	mu    sync.Mutex
-	plans map[identity.ID][]shelved // by account, the oldest first
+	plans map[identity.ID][]shelved // keyed by account, oldest first
 }
 
-// shelved is the size of a plan.
+// shelved is the id and size of a plan.
 type shelved struct {
 	id      string
 	bytes   int64
@@ -45,7 +45,8 @@ func (s *shelf) load(all map[identity.ID][]shelved) {
 	s.plans = all
 }
 
-// put adds a plan of a caller, and returns the ids of plans that must be removed for it.
+// put adds a plan of a caller, and returns the ids of plans that must be removed to make room for
+// it.
 func (s *shelf) put(of identity.Who, entry shelved) (surplus []string) {
 	share, _ := s.limits.Room.Share(s.limits.Bytes)
 	by, named := of.Identity(), identity.ID{Kind: of.Kind, ID: of.Name}
@@ -82,8 +83,8 @@ func (s *shelf) put(of identity.Who, entry shelved) (surplus []string) {
 	return surplus
 }
 
-// measure forgets expired plans, and returns the sizes of each caller's plans and of all. s.mu is
-// held.
+// measure drops expired plans, and returns the size of each caller's plans and of all plans. The
+// caller holds s.mu.
 func (s *shelf) measure() (sizes map[identity.ID]int64, all int64) {
 	sizes = map[identity.ID]int64{}
 	now := s.now()

@@ -22,13 +22,13 @@ import (
 // kind is the kind of plans in the store.
 const kind store.Kind = "plan"
 
-// makerOf returns a caller as the maker of a plan. It always has an id, so no other caller with its
-// name is known by it: only plans of an earlier version have none.
+// makerOf returns a caller as the maker of a plan. It always has an id, so it cannot be confused
+// with another caller of the same name. Only plans of an earlier version have none.
 func makerOf(p *identity.Principal) identity.Who {
 	return identity.Who{Name: p.Name, Kind: p.Kind, ID: p.Identity().ID}
 }
 
-// madeBy reports whether a caller has made the plan. An earlier version stored only the name.
+// madeBy reports whether a caller has made the plan. Earlier versions stored only the name.
 func (p *Plan) madeBy(caller *identity.Principal) bool {
 	if p.Caller.ID == "" {
 		return p.Caller.Kind == caller.Kind && p.Caller.Name == caller.Name
@@ -47,13 +47,13 @@ type Plan struct {
 	Objects     []change.Object `json:"objects"`
 	Shown       json.RawMessage `json:"shown"` // the plan as shown, without its state
 
-	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, without secrets
-	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty: there is none
+	Parameters map[string]string `json:"parameters,omitempty"` // as accepted, except secrets
+	Row        string            `json:"row,omitempty"`        // operation that makes the change; empty if none
 	Intent     ps.Intent         `json:"intent"`               // without the images of removed objects
 	Zone       string            `json:"zone,omitempty"`       // zone of the DNS records
 
-	Drifted bool `json:"drifted,omitempty"` // it had drifted when it was last applied
-	Used    *Use `json:"used,omitempty"`    // nil: it was not applied
+	Drifted bool `json:"drifted,omitempty"` // whether it had drifted when it was last applied
+	Used    *Use `json:"used,omitempty"`    // nil if it was not applied
 
 	revision store.Revision
 }
@@ -64,7 +64,7 @@ type Use struct {
 	ChangeID  string `json:"changeId,omitempty"`
 }
 
-// ChangeID returns the change that the plan has made; empty if there is none.
+// ChangeID returns the id of the change made by applying the plan, or "" if there is none.
 func (p *Plan) ChangeID() string {
 	if p.Used == nil {
 		return ""
@@ -72,10 +72,10 @@ func (p *Plan) ChangeID() string {
 	return p.Used.ChangeID
 }
 
-// State says what can be done with a plan.
+// State determines what can be done with a plan.
 type State string
 
-// The states. A drifted plan can be applied again: it holds once the expected values are back.
+// The states. A drifted plan can still be applied; it holds once the expected values are back.
 const (
 	StateOpen    State = change.PlanOpen
 	StateUsed    State = "used"
@@ -83,7 +83,7 @@ const (
 	StateDrifted State = "drifted"
 )
 
-// StateAt returns the state at a time.
+// StateAt returns the state of the plan at a time.
 func (p *Plan) StateAt(now time.Time) State {
 	switch {
 	case p.Used != nil:
@@ -99,7 +99,7 @@ func (p *Plan) StateAt(now time.Time) State {
 
 const prefix = "pl_"
 
-// newID returns an id for a plan. Later ones are greater.
+// newID returns an id for a plan. Ids are in the order of their creation.
 func newID() string { return prefix + uuid.Must(uuid.NewV7()).String() }
 
 // ErrAbsent means that the plan never existed or was removed.
@@ -108,7 +108,7 @@ var ErrAbsent = store.ErrAbsent
 // errUsed means that another call has applied the plan.
 var errUsed = errors.New("the plan was applied by another call")
 
-// afterlife is how long an expired plan is still found.
+// afterlife is how long an expired plan can still be found.
 const afterlife = 24 * time.Hour
 
 // Plans are the stored plans. Nil Plans store none. They are safe for concurrent use.
@@ -120,14 +120,14 @@ type Plans struct {
 }
 
 // Open returns the plans in a store. table has their operations. Plans that cannot be read count as
-// absent. limits bound the size of all plans.
+// absent. limits apply to the size of all plans.
 func Open(ctx context.Context, db *store.Sealed, table []*ops.Operation, limits Limits) (*Plans, error) {
 	p := &Plans{store: db, table: table, shelf: newShelf(limits, db.Now)}
 	return p, p.Load(ctx)
 }
 
-// Stats count since the start the plans that were made, were applied, and had drifted when they
-// were to be applied.
+// Stats counts, since the start, the plans that were made, were applied, and had drifted when they
+// were applied.
 type Stats struct{ Made, Applied, Drifted int64 }
 
 // Stats returns the counts. It is safe on nil Plans.
@@ -138,7 +138,7 @@ func (p *Plans) Stats() Stats {
 	return Stats{p.stats.made.Load(), p.stats.applied.Load(), p.stats.drifted.Load()}
 }
 
-// Load counts the plans of each caller again, because another gateway may have stored some.
+// Load counts the plans of each caller again, because another gateway may have stored plans.
 func (p *Plans) Load(ctx context.Context) error {
 	all := map[identity.ID][]shelved{}
 	var found []shelved
@@ -174,7 +174,7 @@ func (p *Plans) decode(found store.Entry) (*Plan, error) {
 	return plan, nil
 }
 
-// add stores a new plan. If a caller has too many plans, or too large ones, it removes the oldest.
+// add stores a new plan. If a caller has too many plans, or too large ones, add removes the oldest.
 func (p *Plans) add(ctx context.Context, plan *Plan) error {
 	entry := shelved{id: plan.ID}
 	err := p.store.Update(ctx, func(tx *store.Tx) error {
@@ -201,7 +201,7 @@ func (p *Plans) add(ctx context.Context, plan *Plan) error {
 }
 
 // use marks a plan as applied by a call, before that call changes anything, as part of an update.
-// If another call has used it since it was read, it returns the latest state and [errUsed].
+// If another call has used the plan since it was read, use returns the latest state and [errUsed].
 func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) {
 	latest, err = p.find(tx, plan.ID)
 	switch {
@@ -214,9 +214,9 @@ func (p *Plans) use(tx *store.Tx, plan *Plan, by Use) (latest *Plan, err error) 
 	return latest, p.put(tx, latest)
 }
 
-// note notes the change that a call has made with a plan, as part of an update. Without a change
-// the plan can be applied again. It does nothing if another call has used the plan, or if that was
-// noted before.
+// note records the change that a call has made with a plan, as part of an update. Without a change
+// the plan can be applied again. It does nothing if another call has used the plan, or if the
+// change was recorded before.
 func (p *Plans) note(tx *store.Tx, id, requestID, change string) error {
 	plan, err := p.find(tx, id)
 	switch {
@@ -250,8 +250,8 @@ func (p *Plans) drift(tx *store.Tx, plan *Plan, requestID string) error {
 	return p.put(tx, latest)
 }
 
-// End implements [write.Kind]. It notes the change in the plan. If the change was not made, it
-// opens the plan again. A call with nothing to change has used the plan up.
+// End implements [write.Kind]. It records the change in the plan. If the change was not made, it
+// makes the plan available again. A call with nothing to change has used up the plan.
 func (p *Plans) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	switch {
 	case c.Plan == "":

@@ -1,8 +1,8 @@
-// Package privileged says what is guarded because it gives rights at this gateway, or because
-// clients find the gateway by it: only callers with the scope privileged may change it. The
-// [Kind]s are the one list of where such things come from. The scripts find out what belongs to
-// them, and refuse: their table of guards, which has a row for each kind, also lists what is
-// guarded in every domain.
+// Package privileged describes what is guarded because it gives rights at this gateway, or because
+// clients use it to find the gateway. Only callers with the scope privileged may change guarded
+// objects. The [Kind]s are the complete list of their sources. The scripts determine what belongs
+// to these sources, and refuse changes. Their table of guards, which has a row for each kind, also
+// lists what is guarded in every domain.
 package privileged
 
 import (
@@ -14,28 +14,29 @@ import (
 	"adgateway/gateway/identity"
 )
 
-// A Kind is one reason why something is guarded. It is the key of a row of the scripts' guards.
+// A Kind is a reason for guarding something. It is the key of a row in the scripts' table of
+// guards.
 type Kind string
 
 // The kinds.
 const (
-	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; none: groups of its accounts
+	Own     Kind = "rights"  // groups of the gateway's own rights and hosts; by default its accounts' groups
 	Role    Kind = "role"    // groups whose members may use the gateway
-	Limit   Kind = "limit"   // groups that limits name
+	Limit   Kind = "limit"   // groups named in limits
 	Gateway Kind = "gateway" // DNS names by which clients find the gateway
 	Named   Kind = "named"   // other DNS names
 )
 
-// The arguments of scripts that take what is guarded.
+// Script arguments that take the guarded names.
 const (
 	GroupArg = "GuardedGroup"
 	NameArg  = "GuardedName"
 )
 
-// Source says where the guarded names for one reason come from.
+// Source is the source of the guarded names for one reason.
 type Source struct {
 	Kind Kind
-	Arg  string // the argument of scripts that takes it
+	Arg  string // script argument that takes the names
 	From string // for the manual
 }
 
@@ -50,11 +51,11 @@ func Sources() []Source {
 	}
 }
 
-// Set has the guarded names, by reason: groups by sAMAccountName, distinguished name, GUID or SID,
-// and DNS names. It is not changed once it is used.
+// Set holds the guarded names, by reason: groups by sAMAccountName, distinguished name, GUID or
+// SID, and DNS names. It must not be modified once it is in use.
 type Set map[Kind][]string
 
-// With returns the union of sets, without duplicates; nil if it is empty.
+// With returns the union of sets, without duplicates. It is nil if the union is empty.
 func (s Set) With(others ...Set) Set {
 	var all Set
 	for _, set := range append([]Set{s}, others...) {
@@ -74,9 +75,9 @@ func (s Set) With(others ...Set) Set {
 	return all
 }
 
-// Argument returns a set as a script argument for a caller: each item after its kind and a colon.
-// It omits the kind [Limit] for a caller that is limited to groups, because that caller may change
-// the members of its groups.
+// Argument returns a set as a script argument for a caller. Each item is preceded by its kind and a
+// colon. It omits the kind [Limit] for a caller that is limited to groups, because that caller may
+// change the members of its groups.
 func (s Set) Argument(arg string, caller identity.Limits) (all []string) {
 	for _, source := range Sources() {
 		if source.Arg != arg || source.Kind == Limit && len(caller.Groups) > 0 {
@@ -89,9 +90,9 @@ func (s Set) Argument(arg string, caller identity.Limits) (all []string) {
 	return all
 }
 
-// Names returns the DNS names among hosts without their ports, in lower case, without a dot at the
-// end, and without duplicates. It omits addresses, single labels, and names with a wildcard, whose
-// records are always guarded.
+// Names returns the DNS names among hosts without ports, in lower case, without a trailing dot, and
+// without duplicates. It omits addresses, single labels, and names with a wildcard, whose records
+// are always guarded.
 func Names(hosts ...string) (names []string) {
 	for _, host := range hosts {
 		if alone, _, err := net.SplitHostPort(host); err == nil {

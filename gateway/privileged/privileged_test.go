@@ -12,7 +12,8 @@ import (
 	"adgateway/gateway/privileged"
 )
 
-// Every kind has words in the scripts, which refuse, and an argument that they take.
+// TestEveryKindIsKnownToTheScripts: the scripts, which refuse, have a sentence for every kind, and
+// an argument that takes it.
 func TestEveryKindIsKnownToTheScripts(t *testing.T) {
 	scripts := filepath.Join("..", "..", "scripts")
 	guards, err := os.ReadFile(filepath.Join(scripts, "prelude.guards.ps1"))

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Exceeded returns the error of a call whose caller has exceeded a limit, an [*identity.Exceeded],
-// or could not be counted.
+// Exceeded returns the error of a call whose caller has exceeded a limit, which is an
+// [*identity.Exceeded], or could not be counted.
 func Exceeded(err error) error {
 	var exceeded *identity.Exceeded
 	if !errors.As(err, &exceeded) {

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable makes the beginning of a text from the wire safe to repeat in an answer.
+// Printable returns the beginning of a text from the wire in a form that is safe to repeat in an
+// answer.
 func Printable(text string, limit int) string {
 	var shown strings.Builder
 	for _, r := range text {

@@ -1,4 +1,4 @@
-// Package problem has the one error type of the API.
+// Package problem has the single error type of the API.
 package problem
 
 import (
@@ -13,36 +13,37 @@ import (
 	"adgateway/ps"
 )
 
-// Error says why a request did not succeed, in the terms of the API. Functions return it as an
-// error and never as *Error: a nil pointer in an interface is not nil. [Of] finds it again.
+// Error is the reason why a request did not succeed, in the terms of the API. Functions return it
+// as an error and never as *Error, because a nil pointer in an interface is not nil. [Of] finds it
+// again.
 type Error struct {
 	Code          schema.Code
-	Message       string     // one sentence or more, for people
-	Outcome       ps.Outcome // of a change; empty for reads
-	DirectoryCode string     // such as "AD:8305"; empty: the directory has given none
+	Message       string     // one or more sentences for people
+	Outcome       ps.Outcome // outcome of a change; empty for reads
+	DirectoryCode string     // such as "AD:8305"; empty if the directory has given none
 	Details       []Detail
-	Warnings      []ps.Warning  // of the answer, beside the error
-	Omitted       int           // further details, which are not shown
-	RetryAfter    time.Duration // zero: the answer does not say when to try again
-	Tag           string        // of the present state, if a guard did not hold
+	Warnings      []ps.Warning  // warnings in the answer, in addition to the error
+	Omitted       int           // number of further details that are not shown
+	RetryAfter    time.Duration // zero if the answer does not say when to try again
+	Tag           string        // tag of the current state, if a guard failed
 	Challenge     string        // value of WWW-Authenticate
 	Reason        Reason        // empty unless the request was refused because of its sender
-	Server        string        // domain controller or DNS server that was asked
-	Audited       schema.Code   // for log and audit, if the answer must not show it; empty: Code
+	Server        string        // domain controller or DNS server that was used
+	Audited       schema.Code   // code for log and audit, if the answer must not show it; empty means Code
 	Cause         error         // for the log only
 }
 
-// Detail is one finding. Its message continues the name of the field, if there is one.
+// Detail is a single finding. Its message continues the name of the field, if there is one.
 type Detail struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 
-	// Expected and Found are values, if the failure is that they differ.
+	// Expected and Found are values whose difference is the failure.
 	Expected json.RawMessage `json:"expected,omitempty"`
 	Found    json.RawMessage `json:"found,omitempty"`
 }
 
-// Messages returns what details say.
+// Messages returns the messages of details.
 func Messages(details []Detail) (all []string) {
 	for _, d := range details {
 		all = append(all, d.Message)
@@ -50,17 +51,17 @@ func Messages(details []Detail) (all []string) {
 	return all
 }
 
-// Remaining names an object that a change which was not completed has left.
+// Remaining names an object left behind by an incomplete change.
 func Remaining(left ps.Object) Detail {
 	return Detail{Message: "This remains: " + cmp.Or(left.DN, left.GUID)}
 }
 
-// Reason is why a request was refused because of its sender.
+// Reason is the reason for refusing a request because of its sender.
 type Reason string
 
 // The reasons.
 const (
-	ReasonMalformed       Reason = "malformed"       // contradicting or misplaced credentials
+	ReasonMalformed       Reason = "malformed"       // contradictory or misplaced credentials
 	ReasonUnauthenticated Reason = "unauthenticated" // no valid credential
 	ReasonRate            Reason = "rate_limited"
 	ReasonBusy            Reason = "busy"        // too many credentials are being checked
@@ -77,13 +78,13 @@ func New(code schema.Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Internal returns the error of a defect of our own; only the log has cause.
+// Internal returns the error for a defect of the gateway. Only the log shows cause.
 func Internal(cause error) *Error {
 	return &Error{Code: schema.Internal, Message: OurFault, Cause: cause}
 }
 
-// Of returns the first *Error in err's chain. Any other error is a defect of our own, and becomes
-// the cause of an internal one. Of nil it is nil.
+// Of returns the first *Error in err's chain. Any other error is a defect of the gateway, and
+// becomes the cause of an internal error. Of returns nil for nil.
 func Of(err error) *Error {
 	if err == nil {
 		return nil
@@ -100,11 +101,11 @@ func Is(err error) bool {
 	return errors.As(err, &e)
 }
 
-// MostShown is the limit on the fields that an error of [Invalid] shows.
+// MostShown is the maximum number of fields shown by an error from [Invalid].
 const MostShown = 100
 
-// Invalid joins the faults of a request's fields, at least one. If any value is malformed, the
-// request as a whole is invalid.
+// Invalid joins the faults of a request's fields. There must be at least one. If any value is
+// malformed, the request as a whole is invalid.
 func Invalid(fields []schema.FieldError) *Error {
 	code := fields[0].Code
 	details := make([]Detail, len(fields))
@@ -149,8 +150,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// AuditCode returns the code for log and audit. To the caller, objects outside its limits look as
-// if they did not exist; log and audit distinguish both.
+// AuditCode returns the code for log and audit. To callers, objects outside their limits look as if
+// they did not exist; log and audit distinguish the two cases.
 func (e *Error) AuditCode() schema.Code {
 	if e.Audited != "" {
 		return e.Audited

@@ -9,8 +9,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// StoreRetry is the Retry-After of a call that could not be recorded, or that needs data that could
-// not be read.
+// StoreRetry is the Retry-After of a call that could not be recorded, or whose data could not be
+// read.
 const StoreRetry = 5 * time.Second
 
 // AskWhy completes a sentence that refers to /readyz.
@@ -24,7 +24,7 @@ func StoreFault(err error, format string, args ...any) error {
 	return failed
 }
 
-// HistoryUnavailable returns the error of a call for which the history cannot be read.
+// HistoryUnavailable returns the error of a call that needs the history while it cannot be read.
 func HistoryUnavailable(err error) error {
 	failed := New(schema.Unavailable, "The history cannot be read at the moment. Try again later.")
 	failed.Cause, failed.RetryAfter = err, StoreRetry

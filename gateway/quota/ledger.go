@@ -13,24 +13,24 @@ import (
 // kind is the kind of budgets in the store.
 const kind store.Kind = "budget"
 
-// life is how long a budget is kept after its last change; spending older than an hour does not
+// life is how long a budget is stored after its last change. Spending older than an hour does not
 // count.
 const life = 2 * time.Hour
 
-// Ledger stores what accounts have spent. As part of the end of a change, it corrects what the
-// change reserved. A nil Ledger stores nothing. It is safe for concurrent use.
+// Ledger stores the spending of accounts. At the end of a change, it corrects the reservation made
+// for the change. A nil Ledger stores nothing. It is safe for concurrent use.
 type Ledger struct {
 	store  *store.Sealed
-	shared bool // the gateways of a cluster count together
+	shared bool // the gateways of a cluster share the counts
 }
 
-// NewLedger returns the ledger in a store. It uses the store's clock. If the store is shared, all
-// gateways count an account's spending together.
+// NewLedger returns the ledger in a store. It uses the store's clock. If the ledger is shared, all
+// gateways together count an account's spending.
 func NewLedger(db *store.Sealed, shared bool) *Ledger { return &Ledger{db, shared} }
 
 // Budget is an hourly limit of an account.
 type Budget struct {
-	Account string // identity of the credential
+	Account string // id of the credential
 	Impact  string
 }
 
@@ -40,18 +40,18 @@ type Spent struct {
 	N  int
 }
 
-// record is the stored value of a budget: a number for each minute of the last hour.
+// record is the stored value of a budget: an amount for each minute of the last hour.
 type record struct {
 	store.Formatted
 	Minutes []minute `json:"minutes"`
 }
 
 type minute struct {
-	Last int64 `json:"last"` // Unix seconds, in the last minute
+	Last int64 `json:"last"` // Unix seconds, within the last minute
 	N    int   `json:"n"`
 }
 
-// Spent returns what was spent of a budget in the last hour, oldest first.
+// Spent returns the amounts that were spent of a budget in the last hour, oldest first.
 func (l *Ledger) Spent(ctx context.Context, of Budget) (spent []Spent, err error) {
 	e, err := l.store.Get(ctx, kind, l.key(of))
 	if errors.Is(err, store.ErrAbsent) {
@@ -73,41 +73,42 @@ func (l *Ledger) key(of Budget) string {
 	return hex.EncodeToString(l.store.Sum([]byte("budget"), []byte(of.Account), []byte(of.Impact)))
 }
 
-// reservation is an amount of several budgets of one account.
+// reservation is a set of amounts of several budgets of one account.
 type reservation struct {
 	ledger  *Ledger
 	at      time.Time
 	amounts map[Budget]int
 }
 
-// ErrSpent means that an amount is more than the rest of a budget.
+// ErrSpent means that an amount exceeds the rest of a budget.
 var ErrSpent = errors.New("no more is left of what may be spent in an hour")
 
-// prepare returns a reservation of amounts. Nothing is spent before make.
+// prepare returns a reservation of amounts. Nothing is spent until make is called.
 func (l *Ledger) prepare(amounts map[Budget]int) *reservation {
 	return l.reserved(l.store.Now(), amounts)
 }
 
-// reserved returns a reservation that a call made at a time, for example a call that was cut off.
+// reserved returns a reservation that was made at a given time, for example by a call that was cut
+// off.
 func (l *Ledger) reserved(at time.Time, amounts map[Budget]int) *reservation {
 	return &reservation{ledger: l, at: at, amounts: amounts}
 }
 
-// make adds the amounts to what was spent, as a part of an update. If a budget has a limit, all
-// gateways together never reserve more in an hour: make fails with [ErrSpent]. Other amounts are
-// not checked.
+// make adds the amounts to the spending, as part of an update. For budgets with a limit, all
+// gateways together never reserve more than the limit in an hour; make then fails with [ErrSpent].
+// Other amounts are not checked.
 func (r *reservation) make(tx *store.Tx, limits map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.amounts, limits)
 }
 
-// correct replaces the amounts by what was done, as a part of an update. Budgets that are left
-// out stay as they were reserved.
+// correct replaces the reserved amounts by those in done, as part of an update. Budgets that are
+// missing in done keep the reserved amounts.
 func (r *reservation) correct(tx *store.Tx, done map[Budget]int) error {
 	return r.ledger.add(tx, r.at, r.missing(done), nil)
 }
 
-// settle replaces the amounts by what was done. If both are equal, it does not use the store. It
-// must not be called again before it has returned.
+// settle replaces the reserved amounts by those in done. If both are equal, it does not use the
+// store. It must not be called again before it has returned.
 func (r *reservation) settle(ctx context.Context, done map[Budget]int) error {
 	if len(r.missing(done)) == 0 {
 		return nil
@@ -153,7 +154,7 @@ func (l *Ledger) add(tx *store.Tx, at time.Time, amounts, limits map[Budget]int)
 	return nil
 }
 
-// sum returns the total of a record to which something was just added.
+// sum returns the total of a record to which an amount was just added.
 func (r *record) sum() (n int) {
 	for _, m := range r.Minutes {
 		n += m.N
@@ -161,7 +162,7 @@ func (r *record) sum() (n int) {
 	return n
 }
 
-// add adds to the minute of a time, and removes minutes that no longer count.
+// add adds an amount to the minute of a time, and removes minutes that no longer count.
 func (r *record) add(at time.Time, n int, now time.Time) {
 	second := at.Unix()
 	var recent []minute

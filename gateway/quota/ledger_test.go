@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// counting counts the calls of Apply, and fails while it is told to.
+// counting counts the calls of Apply, and fails while a test makes it.
 type counting struct {
 	store.Store
 	mu      sync.Mutex
@@ -56,7 +56,7 @@ func total(t *testing.T, l *Ledger, of Budget) (n int) {
 	return n
 }
 
-// reserve reserves amounts in a decision of their own.
+// reserve reserves amounts in a separate decision.
 func reserve(l *Ledger, ctx context.Context, amounts map[Budget]int) (*reservation, error) {
 	r := l.prepare(amounts)
 	return r, l.store.Update(ctx, func(tx *store.Tx) error { return r.make(tx, nil) })
@@ -129,8 +129,8 @@ func TestReservationsAtOnceAreAllCounted(t *testing.T) {
 	assert.Equal(t, 80, total(t, l, resets))
 }
 
-// TestAFaultyStoreForgetsNothingThatWasSpent: what was acknowledged is counted once; what
-// was not may be, and was not spent.
+// TestAFaultyStoreForgetsNothingThatWasSpent: an acknowledged amount is counted once. An amount
+// that was not acknowledged may be counted, but was not spent.
 func TestAFaultyStoreForgetsNothingThatWasSpent(t *testing.T) {
 	for seed := range uint64(3) {
 		faulty := storetest.NewFaulty(store.NewMemory(nil), seed, 0.4)

@@ -1,7 +1,8 @@
-// Package quota counts what callers do against their hourly limits. What a call can do is reserved
-// before its run, in memory. What it is about to do is stored with the beginning of its change, so
-// that the end of the gateway does not give it back, and corrected when it is known what it did: of
-// a call that is cut off, once another one has settled it.
+// Package quota counts the callers' actions against their hourly limits. The amounts that a call
+// can spend are reserved in memory before its run. The amounts that it is about to spend are stored
+// with the beginning of its change, so they stay spent if the gateway ends. They are corrected when
+// the outcome of the call is known. For a call that is cut off, that is when another call has
+// settled it.
 package quota
 
 import (
@@ -20,19 +21,19 @@ import (
 	"adgateway/ps"
 )
 
-// Spending is what a call has reserved of its caller's hourly limits. Nil means nothing. One
-// goroutine at a time uses it.
+// Spending is the amount that a call has reserved of its caller's hourly limits. Nil means nothing.
+// Only one goroutine at a time uses it.
 type Spending struct {
 	ledger   *Ledger
 	caller   *identity.Principal
 	op       *ops.Operation
 	reserved []*identity.Spending
-	many     bool         // the run may affect as many objects as [Spending.Most] says
-	kept     *reservation // in the ledger; nil: none
-	due      *correction  // of the ledger; nil: none is due
+	many     bool         // the run may affect as many objects as [Spending.Most] returns
+	kept     *reservation // reservation in the ledger; nil if none
+	due      *correction  // correction of the ledger; nil if none is due
 }
 
-// correction is a correction of the ledger that a run still has to make.
+// correction is a pending correction of the ledger.
 type correction struct {
 	reserved *reservation
 	done     map[Budget]int
@@ -41,9 +42,9 @@ type correction struct {
 // unlimited is more than any run can affect.
 const unlimited = math.MaxInt32
 
-// Reserve reserves the most that a call can spend of its caller's hourly limits: up to bulk objects
-// for a removal of many, and the whole rest where the extent is not known before the run. It
-// refuses a call that would exceed them. [Spending.Release] must follow.
+// Reserve reserves the maximum that a call can spend of its caller's hourly limits: up to bulk
+// objects for a removal of many, and the whole rest if the extent is unknown before the run. It
+// refuses a call that would exceed the limits. The caller must call [Spending.Release].
 func (l *Ledger) Reserve(
 	ctx context.Context, caller *identity.Principal, bound *ops.Bound, bulk int,
 ) (*Spending, error) {
@@ -73,7 +74,7 @@ func (l *Ledger) Reserve(
 // none is the impact of a call that did nothing.
 func none(identity.Impact) int { return 0 }
 
-// recall reads what the caller spent before the gateway started, or at other gateways.
+// recall reads the amounts that the caller spent before the gateway started, or at other gateways.
 func (l *Ledger) recall(ctx context.Context, caller *identity.Principal, kind identity.Impact) error {
 	if l == nil {
 		return nil
@@ -88,7 +89,7 @@ func (l *Ledger) recall(ctx context.Context, caller *identity.Principal, kind id
 	})
 }
 
-// accountOf returns the name under which the ledger keeps what a caller has spent.
+// accountOf returns the name under which the ledger stores a caller's spending.
 func accountOf(p *identity.Principal) string {
 	return cmp.Or(p.ID, p.Identity().String())
 }
@@ -99,7 +100,7 @@ func Unavailable(err error) error {
 		"moment, so that nothing was changed. Try again later.")
 }
 
-// Most returns how many objects the run may affect.
+// Most returns the maximum number of objects that the run may affect.
 func (s *Spending) Most() int {
 	most := unlimited
 	if s == nil {
@@ -111,11 +112,11 @@ func (s *Spending) Most() int {
 	return most
 }
 
-// Many reports whether the run may affect several objects, as many as [Spending.Most] says.
+// Many reports whether the run may affect more than one object, up to [Spending.Most].
 func (s *Spending) Many() bool { return s != nil && s.many }
 
 // Exceeded returns the [*identity.Exceeded] of a run that would have spent more than the rest, or
-// nil.
+// nil if there is none.
 func (s *Spending) Exceeded() error {
 	if s == nil {
 		return nil
@@ -128,8 +129,8 @@ func (s *Spending) Exceeded() error {
 	return nil
 }
 
-// Overspent returns the refusal of a change that failed with [ErrSpent]: other calls spent the rest
-// of a budget after the run began.
+// Overspent returns the refusal of a change that failed with [ErrSpent] because other calls spent
+// the rest of a budget after the run began.
 func (s *Spending) Overspent(ctx context.Context) error {
 	for _, part := range s.reserved {
 		if _, has := part.Limit(); !has {
@@ -142,7 +143,7 @@ func (s *Spending) Overspent(ctx context.Context) error {
 			return problem.Exceeded(err)
 		}
 	}
-	return Unavailable(ErrSpent) // it was given back meanwhile
+	return Unavailable(ErrSpent) // the amount was returned meanwhile
 }
 
 // Kept reports whether the change of the call needs the ledger.
@@ -154,7 +155,7 @@ func (s *Spending) budgetOf(part *identity.Spending) Budget {
 	return Budget{Account: accountOf(s.caller), Impact: part.Impact().String()}
 }
 
-// amounts returns a number for each budget of the caller that the call spends.
+// amounts returns an amount for each budget of the caller that the call spends.
 func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
 	all := map[Budget]int{}
 	for _, part := range s.reserved {
@@ -165,8 +166,8 @@ func (s *Spending) amounts(n func(*identity.Spending) int) map[Budget]int {
 	return all
 }
 
-// limits returns the caller's limits that all gateways share. A single gateway has none, because it
-// counts in memory.
+// limits returns the caller's limits that all gateways share. They are empty for a single gateway,
+// because it counts in memory.
 func (s *Spending) limits() map[Budget]int {
 	limits := map[Budget]int{}
 	if !s.ledger.shared {
@@ -180,22 +181,22 @@ func (s *Spending) limits() map[Budget]int {
 	return limits
 }
 
-// Part is what a change is about to spend. It is a [write.Participant], and fails with [ErrSpent]
-// if others have spent too much.
+// Part is the amount that a change is about to spend. It implements [write.Participant], and fails
+// with [ErrSpent] if others have spent too much.
 type Part struct {
 	of   *Spending
 	kept *reservation
 }
 
-// Part returns what a change is about to spend according to its script's announcement; nil:
-// nothing, or it is in the ledger already.
+// Part returns the amount that a change is about to spend according to its script's announcement.
+// It returns nil if there is nothing to spend, or the ledger already has it.
 func (s *Spending) Part(i *ps.Intent) *Part {
 	if s == nil || s.ledger == nil || s.kept != nil {
 		return nil
 	}
 	amounts := s.amounts(func(part *identity.Spending) int {
 		if s.op.Extent != "" {
-			return part.Held() // it is corrected when it is known what was done
+			return part.Held() // corrected once the actual amount is known
 		}
 		return min(part.Held(), max(1, len(i.Objects)))
 	})
@@ -220,8 +221,8 @@ func (p *Part) Begin(tx *store.Tx, _ *write.Attempt) error { return p.kept.make(
 // Begun implements [write.Participant].
 func (p *Part) Begun() { p.of.kept = p.kept }
 
-// Keep stores the reservation of a run that is no change. [Spending.Settle] or [Spending.Release]
-// corrects it.
+// Keep stores the reservation of a run that is not a change. [Spending.Settle] or
+// [Spending.Release] corrects it.
 func (s *Spending) Keep(ctx context.Context) error {
 	if !s.Kept() {
 		return nil
@@ -238,8 +239,8 @@ func (s *Spending) Keep(ctx context.Context) error {
 	return Unavailable(err)
 }
 
-// Used returns how much of an impact the caller has spent or reserved in the last hour, and its limit;
-// 0: the call spends none.
+// Used returns the amount of an impact that the caller has spent or reserved in the last hour, and
+// its limit, which is 0 if the call does not spend any.
 func (s *Spending) Used(kind identity.Impact) (used, limit int) {
 	if s == nil {
 		return 0, 0
@@ -252,10 +253,10 @@ func (s *Spending) Used(kind identity.Impact) (used, limit int) {
 	return 0, 0
 }
 
-// Settle counts what a run did that ended with a result or an error. Only the first call has an
-// effect. If the record of the change is open and notes what was reserved, [Spending.Done] must
-// correct both together: otherwise a gateway that dies in between would leave a record from which
-// the amount is returned a second time. Settle fails if the correction was not stored.
+// Settle counts what a run actually did, given its result or error. Only the first call has an
+// effect. If the record of the change is open and contains the reservation, [Spending.Done] must
+// correct both together. Otherwise a gateway that dies in between would leave a record from which
+// the amount is returned a second time. Settle fails if the correction could not be stored.
 func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	if s == nil {
 		return nil
@@ -263,8 +264,8 @@ func (s *Spending) Settle(result *ps.Result, err error, open bool) error {
 	return s.end(func(kind identity.Impact) int { return affected(kind, s.op, result, err) }, open)
 }
 
-// Release returns the part of the reservation that no run has spent. It fails if the correction was
-// not stored.
+// Release returns the part of the reservation that no run has spent. It fails if the correction
+// could not be stored.
 func (s *Spending) Release(open bool) error {
 	if s == nil {
 		return nil
@@ -274,7 +275,7 @@ func (s *Spending) Release(open bool) error {
 	return err
 }
 
-// end notes what was done in the ledger and in memory.
+// end counts what was done, in the ledger and in memory.
 func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error) {
 	if kept := s.kept; kept != nil {
 		err = s.Correct() // of an earlier run of the call
@@ -288,14 +289,14 @@ func (s *Spending) end(affected func(identity.Impact) int, open bool) (err error
 	return err
 }
 
-// settle counts what was done in memory.
+// settle counts what was done, in memory.
 func (s *Spending) settle(affected func(identity.Impact) int) {
 	for _, part := range s.reserved {
 		part.Settle(affected(part.Impact()))
 	}
 }
 
-// Correct corrects the ledger for the call, unless that is done.
+// Correct corrects the ledger for the call, unless that was done before.
 func (s *Spending) Correct() error {
 	if s == nil || s.due == nil {
 		return nil
@@ -305,8 +306,8 @@ func (s *Spending) Correct() error {
 	return c.reserved.settle(context.Background(), c.done)
 }
 
-// Done returns what was spent, by impact, for the end of the change, which corrects the ledger
-// unless the change stays open; nil: there is nothing to correct.
+// Done returns the spent amounts, by impact, for the end of the change, which corrects the ledger
+// unless the change stays open. It returns nil if there is nothing to correct.
 func (s *Spending) Done() map[string]int {
 	if s == nil || s.due == nil {
 		return nil
@@ -319,8 +320,8 @@ func (s *Spending) Done() map[string]int {
 	return by
 }
 
-// End implements [write.Kind]. It corrects what a change has reserved, if it is known what the
-// change did.
+// End implements [write.Kind]. It corrects the reservation of a change if the outcome of the change
+// is known.
 func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	if c.Spent == nil || e.Spent == nil {
 		return nil
@@ -333,8 +334,8 @@ func (l *Ledger) End(tx *store.Tx, c *changes.Record, e *write.End) error {
 	return l.reserved(c.Spent.At, reserved).correct(tx, spent)
 }
 
-// SpentOf returns what an interrupted change has spent of its reservation, by impact; nil: that is
-// not known. Without a row or a result, it is known only if nothing was done.
+// SpentOf returns the amounts that an interrupted change has spent of its reservation, by impact,
+// or nil if they are unknown. Without a row or a result, they are only known if nothing was done.
 func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *ps.Result) map[string]int {
 	if c.Spent == nil || outcome != ps.OutcomeNone && (result == nil || op == nil) {
 		return nil
@@ -348,7 +349,8 @@ func SpentOf(c *changes.Record, op *ops.Operation, outcome ps.Outcome, result *p
 	return spent
 }
 
-// affected returns how many objects a run affected, or may have affected if that is not known.
+// affected returns the number of objects that a run affected, or may have affected if that is
+// unknown.
 func affected(kind identity.Impact, op *ops.Operation, result *ps.Result, err error) int {
 	if err != nil {
 		return destroyedBy(ps.AsError(err))

@@ -11,14 +11,14 @@ import (
 	"adgateway/gateway/store"
 )
 
-// usageKind is the kind of the callers' usage of the disk: one value.
+// usageKind is the kind of the callers' disk usage, which is a single value.
 const usageKind store.Kind = "usage"
 
 const (
 	usageKey   = "day"
 	usageLife  = 24 * time.Hour
 	usageEvery = time.Minute
-	usageEnd   = 5 * time.Second // for the last write
+	usageEnd   = 5 * time.Second // time limit of the last write
 )
 
 type usage struct {
@@ -27,8 +27,8 @@ type usage struct {
 }
 
 // KeepUsage stores the callers' usage of a room until ctx ends, starting from the stored usage, so
-// that a restart gives nobody a second daily share. Usage in the last minute before a crash is
-// lost. It calls problem when reading or writing fails.
+// a restart gives no caller a second daily share. Usage in the last minute before a crash is lost.
+// It calls problem when reading or writing fails.
 func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem func(error)) {
 	stored := restored(ctx, db, room, problem)
 	keep := func(ctx context.Context) error {
@@ -51,7 +51,7 @@ func KeepUsage(ctx context.Context, db *store.Sealed, room *bounds.Room, problem
 	})
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), usageEnd)
 	defer cancel()
-	_ = keep(ending) // another gateway may lead by now, and store its own
+	_ = keep(ending) // another gateway may lead by now, and store its own usage
 }
 
 // restored loads the stored usage into a room, and returns it.

@@ -13,7 +13,8 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// TestUsageIsKeptOverARestart: the next process refuses a caller that has used up its share.
+// TestUsageIsKeptOverARestart: the next process refuses a caller that has already used up its
+// share.
 func TestUsageIsKeptOverARestart(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	open := func() *bounds.Room {

@@ -116,7 +116,7 @@ const (
 	NotReadable = "not_readable"
 )
 
-// Undoable says which part of a change can be undone.
+// Undoable is the extent to which a change can be undone.
 type Undoable string
 
 // The extents of undoing. Restore uses the Recycle Bin.

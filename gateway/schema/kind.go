@@ -73,7 +73,7 @@ type Doc struct {
 	Type      string   // JSON type: "string", "boolean", "integer"
 	Format    string   // OpenAPI format: "uuid", "password"
 	Pattern   string   // regular expression; empty if none describes it fully
-	MaxLength int      // in UTF-16 code units; zero: unlimited
+	MaxLength int      // in UTF-16 code units; zero for no limit
 	Min, Max  int64    // of an "integer"
 	Enum      []string // the allowed words
 	Text      string   // one sentence

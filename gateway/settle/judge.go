@@ -14,7 +14,7 @@ import (
 const (
 	existence      = "exists"
 	absent         = "False" // a value of existence
-	otherwise      = "*"     // its value is the value of all properties that the state does not name
+	otherwise      = "*"     // its value applies to all properties that the state does not name
 	parent         = "parent"
 	userParameters = "userParameters"
 )
@@ -23,12 +23,12 @@ const (
 type observation struct {
 	GUID   string            `json:"guid"`
 	DN     string            `json:"dn"`
-	Age    int               `json:"age"` // seconds since its creation, by the server's clock
+	Age    int               `json:"age"` // in seconds, by the server's clock
 	State  map[string]string `json:"state"`
 	Record json.RawMessage   `json:"record"`
 }
 
-// progress is how far a change has come.
+// progress is the progress of a change.
 type progress uint8
 
 const (
@@ -39,7 +39,7 @@ const (
 	unclear                 // not readable, or changed by somebody else
 )
 
-// phrases name the outcomes of a property for people.
+// phrases describe the outcomes of a property to people.
 var phrases = map[progress]string{
 	made: "was changed", notMade: "was not changed", half: "is neither as it was nor as it should be", unclear: "may have been changed or not",
 }
@@ -49,7 +49,7 @@ type verdict struct {
 	outcome ps.Outcome
 	objects []progress // by announced object
 	idle    bool       // nothing had to be changed
-	notes   []string   // for people: what was changed and what was not; empty if all or nothing was
+	notes   []string   // for people: which parts were changed and which were not; empty if all or none were
 }
 
 // equal reports whether two readings led to the same verdict.
@@ -57,7 +57,7 @@ func (v verdict) equal(other verdict) bool {
 	return v.outcome == other.outcome && slices.Equal(v.notes, other.notes)
 }
 
-// subjects counts the objects whose record was announced, as removals do, and how many
+// subjects returns the number of objects whose record was announced, as for removals, and how many
 // of them are done.
 func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	for i := range intent.Objects {
@@ -72,7 +72,7 @@ func (v verdict) subjects(intent *ps.Intent) (all, done int) {
 	return all, done
 }
 
-// judge compares an announcement with the observations. It considers steps only where the state is
+// judge compares an announcement with the observations. It considers steps only if the state is
 // inconclusive.
 func judge(intent *ps.Intent, steps []ps.Step, seen []observation) verdict {
 	v := verdict{outcome: ps.OutcomeUnknown}
@@ -171,7 +171,7 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	case c.Renewed && c.After == "":
 		return notMade
 	case c.Renewed && c.Before == c.After && now == c.After:
-		// It was changed and changed back, or never changed.
+		// It was either changed and changed back, or never changed.
 		if slices.ContainsFunc(steps, func(s ps.Step) bool { return s.Label == c.Step }) {
 			return made
 		}
@@ -189,8 +189,8 @@ func judgeChange(c *ps.IntendedChange, steps []ps.Step, state map[string]string)
 	}
 }
 
-// inferUnclear infers the outcome of changes that cannot be seen from their neighbours: a script
-// changes the properties of an object in the order announced.
+// inferUnclear infers the outcome of changes that are not visible from their neighbours, because a
+// script changes the properties of an object in the announced order.
 func inferUnclear(changes []ps.IntendedChange, at []progress) {
 	for i := range at {
 		switch {
@@ -198,7 +198,7 @@ func inferUnclear(changes []ps.IntendedChange, at []progress) {
 		case slices.Contains(at[i+1:], made):
 			at[i] = made
 		case slices.Contains(at[:i], notMade), changes[i].Renewed && slices.Contains(at, notMade):
-			at[i] = notMade // a value that is changed and changed back is final after the last step only
+			at[i] = notMade // a value that is changed and changed back is only final after the last step
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"adgateway/ps"
 )
 
-// change returns a change of a property. The prefix "renewed" of after sets
-// Renewed; the rest is the final value.
+// change returns a change of a property. If after has the prefix "renewed", Renewed is set, and the
+// rest is the final value.
 func change(name, before, after string) ps.IntendedChange {
 	if end, renewed := strings.CutPrefix(after, "renewed"); renewed {
 		return ps.IntendedChange{Name: name, Before: before, After: end, Renewed: true, Step: "set password"}

@@ -6,8 +6,8 @@ import (
 	"adgateway/ps"
 )
 
-// Recorded returns a change of the history in the form that can be settled or compared, or false if
-// there is none. A nil row means that the row no longer exists.
+// Recorded returns a change from the history in the form for settling or comparing it, or false if
+// that is impossible. op is nil if the row no longer exists.
 func Recorded(op *ops.Operation, c *changes.Record) (Change, bool) {
 	if op == nil || op.Protocol != nil || len(c.Intent.Objects) == 0 {
 		return Change{}, false

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps"
 )
 
-// report returns what the script would have reported, or the error of its run with the facts known
-// now.
+// report returns the result that the script would have reported, or the error of its run completed
+// with the facts known now.
 func (r *run) report(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
 	_, done := v.subjects(intent)
@@ -20,8 +20,8 @@ func (r *run) report(v verdict, seen []observation) Finding {
 	return r.reported(v, seen)
 }
 
-// reported returns what the script would have reported of a change that was made, or made for
-// some of its objects.
+// reported returns the result that the script would have reported for a change that was made, or
+// was made for some of its objects.
 func (r *run) reported(v verdict, seen []observation) Finding {
 	intent := r.Cut.Intent
 	subjects, done := v.subjects(intent)
@@ -31,7 +31,7 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 	if v.idle {
 		result.Effect = ps.EffectNone
 	}
-	if done < subjects { // a script that answers a list counts its records
+	if done < subjects { // a script that answers with a list counts its records
 		result.Counts = map[string]int{}
 		for name := range intent.Counts {
 			result.Counts[name] = done
@@ -56,7 +56,7 @@ func (r *run) reported(v verdict, seen []observation) Finding {
 	return Finding{Result: result, Records: records}
 }
 
-// failure adds the facts known now to the error of the run.
+// failure completes the error of the run with the facts known now.
 func (r *run) failure(v verdict, seen []observation) *ps.Error {
 	e := *r.Cut
 	e.Outcome, e.Notes = v.outcome, v.notes
@@ -66,8 +66,8 @@ func (r *run) failure(v verdict, seen []observation) *ps.Error {
 	return &e
 }
 
-// recordOf returns the record of an announced object: as announced if the object
-// is to be removed, otherwise as read.
+// recordOf returns the record of an announced object: as announced if the object was to be removed,
+// otherwise as read.
 func recordOf(intent *ps.Intent, seen []observation, i int) json.RawMessage {
 	if record := intent.Objects[i].Record; !isNull(record) {
 		return record
@@ -82,7 +82,7 @@ func isNull(record json.RawMessage) bool {
 	return len(record) == 0 || bytes.Equal(record, []byte("null"))
 }
 
-// changeOf returns a change as the script would have reported it, for the audit.
+// changeOf returns a change in the form in which the script would have reported it, for the audit.
 func changeOf(object *ps.Intended, record json.RawMessage) ps.Change {
 	change := ps.Change{GUID: object.GUID, DN: object.DN, Before: map[string]json.RawMessage{}, After: map[string]json.RawMessage{}}
 	for _, c := range object.Changes {
@@ -107,6 +107,6 @@ func text(s string) json.RawMessage {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(s) // a string can always be encoded
+	_ = encoder.Encode(s) // a string always encodes
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }

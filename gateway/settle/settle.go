@@ -1,13 +1,13 @@
-// Package settle finds out the outcome of a change that was cut off.
+// Package settle determines the outcome of a change that was cut off.
 //
 // A script announces what it is about to change, with the values before and after ([ps.Intent]). If
-// its run is cut off after that, another script, on another session, reads the current state from
-// the same server, and judge compares the two. What an unfinished create left behind is removed.
+// its run is cut off after that, another script, in another session, reads the current state from
+// the same server, and judge compares the two. The remains of an unfinished create are removed.
 //
-// Ending a session does not stop a cmdlet that is already running in the server. So one reading
-// proves a change that is visible, while anything else needs two equal readings with a pause
-// between them. A server that takes longer than that cannot be distinguished from one that does
-// nothing.
+// Ending a session does not stop a cmdlet that is already running in the server. So a single
+// reading proves a change that is visible, while anything else needs two equal readings with a
+// pause between them. A server that takes longer than that cannot be distinguished from one that
+// does nothing.
 package settle
 
 import (
@@ -24,8 +24,8 @@ import (
 // Settler settles changes through Runner. It is safe for concurrent use.
 type Settler struct {
 	Runner  ps.Runner
-	Scripts map[string]ps.Script // declarations, by name
-	Limit   time.Duration        // for one change, clean-up included
+	Scripts map[string]ps.Script // declarations by name
+	Limit   time.Duration        // time limit for one change, including the clean-up
 	Pause   time.Duration        // between two readings
 }
 
@@ -35,25 +35,25 @@ type Change struct {
 	Bound     *ops.Bound
 	Request   ps.Request
 	StartedAt time.Time
-	Cut       *ps.Error // how the run ended
+	Cut       *ps.Error // error of the run
 }
 
 // Finding is the outcome of a change.
 type Finding struct {
 	Outcome ps.Outcome
 
-	// Result is what the script would have reported, and Records the record of
-	// each object done. Result is nil if the change was not made; Err then is the
-	// error of the run, completed with what is known now.
+	// Result is the result that the script would have reported, and Records has the record of each
+	// object that was done. If the change was not made, Result is nil, and Err is the error of the run
+	// completed with the facts known now.
 	Result  *ps.Result
 	Records []json.RawMessage
 	Err     *ps.Error
 
-	Unread    error // why the outcome stayed unknown; nil if it did not
+	Unread    error // why the outcome stayed unknown; nil if it is known
 	NoCleanUp error // why an unfinished create could not be removed
 }
 
-// Open returns err if the run left the outcome of its changes open, otherwise nil.
+// Open returns the error of a run if it left the outcome of its changes open, and nil otherwise.
 func Open(req ps.Request, err error) *ps.Error {
 	cut := ps.AsError(err)
 	if !req.Write || cut.Outcome != ps.OutcomeUnknown || cut.Intent == nil || len(cut.Intent.Objects) == 0 {
@@ -62,7 +62,7 @@ func Open(req ps.Request, err error) *ps.Error {
 	return cut
 }
 
-// Settle finds out the outcome of a change. Cancelling ctx does not stop it.
+// Settle determines the outcome of a change. It continues if ctx is cancelled.
 func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Limit)
 	defer cancel()
@@ -79,16 +79,16 @@ func (s *Settler) Settle(ctx context.Context, change Change) Finding {
 	return finding
 }
 
-// Outcome is the outcome of a change that was settled before. The change was done, or done in part.
+// Outcome is the outcome of a change that was settled before. The change was made, or made in part.
 type Outcome struct {
 	Outcome ps.Outcome
 	Idle    bool     // nothing had to be changed
-	Failed  []string // GUIDs of the objects that were not done
+	Failed  []string // GUIDs of the objects that were not changed
 }
 
-// Report returns what the script would have reported of a change that was settled before. The
-// records are the announced ones, or the current objects; the error says why these could not be
-// read, and are missing. Nothing is judged.
+// Report returns the result that the script would have reported for a change that was settled
+// before. The records are the announced ones, or the current objects. The error explains why the
+// current objects could not be read and are missing. Nothing is judged.
 func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
@@ -101,8 +101,8 @@ func (s *Settler) Report(ctx context.Context, change Change, known Outcome) (Fin
 	return r.known(known, seen), err
 }
 
-// Unread returns what the script would have reported of a change that was made, without the objects
-// with some GUIDs, as far as the announcement allows.
+// Unread returns the result that the script would have reported for a change that was made, as far
+// as the announcement allows. failed are the GUIDs of objects that it omits.
 func Unread(change Change, failed ...string) Finding {
 	o := Outcome{Outcome: ps.OutcomeDone, Failed: failed}
 	if len(failed) > 0 {
@@ -111,7 +111,8 @@ func Unread(change Change, failed ...string) Finding {
 	return (&run{Change: change}).known(o, nil)
 }
 
-// known returns what the script would have reported of a change that was settled before.
+// known returns the result that the script would have reported for a change that was settled
+// before.
 func (r *run) known(o Outcome, seen []observation) Finding {
 	v := verdict{outcome: o.Outcome, idle: o.Idle}
 	for i := range r.Cut.Intent.Objects {
@@ -132,7 +133,7 @@ func (r *run) known(o Outcome, seen []observation) Finding {
 // State is the state of an announced object, as a settling script has read it.
 type State struct {
 	DN     string
-	Values map[string]string // by the names of announced changes; nil: it was not read
+	Values map[string]string // keyed by the names of announced changes; nil if it was not read
 }
 
 // Gone reports whether the object does not exist.
@@ -147,7 +148,7 @@ func (s State) Value(name string) (string, bool) {
 	return value, known
 }
 
-// Now reads the objects of a change that was made before.
+// Now reads the current state of the objects of an earlier change.
 func (s *Settler) Now(ctx context.Context, change Change) ([]State, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
@@ -160,8 +161,8 @@ func (s *Settler) Now(ctx context.Context, change Change) ([]State, error) {
 	return states, err
 }
 
-// Seen reports whether a server has all of a change, which may have been made on another one. It
-// changes nothing.
+// Seen reports whether a server shows the whole of a change, which may have been made on another
+// server. It changes nothing.
 func (s *Settler) Seen(ctx context.Context, change Change) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Limit)
 	defer cancel()
@@ -176,7 +177,7 @@ type run struct {
 	Change
 }
 
-// find reads until the outcome of the changes is clear. The error says why it is not.
+// find reads until the outcome of the changes is clear. The error explains why it is not.
 func (r *run) find(ctx context.Context) (verdict, []observation, error) {
 	var last verdict
 	for first := true; ; first = false {
@@ -211,14 +212,14 @@ func (r *run) read(ctx context.Context) ([]observation, error) {
 		return nil, errNoRecord
 	}
 	if r.guid() == "" && seen[0].Age > maxAge {
-		// Older than the request: another object of that name.
+		// It is older than the request, so it is a different object of that name.
 		seen[0] = observation{State: map[string]string{existence: absent}}
 	}
 	return seen, nil
 }
 
-// guid returns the identity of the first object: as announced, or as reported
-// by the step that created it.
+// guid returns the GUID of the first object: as announced, or as reported by the step that created
+// the object.
 func (r *run) guid() string {
 	if guid := r.Cut.Intent.Objects[0].GUID; guid != "" || len(r.Cut.Steps) == 0 {
 		return guid
@@ -226,11 +227,11 @@ func (r *run) guid() string {
 	return r.Cut.Steps[0].GUID
 }
 
-// maxAge returns the greatest possible age, in seconds, of an object that the request created. The
-// directory stores times in whole seconds.
+// maxAge returns the maximum age, in seconds, of an object that the request created. The directory
+// stores times in whole seconds.
 func (r *run) maxAge() int { return int(time.Since(r.StartedAt)/time.Second) + 2 }
 
-// allowedOU is the argument with the caller's OUs.
+// allowedOU is the argument for the caller's OUs.
 const allowedOU = "AllowedOU"
 
 // script runs one of the settling scripts, on the server of the change.
@@ -256,7 +257,7 @@ func (r *run) script(ctx context.Context, name string, write bool, records func(
 			args[server] = ps.Text(r.Cut.Server)
 		}
 	}
-	if _, declared := script.Param(allowedOU); declared { // the record shows no more than the request
+	if _, declared := script.Param(allowedOU); declared { // the record shows no more than the request would
 		args[allowedOU] = r.Request.Args[allowedOU]
 	}
 	deadline, _ := ctx.Deadline()

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps"
 )
 
-// fakeRunner answers by script name and records the requests.
+// fakeRunner answers by script name and records its requests.
 type fakeRunner struct {
 	scripts  map[string]func(ctx context.Context, req ps.Request) error
 	requests []ps.Request
@@ -29,7 +29,7 @@ func (f *fakeRunner) Run(ctx context.Context, req ps.Request) (*ps.Result, error
 	return &ps.Result{Effect: ps.EffectNone}, nil
 }
 
-// emitting returns a script that emits one batch of records on each call, and repeats the last one.
+// emitting returns a script that emits one batch of records per call, and repeats the last one.
 func emitting(batches ...string) func(context.Context, ps.Request) error {
 	calls := 0
 	return func(_ context.Context, req ps.Request) error {
@@ -55,7 +55,7 @@ func settler(runner *fakeRunner) *Settler {
 	}
 }
 
-// cutOff returns a change that was cut off after it was announced.
+// cutOff returns a change that was cut off after its announcement.
 func cutOff(effect ps.Effect, mark ops.Mark, steps []ps.Step, objects ...ps.Intended) Change {
 	op := &ops.Operation{
 		Effect: ops.Update, Lane: ps.Directory, Reply: ops.Reply{Mark: mark},
@@ -186,7 +186,7 @@ func TestAScriptWithoutARecordLeavesTheOutcomeUnknown(t *testing.T) {
 	assert.ErrorIs(t, got.Unread, errNoRecord)
 }
 
-// newUser returns a create of two steps that was cut off after steps.
+// newUser returns a create of two steps that was cut off after the given steps.
 func newUser(steps ...ps.Step) Change {
 	return cutOff(ps.EffectCreated, ops.Single, steps,
 		ps.Intended{Account: "j", Changes: []ps.IntendedChange{change(existence, "False", "True"), change("enabled", "False", "True")}})

@@ -22,16 +22,16 @@ import (
 	"github.com/smallstep/pkcs7"
 )
 
-// MaxDays is the longest life of a certificate that browsers accept: less than the 398 days
-// of the Baseline Requirements of the CA/Browser Forum.
+// MaxDays is the maximum lifetime of a certificate that browsers accept, just below the 398 days in
+// the CA/Browser Forum's Baseline Requirements.
 const MaxDays = 397
 
-// errNoNames is why nothing is issued without names: clients look at nothing else.
+// errNoNames is the error for a certificate without names, because clients only check names.
 var errNoNames = errors.New("a certificate needs at least one name")
 
-// SelfSigned returns a new certificate that signs itself and its key, both in PEM format:
-// ECDSA P-256, for servers, from an hour ago on. Names are DNS names and addresses; the
-// first is the common name.
+// SelfSigned returns a self-signed server certificate and its key (ECDSA P-256), both in PEM
+// format. The certificate is valid from one hour before now. Names are DNS names and addresses; the
+// first one is the common name.
 func SelfSigned(names []string, days int, now time.Time) (certificate, key []byte, err error) {
 	if days < 1 || days > MaxDays {
 		return nil, nil, fmt.Errorf("a certificate lives 1 to %d days, which is what browsers accept", MaxDays)
@@ -57,12 +57,12 @@ func SelfSigned(names []string, days int, now time.Time) (certificate, key []byt
 	return encodeCertificate(raw), key, nil
 }
 
-// templateName is the extension by which an authority of Windows knows the template of a
-// request ([MS-WCCE] 2.2.2.7.7.1).
+// templateName is the extension by which a Windows authority recognises the template of a request
+// ([MS-WCCE] 2.2.2.7.7.1).
 var templateName = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 20, 2}
 
-// Request returns a request for a certificate and its new key, both in PEM format. The
-// template is the name of one of AD CS; empty: other authorities need none.
+// Request returns a certificate request and its new key, both in PEM format. template is the name
+// of an AD CS template. It is empty for other authorities.
 func Request(names []string, template string) (request, key []byte, err error) {
 	hosts, addresses, err := split(names)
 	if err != nil {
@@ -84,13 +84,13 @@ func Request(names []string, template string) (request, key []byte, err error) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: raw}), key, err
 }
 
-// ErrOtherKey means that a key belongs to none of the certificates.
+// ErrOtherKey means that a key does not belong to any of the certificates.
 var ErrOtherKey = errors.New("the key belongs to none of the certificates: they answer another request")
 
-// Import converts the answer of an authority to the form that a server needs, in PEM format: the
-// certificate of the key first, then the chain to the root, in order. Certificates are in PEM or
-// DER format, or in PKCS #7 (.p7b) in either; the key is in PEM format. The certificate must be
-// usable now, and for at least one of the names, if there are any.
+// Import converts the answer of an authority to the PEM format that a server needs: the certificate
+// of the key first, then the chain to the root, in order. Certificates may be in PEM or DER format,
+// or in PKCS #7 (.p7b) in either. The key is in PEM format. The certificate must be valid now, and
+// for at least one of the names, if there are any.
 func Import(certificates [][]byte, key []byte, names []string, now time.Time) (chain []byte, leaf *x509.Certificate, err error) {
 	var all []*x509.Certificate
 	for _, content := range certificates {
@@ -160,7 +160,7 @@ func split(names []string) (hosts []string, addresses []net.IP, err error) {
 	return hosts, addresses, nil
 }
 
-// isHost reports whether a text is a DNS name, perhaps with a wildcard as its first label.
+// isHost reports whether a text is a DNS name, possibly with a wildcard as its first label.
 func isHost(name string) bool {
 	name = strings.TrimPrefix(name, "*.")
 	if len(name) > 253 {
@@ -199,15 +199,14 @@ func bmpString(text string) ([]byte, error) {
 	return asn1.Marshal(asn1.RawValue{Tag: asn1.TagBMPString, Bytes: value})
 }
 
-// Readable returns an error unless a file has certificates in any of the formats that authorities use.
-// It completes the file's name.
+// Readable returns an error unless a file contains certificates in a format that authorities use.
+// The error continues a sentence that begins with the file's name.
 func Readable(content []byte) error {
 	_, err := anyCertificates(content)
 	return err
 }
 
-// anyCertificates returns the certificates of a text in any of the formats that
-// authorities use.
+// anyCertificates returns the certificates in a text of any format that authorities use.
 func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	var found bool
@@ -231,7 +230,8 @@ func anyCertificates(content []byte) ([]*x509.Certificate, error) {
 	if found {
 		return all, nil
 	}
-	// Text that a mail program or an editor added is dropped, unless it belongs to the certificate.
+	// Whitespace added by a mail program or an editor is dropped, unless it belongs to the
+	// certificate.
 	for _, content := range [][]byte{content, bytes.TrimSpace(content)} {
 		if all, err := x509.ParseCertificates(content); err == nil && len(all) > 0 {
 			return all, nil

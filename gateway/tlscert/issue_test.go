@@ -107,7 +107,7 @@ func TestImport(t *testing.T) {
 		files [][]byte
 		key   *identity
 		names []string
-		want  string // of the chain, or a part of the error
+		want  string // chain, or part of the error
 	}{
 		"PEM":                  {[][]byte{text(server, issuing)}, server, names, whole},
 		"wrong order and root": {[][]byte{text(root, issuing, server)}, server, names, whole},
@@ -144,7 +144,8 @@ func TestImport(t *testing.T) {
 	assert.ErrorContains(t, err, "no private key")
 }
 
-// TestImportOfDERThatEndsInWhiteSpace: the last byte of a signature may be any.
+// TestImportOfDERThatEndsInWhiteSpace: the last byte of a signature may have the value of a
+// whitespace character.
 func TestImportOfDERThatEndsInWhiteSpace(t *testing.T) {
 	root := issued(t, "root", nil, authority)
 	server := issued(t, "gw", root, nil)
@@ -157,7 +158,7 @@ func TestImportOfDERThatEndsInWhiteSpace(t *testing.T) {
 	assert.True(t, leaf.Equal(server.Certificate))
 }
 
-// FuzzImport: whatever an authority sends is imported as certificates of which the first
+// FuzzImport: the answer of an authority is either imported as certificates, the first of which
 // belongs to the key, or refused.
 func FuzzImport(f *testing.F) {
 	root := issued(f, "root", nil, authority)
@@ -179,7 +180,8 @@ func FuzzImport(f *testing.F) {
 	})
 }
 
-// A request that OpenSSL signed is imported as it came.
+// TestImportOfAnswersFromElsewhere: a certificate that OpenSSL signed is imported as it was
+// received.
 func TestImportOfAnswersFromElsewhere(t *testing.T) {
 	for _, file := range []string{"answer.p7b", "answer.pem.p7b"} {
 		content, err := os.ReadFile(filepath.Join("testdata", file))

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// revocationLists are the lists of client certificates that their authorities have
-// revoked. They are checked when a client connects, and fail closed: a client whose
-// authority has no current list here is refused.
+// revocationLists are the lists of client certificates revoked by their authorities. They are
+// checked when a client connects, and fail closed: a client whose authority has no current list
+// here is refused.
 type revocationLists struct {
 	lists []*x509.RevocationList
 	now   func() time.Time
 }
 
-// parseRevocationLists parses files in PEM or DER; a PEM file may hold several lists.
+// parseRevocationLists parses files in PEM or DER format. A PEM file may contain several lists.
 func parseRevocationLists(files []string, contents [][]byte, now func() time.Time) (*revocationLists, error) {
 	all := &revocationLists{now: now}
 	for i, content := range contents {
@@ -45,8 +45,8 @@ func parseRevocationLists(files []string, contents [][]byte, now func() time.Tim
 	return all, nil
 }
 
-// verify is the VerifyPeerCertificate of a listener: one of the verified chains must
-// be free of revoked certificates.
+// verify is the VerifyPeerCertificate function of a listener. At least one of the verified chains
+// must be free of revoked certificates.
 func (r *revocationLists) verify(_ [][]byte, chains [][]*x509.Certificate) error {
 	var faults []error
 	for _, chain := range chains {
@@ -59,7 +59,7 @@ func (r *revocationLists) verify(_ [][]byte, chains [][]*x509.Certificate) error
 	return errors.Join(faults...) // nil if the client has no certificate
 }
 
-// check checks every certificate of a chain but the root.
+// check checks all certificates of a chain except the root.
 func (r *revocationLists) check(chain []*x509.Certificate) error {
 	for i := range len(chain) - 1 {
 		certificate, issuer := chain[i], chain[i+1]
@@ -83,13 +83,12 @@ func (r *revocationLists) check(chain []*x509.Certificate) error {
 	return nil
 }
 
-// ended reports whether a list is out of date.
+// ended reports whether a list has expired.
 func (r *revocationLists) ended(list *x509.RevocationList) bool {
 	return !list.NextUpdate.IsZero() && r.now().After(list.NextUpdate)
 }
 
-// warning names the lists that are out of date, or will be within a day; empty if
-// there are none.
+// warning names the lists that have expired, or will within a day. It returns "" if there are none.
 func (r *revocationLists) warning() string {
 	var overdue []string
 	for _, list := range r.lists {

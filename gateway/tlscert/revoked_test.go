@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/tlscert"
 )
 
-// TestRevokedClientCertificates covers lists that revoke, are of another authority,
-// have ended, are missing, and are replaced.
+// TestRevokedClientCertificates: lists that revoke a certificate, belong to another authority, have
+// expired, are missing, or are replaced while the gateway runs.
 func TestRevokedClientCertificates(t *testing.T) {
 	f := newFolder(t)
 	lasting := func(c *x509.Certificate) {
@@ -90,7 +90,7 @@ func TestRevokedClientCertificates(t *testing.T) {
 	assert.ErrorContains(t, err, "set tls.clientCAFile too")
 }
 
-// TestSuitesWithCBCAreRefused offers every suite that Go knows, one at a time.
+// TestSuitesWithCBCAreRefused: every suite known to Go is offered, one at a time.
 func TestSuitesWithCBCAreRefused(t *testing.T) {
 	f := newFolder(t)
 	lasting := func(c *x509.Certificate) {
@@ -109,7 +109,7 @@ func TestSuitesWithCBCAreRefused(t *testing.T) {
 		if err == nil {
 			accepted++
 			assert.NotContains(t, suite.Name, "CBC")
-			assert.Contains(t, suite.Name, "ECDHE_ECDSA") // the certificate's key
+			assert.Contains(t, suite.Name, "ECDHE_ECDSA") // the certificate's key type
 		}
 	}
 	assert.Equal(t, 3, accepted)

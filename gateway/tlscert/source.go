@@ -23,12 +23,12 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// source is a place that a certificate comes from.
+// source is a place from which a certificate is loaded.
 type source interface {
-	fmt.Stringer // the place, for messages
-	// read returns the bytes that the certificate is built from.
+	fmt.Stringer // describes the place in messages
+	// read returns the raw data of the certificate.
 	read(now time.Time) ([][]byte, error)
-	// certificate builds the certificate from its sources, with Leaf set.
+	// certificate builds the certificate from its raw data, with Leaf set.
 	certificate(parts [][]byte) (*tls.Certificate, error)
 }
 
@@ -69,7 +69,7 @@ func readFile(key, file string) ([]byte, error) {
 	return content, nil
 }
 
-// pemFiles are a certificate and its key in PEM format.
+// pemFiles are files with a certificate and its key in PEM format.
 type pemFiles struct{ certificateFile, keyFile string }
 
 func (p pemFiles) String() string { return p.certificateFile }
@@ -100,7 +100,7 @@ func (p pemFiles) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// pemCertificates returns all certificates of a PEM text and skips other blocks.
+// pemCertificates returns all certificates in a PEM text. It skips other blocks.
 func pemCertificates(content []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for block, rest := pem.Decode(content); block != nil; block, rest = pem.Decode(rest) {
@@ -130,7 +130,7 @@ func plainKey(content []byte) error {
 	return errors.New("contains no private key in PEM format")
 }
 
-// pfxFile is a certificate with its key in PKCS #12 format, as exported by Windows.
+// pfxFile is a file with a certificate and its key in PKCS #12 format, as exported by Windows.
 type pfxFile struct{ file, passwordFile string }
 
 func (p pfxFile) String() string { return p.file }
@@ -164,8 +164,8 @@ func (p pfxFile) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return chained(key, leaf, others), nil
 }
 
-// firstLine returns the only line of a file, whatever editor or shell wrote it: with
-// or without byte order mark, in UTF-8 or UTF-16.
+// firstLine returns the only line of a file, whatever editor or shell has written it: with or
+// without a byte order mark, in UTF-8 or UTF-16.
 func firstLine(content []byte) (string, error) {
 	decoded, _, err := transform.Bytes(unicode.BOMOverride(transform.Nop), content)
 	if err != nil {
@@ -178,8 +178,8 @@ func firstLine(content []byte) (string, error) {
 	return string(line), nil
 }
 
-// chained returns a certificate with its key and the intermediate certificates among
-// others. The root is omitted: clients have it, or do not trust it.
+// chained returns a certificate with its key and the intermediate certificates found in others. The
+// root is omitted, because clients either have it or do not trust it.
 func chained(key crypto.PrivateKey, leaf *x509.Certificate, others []*x509.Certificate) *tls.Certificate {
 	chain := &tls.Certificate{PrivateKey: key, Leaf: leaf, Certificate: [][]byte{leaf.Raw}}
 	for last := leaf; !bytes.Equal(last.RawIssuer, last.RawSubject); {
@@ -200,8 +200,8 @@ func forServers(leaf *x509.Certificate) bool {
 		slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageServerAuth) || slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
-// proveKey signs something and verifies it, which proves that the key belongs to the
-// certificate and can be used.
+// proveKey signs something and verifies the signature, which proves that the key belongs to the
+// certificate and is usable.
 func proveKey(certificate *tls.Certificate) error {
 	signer, ok := certificate.PrivateKey.(crypto.Signer)
 	if !ok {

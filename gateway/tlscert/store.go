@@ -11,30 +11,28 @@ import (
 	"time"
 )
 
-// The stores of the machine that are used.
+// Names of the machine's stores that are used.
 const (
 	PersonalStore     = "MY" // certificates with private keys
 	IntermediateStore = "CA"
 )
 
-// Store is the certificate store of the machine (LocalMachine). Implementations are
-// safe for concurrent use.
+// Store is the certificate store of the machine (LocalMachine). It must be safe for concurrent use.
 type Store interface {
 	// Certificates returns the certificates in one of the machine's stores.
 	Certificates(store string) ([]*x509.Certificate, error)
-	// Key returns the private key of a certificate of [PersonalStore]. It remains
-	// usable for the life of the process.
+	// Key returns the private key of a certificate in [PersonalStore]. The key must remain usable for
+	// the lifetime of the process.
 	Key(certificate *x509.Certificate) (crypto.Signer, error)
 }
 
-// Thumbprint returns the SHA-1 digest of a certificate, which is its name in
-// Windows.
+// Thumbprint returns the SHA-1 digest of a certificate, which identifies it in Windows.
 func Thumbprint(certificate *x509.Certificate) string {
 	sum := sha1.Sum(certificate.Raw)
 	return strings.ToUpper(hex.EncodeToString(sum[:]))
 }
 
-// fromStore finds a certificate in the store by thumbprint or subject.
+// fromStore finds a certificate in the store by its thumbprint or subject.
 type fromStore struct {
 	store      Store
 	thumbprint string // in upper case
@@ -45,8 +43,8 @@ func newFromStore(store Store, thumbprint, subject string) (source, error) {
 	if subject != "" {
 		return fromStore{store: store, subject: subject}, nil
 	}
-	// The certificate dialog of Windows shows it with blanks, and an invisible mark
-	// is copied with it.
+	// The certificate dialog of Windows shows the thumbprint with spaces, and copies an invisible mark
+	// with it.
 	plain := strings.Map(func(r rune) rune {
 		if r == ' ' || r == ':' || r == '\u200e' || r == '\u200f' {
 			return -1
@@ -61,8 +59,8 @@ func newFromStore(store Store, thumbprint, subject string) (source, error) {
 
 func (f fromStore) String() string { return `Cert:\LocalMachine\My` }
 
-// read returns the candidate that expires last, because a renewed certificate is
-// added to the store next to the old one.
+// read returns the matching certificate that expires last, because a renewed certificate is added
+// to the store next to the old one.
 func (f fromStore) read(now time.Time) ([][]byte, error) {
 	all, err := f.store.Certificates(PersonalStore)
 	if err != nil {
@@ -116,7 +114,7 @@ func (f fromStore) certificate(parts [][]byte) (*tls.Certificate, error) {
 	return chained(key, leaf, intermediates), nil
 }
 
-// better prefers a certificate that can be served now, then the one that expires later.
+// better prefers a certificate that is valid now, and then the one that expires later.
 func better(a, b *x509.Certificate, now time.Time) bool {
 	usable := func(c *x509.Certificate) bool {
 		return forServers(c) && !now.Before(c.NotBefore) && !now.After(c.NotAfter)

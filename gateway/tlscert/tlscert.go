@@ -1,10 +1,10 @@
 // Package tlscert loads the certificate with which the gateway serves TLS and keeps it up to date.
 //
 // The certificate comes from PEM files, a PFX file or the Windows certificate store ([Settings]).
-// [New] rejects what no client would accept: a certificate that is expired, has no key, an
-// encrypted key or the key of another certificate. A [Keeper] then checks its source every few
-// seconds and serves a new certificate without a restart. If the new one is invalid, it keeps
-// serving the previous one, and the log and [Keeper.State] say why.
+// [New] rejects a certificate that no client would accept, because it has expired, or has no key,
+// an encrypted key or a key that belongs to another certificate. A [Keeper] then checks its source
+// every few seconds and serves a new certificate without a restart. If the new one is invalid, it
+// keeps serving the previous one, and reports the reason in the log and in [Keeper.State].
 package tlscert
 
 import (
@@ -23,28 +23,28 @@ import (
 	"adgateway/gateway/every"
 )
 
-// Settings configure the certificate and client certificates. Exactly one source
-// must be set: the two PEM files, the PFX file, or the thumbprint or subject of a
+// Settings configure the server's certificate and the verification of client certificates. Exactly
+// one source must be set: the two PEM files, the PFX file, or the thumbprint or subject of a
 // certificate in the store.
 type Settings struct {
-	CertificateFile string // PEM; the server's certificate first, intermediates after it
-	KeyFile         string // PEM, not encrypted; may be the same file
+	CertificateFile string // PEM; the server's certificate first, followed by intermediates
+	KeyFile         string // PEM, unencrypted; may be the same file
 
 	PFXFile         string
 	PFXPasswordFile string // empty if the PFX has no password
 
 	StoreThumbprint string // SHA-1 of the certificate, in hexadecimal
-	StoreSubject    string // its common name or one of its DNS names; of several the one that expires last
+	StoreSubject    string // common name, or one of the DNS names; the certificate that expires last counts
 
 	ClientCAFile              string // PEM; if empty, clients are not asked for a certificate
 	RequireClientCertificates bool   // otherwise they are optional
 
-	ClientCRLFiles []string // revocation lists in PEM or DER; if there are any, every authority needs a current one
+	ClientCRLFiles []string // revocation lists in PEM or DER; with any, every authority needs a current one
 
 	MinVersion uint16 // zero means TLS 1.2
 }
 
-// Given reports whether a source is set, which means that TLS is wanted.
+// Given reports whether a source is set, that is whether TLS is used.
 func (s Settings) Given() bool { return len(s.sources()) > 0 }
 
 // sources returns the keys of the sources that are set.
@@ -67,24 +67,22 @@ type Notice uint8
 // The notices. All but Taken are warnings.
 const (
 	Taken    Notice = iota // a certificate is served
-	Rejected               // a changed certificate; the previous one is served
-	Ending                 // the certificate ends soon or has ended, or a revocation list has
-	Weak                   // most clients will not accept it
+	Rejected               // a changed certificate is invalid; the previous one is still served
+	Ending                 // the certificate or a revocation list expires soon or has expired
+	Weak                   // most clients will not accept the certificate
 )
 
 // Options configure a [Keeper]. Settings and Log are required.
 type Options struct {
 	Settings Settings
-	Store    Store // the Windows certificate store; nil if the system has none
-	// Log receives messages about certificates that were loaded, rejected or expire
-	// soon.
+	Store    Store // Windows certificate store; nil on other systems
+	// Log receives messages about certificates that were loaded or rejected, or that expire soon.
 	Log   func(n Notice, message string)
 	Now   func() time.Time // nil means time.Now
-	Every time.Duration    // interval at which the source is checked; zero means 10 s
+	Every time.Duration    // interval between checks of the source; zero means 10 s
 }
 
-// Warnings start warnBefore before a certificate expires, and are repeated every
-// warnAgain.
+// Warnings start warnBefore before a certificate expires, and are repeated every warnAgain.
 const (
 	warnBefore = 30 * 24 * time.Hour
 	warnAgain  = 24 * time.Hour
@@ -95,18 +93,18 @@ type Keeper struct {
 	options Options
 	source  source
 
-	refreshing sync.Mutex // one at a time
+	refreshing sync.Mutex // held by Refresh
 
 	mu      sync.Mutex
-	config  *tls.Config // of the current certificate
+	config  *tls.Config // configuration with the current certificate
 	leaf    *x509.Certificate
 	seen    [sha256.Size]byte // fingerprint of the source when it was last read
-	broken  error             // why that was rejected; nil if it was accepted
-	warned  time.Time         // when the expiry was last logged
-	revoked *revocationLists  // nil: none are set
+	broken  error             // why that source was rejected; nil if it was accepted
+	warned  time.Time         // time of the last warning about expiry
+	revoked *revocationLists  // nil if there are none
 }
 
-// New loads the certificate. The error explains the fault and how to fix it.
+// New loads the certificate. Its error explains the fault and how to fix it.
 func New(o Options) (*Keeper, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -126,8 +124,8 @@ func New(o Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Config returns the configuration of a listener. Every handshake uses the
-// certificate that is current at that time.
+// Config returns the configuration of a listener. Every handshake uses the certificate that is
+// current at that time.
 func (k *Keeper) Config() *tls.Config {
 	current := func() *tls.Config {
 		k.mu.Lock()
@@ -146,9 +144,8 @@ func (k *Keeper) Run(ctx context.Context) {
 	every.Do(ctx, k.options.Every, k.Refresh)
 }
 
-// Refresh checks the source now, and loads the certificate if it has changed. A
-// rejected certificate is retried every time, because its key may be replaced after
-// it.
+// Refresh checks the source, and loads the certificate if it has changed. It tries a rejected
+// certificate again every time, because its key may be replaced later.
 func (k *Keeper) Refresh() {
 	k.refreshing.Lock()
 	defer k.refreshing.Unlock()
@@ -167,8 +164,8 @@ func (k *Keeper) Refresh() {
 	k.warnOfExpiry()
 }
 
-// read reads everything that the configuration is built from. The revocation lists are the last
-// parts, and the client CAs, if set, the one before. The error joins the errors of all files.
+// read reads all raw data of the configuration. The revocation lists are the last parts, preceded
+// by the client CAs if these are set. The error joins the errors of all files.
 func (k *Keeper) read() ([][]byte, error) {
 	parts, err := k.source.read(k.options.Now())
 	if file := k.options.Settings.ClientCAFile; file != "" {
@@ -182,7 +179,7 @@ func (k *Keeper) read() ([][]byte, error) {
 	return parts, err
 }
 
-// fingerprint returns a digest of the sources, or of the error.
+// fingerprint returns a digest of the raw data, or of the error.
 func fingerprint(parts [][]byte, err error) [sha256.Size]byte {
 	if err != nil {
 		parts = [][]byte{[]byte(err.Error())}
@@ -238,8 +235,8 @@ func (k *Keeper) build(parts [][]byte) (*tls.Config, error) {
 	return config, nil
 }
 
-// suites returns the suites of TLS 1.2 that authenticate what they encrypt: none with
-// CBC. Those of TLS 1.3 all do.
+// suites returns the TLS 1.2 suites with authenticated encryption, which excludes all CBC suites.
+// All TLS 1.3 suites have it.
 func suites() []uint16 {
 	var authenticated []uint16
 	for _, suite := range tls.CipherSuites() {
@@ -262,7 +259,7 @@ func (k *Keeper) take(seen [sha256.Size]byte, config *tls.Config, err error) {
 	k.mu.Unlock()
 	switch {
 	case err != nil && first, known:
-		// returned by New, or logged before
+		// The error is returned by New, or was logged before.
 	case err != nil:
 		k.options.Log(Rejected, fmt.Sprintf("the changed certificate is rejected, the previous one is still served: %v", err))
 	default:
@@ -291,9 +288,8 @@ func (k *Keeper) warnOfExpiry() {
 	}
 }
 
-// State reports whether the current certificate has not expired. The reason, for
-// people, may name a problem even if ok is true, such as a changed certificate that
-// was rejected.
+// State reports whether the current certificate is still valid. The reason, for people, may
+// describe a problem even if ok is true, such as a changed certificate that was rejected.
 func (k *Keeper) State() (ok bool, reason string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -320,7 +316,7 @@ func (k *Keeper) State() (ok bool, reason string) {
 	return ok, reason
 }
 
-// Expires returns when the current certificate expires.
+// Expires returns the time when the current certificate expires.
 func (k *Keeper) Expires() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -334,7 +330,7 @@ func (k *Keeper) Names() []string {
 	return slices.Clone(k.leaf.DNSNames)
 }
 
-// check returns why no client would accept a certificate, or nil.
+// check returns an error if no client would accept a certificate.
 func check(certificate *tls.Certificate, now time.Time) error {
 	leaf := certificate.Leaf
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -40,8 +40,8 @@ type identity struct {
 	key crypto.Signer
 }
 
-// issued returns a certificate for 2026, signed by an issuer or itself; change may
-// modify the template.
+// issued returns a certificate for 2026, signed by an issuer or self-signed. change may modify the
+// template.
 func issued(t testing.TB, name string, issuer *identity, change func(*x509.Certificate)) *identity {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -86,7 +86,7 @@ func (i *identity) keyPEM(t testing.TB) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw}))
 }
 
-// folder is a folder with the files that settings name.
+// folder is a folder with the files named in settings.
 type folder struct {
 	t    testing.TB
 	path string
@@ -100,7 +100,7 @@ func (f folder) write(name, content string) string {
 	return path
 }
 
-// journal records what a keeper logs.
+// journal records the messages of a keeper.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -115,7 +115,7 @@ func (j *journal) add(n tlscert.Notice, message string) {
 	j.lines = append(j.lines, message)
 }
 
-// take returns what was logged since the last call.
+// take returns the messages since the last call.
 func (j *journal) take() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -129,7 +129,7 @@ func keeper(t testing.TB, s tlscert.Settings) (*tlscert.Keeper, error) {
 	return tlscert.New(tlscert.Options{Settings: s, Log: (&journal{}).add, Now: func() time.Time { return today }})
 }
 
-// served connects to a listener with the configuration and returns its certificates.
+// served connects to a listener with a configuration and returns the state of the connection.
 func served(t testing.TB, config *tls.Config, client *tls.Config) tls.ConnectionState {
 	t.Helper()
 	state, err := handshake(t, config, client)
@@ -152,10 +152,10 @@ func handshake(t testing.TB, config, client *tls.Config) (tls.ConnectionState, e
 		ended <- err
 	}()
 	client = client.Clone()
-	client.InsecureSkipVerify = true // the tests check what is served
+	client.InsecureSkipVerify = true // the tests check the served certificate themselves
 	connection := tls.Client(here, client)
 	err := connection.HandshakeContext(ctx)
-	_, _ = connection.Read(make([]byte, 1)) // with TLS 1.3 the server rejects the client here
+	_, _ = connection.Read(make([]byte, 1)) // with TLS 1.3 the server rejects the client at this point
 	return connection.ConnectionState(), errors.Join(err, <-ended)
 }
 

@@ -252,7 +252,7 @@ func (s *Server) known(address netip.Addr) bool {
 
 const (
 	provenHosts = 20000     // number of hosts that are remembered
-	provenFor   = time.Hour // how long, after the last valid credential
+	provenFor   = time.Hour // time that a host is remembered after its last valid credential
 )
 
 // Proved remembers that a valid credential arrived on the connection of a request.

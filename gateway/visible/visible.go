@@ -1,6 +1,7 @@
-// Package visible shows people texts that others have stored. [Hidden] says which characters
-// control a terminal or the direction of text, or are not seen at all; [Text] is a value in
-// which each of them is written out, and [Writer] does so with all that is written.
+// Package visible makes texts that others have stored safe to show to people. [Hidden] determines
+// which characters control a terminal or the direction of text, or are not visible at all. [Text]
+// returns a value in which each of them is escaped, and [Writer] does the same for everything that
+// is written.
 package visible
 
 import (
@@ -17,14 +18,14 @@ import (
 	"golang.org/x/text/unicode/bidi"
 )
 
-// fillers are characters without a form that Unicode counts as letters, marks or symbols.
+// fillers are invisible characters that Unicode counts as letters, marks or symbols.
 var fillers = []rune{
 	'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180c', '\u180d', '\u180f', '\u2800', '\u3164', '\uffa0',
 }
 
-// Hidden reports whether a character is not shown, but affects how text is shown or only takes up
-// space: control characters of both ranges, joiners and direction marks, line separators, fillers,
-// and code points that are not characters.
+// Hidden reports whether a character is invisible, but affects how text is displayed or only takes
+// up space: control characters of both ranges, joiners and direction marks, line separators,
+// fillers, and code points that are not characters.
 func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
@@ -33,23 +34,23 @@ func Hidden(r rune) bool {
 		unicode.In(r, unicode.Variation_Selector, unicode.Noncharacter_Code_Point) || slices.Contains(fillers, r)
 }
 
-// Blank reports whether a character looks like a space, but is not one.
+// Blank reports whether a character looks like a space but is not U+0020.
 func Blank(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
 
-// Directs reports whether a character changes the direction of the text after it, or begins another
-// line in it, so that the text is misread.
+// Directs reports whether a character changes the direction of the text after it, or starts a new
+// line within it, so that the text can be misread.
 func Directs(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' || r == '\u2028' || r == '\u2029'
 }
 
-// Text returns a value on one line. Hidden characters, and blanks that are not spaces, are written
-// as in JSON: "\u202e".
+// Text returns a value on one line. Hidden characters, and spaces other than U+0020, are escaped as
+// in JSON: "\u202e".
 func Text(value string) string {
 	return written(value, func(r rune) bool { return Hidden(r) || Blank(r) })
 }
 
-// Mirrored reports whether a text has characters that are written from right to left, which would
-// reorder the text beside it.
+// Mirrored reports whether a text contains characters that are written from right to left, which
+// would reorder adjacent text.
 func Mirrored(value string) bool {
 	for _, r := range value {
 		if r < 0x590 {
@@ -64,13 +65,13 @@ func Mirrored(value string) bool {
 	return false
 }
 
-// written returns a text with characters written out.
+// written returns a text with the characters selected by out escaped.
 func written(value string, out func(rune) bool) string {
 	if !strings.ContainsFunc(value, func(r rune) bool { return out(r) || r == utf8.RuneError }) {
 		return value
 	}
 	var b strings.Builder
-	for _, r := range value { // an octet that is no text becomes U+FFFD
+	for _, r := range value { // an invalid byte becomes U+FFFD
 		switch {
 		case !out(r):
 			b.WriteRune(r)
@@ -84,19 +85,19 @@ func written(value string, out func(rune) bool) string {
 	return b.String()
 }
 
-// Writer writes to w, with hidden characters written out, except for tabs and the ends of lines.
-// JSON keeps its meaning, because there such characters occur only in texts. The writer is safe for
-// concurrent use.
+// Writer returns a writer to w that escapes hidden characters, except for tabs and line endings.
+// JSON keeps its meaning, because there such characters only occur in strings. The writer is safe
+// for concurrent use.
 func Writer(w io.Writer) io.Writer { return &writer{w: w} }
 
 type writer struct {
 	w    io.Writer
 	mu   sync.Mutex
-	rest []byte // the beginning of a character, or of an end of line
+	rest []byte // first bytes of a character, or of a line ending
 }
 
-// Raw returns the destination of a [Writer], for output that is not text, or not for people. Any
-// other writer is returned as it is.
+// Raw returns the destination of a [Writer], for output that is not text, or not for people. It
+// returns any other writer unchanged.
 func Raw(w io.Writer) io.Writer {
 	if v, ok := w.(*writer); ok {
 		return v.w

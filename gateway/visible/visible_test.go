@@ -41,7 +41,8 @@ func TestHiddenCharactersAreWrittenOut(t *testing.T) {
 	assert.False(t, visible.Mirrored("Müller 日本 ✓"))
 }
 
-// TestWhatIsWrittenControlsNoTerminal: also in pieces that end within a character.
+// TestWhatIsWrittenControlsNoTerminal: hidden characters are escaped, even if pieces end within a
+// character.
 func TestWhatIsWrittenControlsNoTerminal(t *testing.T) {
 	const text = "name\u202e\x1b[2J\u009b1m\tend\r\nü😀\rx\n"
 	const want = "name\\u202e\\u001b[2J\\u009b1m\tend\nü😀\\u000dx\n"

@@ -17,13 +17,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// logs are the logs that messages come from.
+// logs are the logs that supply the messages of each type.
 var logs = map[Type]store.Log{Change: changes.Log, Job: jobs.Log}
 
-// message is about one entry of a log.
+// message describes one entry of a log.
 type message struct {
 	kind     Type
-	id       string // the same for each attempt
+	id       string // the same for all attempts
 	at       time.Time
 	body     []byte
 	position store.Position
@@ -36,8 +36,8 @@ type event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// changeData is the part of a message about a change. It has no values: a receiver that needs them
-// asks for the change with a credential that may see them.
+// changeData is the part of a message about a change. It contains no values. A receiver that needs
+// them can get the change with a credential that may see them.
 type changeData struct {
 	ChangeID  string    `json:"changeId"`
 	RequestID string    `json:"requestId"`
@@ -56,13 +56,13 @@ type changeData struct {
 }
 
 const (
-	// mostObjects is the limit on the objects that a message names.
+	// mostObjects is the maximum number of objects that a message names.
 	mostObjects = 1000
-	// bodyLimit is the limit on the data of a message.
+	// bodyLimit is the size limit of a message's data, in bytes.
 	bodyLimit = 256 << 10
 )
 
-// orNull returns a text, or null for an empty one.
+// orNull returns a pointer to a text, or nil for an empty one.
 func orNull(text string) *string {
 	if text == "" {
 		return nil
@@ -89,7 +89,7 @@ func ofChange(c *changes.Record, position store.Position) (*message, error) {
 	return newMessage(Change, c.ID, c.Time, position, data)
 }
 
-// jobID matches identities that may identify a message. With a dot, the signed text would be
+// jobID matches ids that may identify a message. With a dot in it, the signed text would be
 // ambiguous.
 var jobID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,128}$`)
 
@@ -116,12 +116,12 @@ func ofJob(value []byte, position store.Position) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A job that runs again ends again, so that its id alone is not enough.
+	// A job that runs again also ends again, so its id alone is not unique.
 	return newMessage(Job, fmt.Sprintf("%s_%d", job.ID, position.Sequence), job.Ended, position, data)
 }
 
-// bounded removes the longest members from an object that is too large for a message, and names
-// them in the member leftOut.
+// bounded removes the longest members of an object that is too large for a message, and lists them
+// in the member leftOut.
 func bounded(data json.RawMessage) (json.RawMessage, error) {
 	if len(data) <= bodyLimit {
 		return data, nil
@@ -137,7 +137,7 @@ func bounded(data json.RawMessage) (json.RawMessage, error) {
 		delete(members, longest[0])
 		leftOut = append(leftOut, longest[0])
 	}
-	members["leftOut"], _ = json.Marshal(leftOut) // texts can always be encoded
+	members["leftOut"], _ = json.Marshal(leftOut) // strings always encode
 	return json.Marshal(members)
 }
 

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// sendLimit is how long a target may take for a message.
+	// sendLimit is the time limit for sending a message.
 	sendLimit = 15 * time.Second
-	// answerLimit is how much of an answer is read, so that the connection can be used again.
+	// answerLimit is the number of bytes of an answer that are read, so the connection can be reused.
 	answerLimit = 64 << 10
 )
 
@@ -37,7 +37,7 @@ func ReadCA(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Reach connects to a target as messages do, and sends nothing.
+// Reach connects to a target as for a message, but sends nothing.
 func Reach(ctx context.Context, t Target) error {
 	var trusted *x509.CertPool
 	var err error
@@ -67,10 +67,11 @@ func tlsConfig(trusted *x509.CertPool) *tls.Config {
 	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 }
 
-// newClient returns a client that trusts only these authorities; nil: the system's authorities.
+// newClient returns a client that only trusts the given authorities, or the system's if trusted is
+// nil.
 func newClient(trusted *x509.CertPool) *http.Client {
 	return &http.Client{
-		Transport: &http.Transport{ // without a proxy: the settings determine the target, not the environment
+		Transport: &http.Transport{ // no proxy, because the settings determine the target, not the environment
 			TLSClientConfig:        tlsConfig(trusted),
 			ForceAttemptHTTP2:      true,
 			DisableCompression:     true,
@@ -83,10 +84,10 @@ func newClient(trusted *x509.CertPool) *http.Client {
 	}
 }
 
-// errGone means that the target wants no more messages.
+// errGone means that the target wants no further messages.
 var errGone = errors.New("it answered 410: it wants no messages any more")
 
-// refusedError is an answer other than a success.
+// refusedError is an answer that is not a success.
 type refusedError struct {
 	status     int
 	retryAfter time.Duration
@@ -99,7 +100,7 @@ func (e *refusedError) Error() string {
 	return fmt.Sprintf("it answered %d", e.status)
 }
 
-// send sends a message once.
+// send makes one attempt to send a message.
 func (t *target) send(ctx context.Context, m *message) error {
 	secrets, err := ReadSecrets(t.settings.SecretFile)
 	if err != nil {
@@ -120,17 +121,17 @@ func (t *target) send(ctx context.Context, m *message) error {
 	if err != nil {
 		var withURL *url.Error
 		if errors.As(err, &withURL) {
-			err = withURL.Err // the URL may hold a secret
+			err = withURL.Err // the URL may contain a secret
 		}
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()                           // nothing was written to it
-	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, answerLimit)) // the status says it all
+	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, answerLimit)) // the status is sufficient
 	switch {
 	case answer.StatusCode == http.StatusGone:
 		return errGone
 	case answer.StatusCode/100 != 2:
-		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // a date, or nothing: 0
+		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After")) // 0 if it is a date or missing
 		return &refusedError{answer.StatusCode, time.Duration(max(seconds, 0)) * time.Second}
 	}
 	return nil

@@ -17,8 +17,8 @@ import (
 	"adgateway/test/freeport"
 )
 
-// TestTheReceiverMustBeTheRightOne: only one whose certificate comes from the authorities of
-// the settings gets anything, and a redirect leads nowhere.
+// TestTheReceiverMustBeTheRightOne: only a receiver whose certificate was issued by the configured
+// authorities gets messages, and redirects are not followed.
 func TestTheReceiverMustBeTheRightOne(t *testing.T) {
 	got := make(chan string, 10)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,7 +27,7 @@ func TestTheReceiverMustBeTheRightOne(t *testing.T) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 			return
 		}
-		_, _ = fmt.Fprint(w, strings.Repeat("x", 10*answerLimit)) // of which a part is read
+		_, _ = fmt.Fprint(w, strings.Repeat("x", 10*answerLimit)) // only a part of it is read
 	}))
 	defer server.Close()
 	server.Config.ErrorLog = nil

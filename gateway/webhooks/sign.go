@@ -10,21 +10,22 @@ import (
 	"strings"
 )
 
-// Secrets sign the messages: one, or two during a rotation.
+// Secrets sign the messages. There is one, or two during a rotation.
 type Secrets [][]byte
 
 const (
 	secretPrefix = "whsec_"
-	// The lengths that Standard Webhooks demands, in bytes.
+	// The limits that Standard Webhooks requires, in bytes.
 	shortestSecret, longestSecret = 24, 64
 	mostSecrets                   = 2
 	// longestFile is longer than any valid file.
 	longestFile = 4096
 )
 
-// ReadSecrets reads the file of a target's secrets. Each is on a line of its own, as whsec_ and
-// base64 of 24 to 64 bytes. With two of them each message has two signatures, so that the receiver
-// can change over at any time. The error names the line, and quotes nothing from it.
+// ReadSecrets reads the file with a target's secrets. Each secret is on a line of its own, as
+// whsec_ followed by the base64 of 24 to 64 bytes. With two secrets each message has two
+// signatures, so the receiver can switch over at any time. The error names the line but does not
+// quote from it.
 func ReadSecrets(path string) (Secrets, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -13,17 +13,17 @@ import (
 // kind is the kind of a target's state in the store.
 const kind store.Kind = "webhook"
 
-// kept is the state of a target in the store.
+// kept is the stored state of a target.
 type kept struct {
 	store.Formatted
 	URL     string                  `json:"url"`
 	After   map[Type]store.Position `json:"after"`
-	Failing time.Time               `json:"failing,omitzero"` // when the current row of failures began
-	Tries   int                     `json:"tries,omitempty"`  // failures in that row
+	Failing time.Time               `json:"failing,omitzero"` // when the current series of failures began
+	Tries   int                     `json:"tries,omitempty"`  // number of failures in that series
 	Stopped bool                    `json:"stopped,omitempty"`
 }
 
-// pauses follow the first failures of a target, lastPause all others.
+// pauses follow the first failures of a target, lastPause follows all others.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute}
 
 const lastPause = time.Hour
@@ -36,14 +36,14 @@ var giveUpAfter = func() (total time.Duration) {
 	return total + 24*time.Hour
 }()
 
-// target sends to one target. Only its goroutine uses kept, revision and client.
+// target sends messages to one target. Only its goroutine uses kept, revision and client.
 type target struct {
 	settings Target
 	o        *Options
 	client   *http.Client
 	kept     kept
 	revision store.Revision
-	mine     bool // kept equals the store's value; false: another term may have written
+	mine     bool // kept equals the stored value; false if another gateway may have written it
 
 	mu     sync.Mutex // guards status
 	status Status
@@ -70,7 +70,7 @@ func newTarget(ctx context.Context, settings Target, o *Options) (*target, error
 }
 
 // begin continues where sending stopped according to the store. It fails with [store.ErrNewer] if a
-// later version has sent, because its position cannot be read.
+// later version has sent messages, because its position cannot be read.
 func (t *target) begin(ctx context.Context) error {
 	t.mine = false
 	for {
@@ -98,11 +98,11 @@ func (t *target) begin(ctx context.Context) error {
 	}
 }
 
-// resumeAt continues with the stored state of the target. With another URL it is a new target. New
-// types begin now, and types that are no longer wanted are forgotten.
+// resumeAt continues with the stored state of the target. If the URL differs, it is a new target.
+// New types begin now, and types that are no longer configured are dropped.
 func (t *target) resumeAt(ctx context.Context, read kept) error {
 	if read.URL != t.settings.URL {
-		read = kept{After: read.After} // the same receiver elsewhere misses nothing
+		read = kept{After: read.After} // the same receiver at a new address must not miss anything
 	}
 	read.URL = t.settings.URL
 	after := map[Type]store.Position{}
@@ -121,7 +121,7 @@ func (t *target) resumeAt(ctx context.Context, read kept) error {
 	return nil
 }
 
-// write stores the state, unless another gateway has written.
+// write stores the state, unless another gateway has written it.
 func (t *target) write(ctx context.Context) error {
 	value, err := store.Encode(t.o.Store, t.kept)
 	if err != nil {
@@ -137,7 +137,7 @@ func (t *target) write(ctx context.Context) error {
 // run sends until ctx ends.
 func (t *target) run(ctx context.Context) {
 	defer t.client.CloseIdleConnections()
-	t.mine = false // another gateway may have sent since
+	t.mine = false // another gateway may have sent since then
 	for ctx.Err() == nil {
 		if !t.mine {
 			if err := t.begin(ctx); errors.Is(err, store.ErrClosed) {
@@ -152,7 +152,7 @@ func (t *target) run(ctx context.Context) {
 			<-ctx.Done()
 			return
 		}
-		bells := make([]<-chan struct{}, 0, len(Types)) // taken before reading, so that nothing is missed
+		bells := make([]<-chan struct{}, 0, len(Types)) // before reading, so nothing is missed
 		for _, kind := range Types {
 			bells = append(bells, t.o.Store.Appends(logs[kind]))
 		}
@@ -171,7 +171,7 @@ func (t *target) run(ctx context.Context) {
 	}
 }
 
-// await waits until something was appended to a log.
+// await waits until something is appended to a log.
 func (t *target) await(ctx context.Context, bells []<-chan struct{}) {
 	select {
 	case <-bells[0]:
@@ -180,7 +180,8 @@ func (t *target) await(ctx context.Context, bells []<-chan struct{}) {
 	}
 }
 
-// first returns the next message, the older one if several types have one; nil: there is none.
+// first returns the next message, or nil if there is none. If several types have one, it returns
+// the oldest.
 func (t *target) first(ctx context.Context) (*message, error) {
 	var first *message
 	for _, kind := range t.settings.Types {
@@ -205,8 +206,8 @@ func (t *target) first(ctx context.Context) (*message, error) {
 	return first, nil
 }
 
-// resume continues with the oldest entry that is still in the log, after those at the position were
-// removed or the store was replaced.
+// resume continues with the oldest entry that is still in the log, after the entries at the
+// position were removed or the store was replaced.
 func (t *target) resume(ctx context.Context, kind Type) (*message, store.Position, error) {
 	before := t.kept.After[kind]
 	m, reached, err := t.next(ctx, kind, store.Position{})
@@ -216,7 +217,7 @@ func (t *target) resume(ctx context.Context, kind Type) (*message, store.Positio
 	if err != nil {
 		return nil, before, err
 	}
-	missed := uint64(1) // at least
+	missed := uint64(1) // at least one
 	if m != nil && m.position.Creation == before.Creation && m.position.Sequence > before.Sequence+1 {
 		missed = m.position.Sequence - before.Sequence - 1
 	}
@@ -242,7 +243,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 	t.note(func(s *Status) { s.Failed++ })
 	fields := map[string]any{"webhook": t.settings.Name, "message": m.id, "tries": t.kept.Tries, "error": err.Error()}
 	now, since := t.o.Store.Now(), t.kept.Failing
-	if m.at.After(since) && !m.at.After(now) { // a future time comes from a wrong clock
+	if m.at.After(since) && !m.at.After(now) { // a future time is due to a wrong clock
 		since = m.at
 	}
 	wait := pauseAfter(t.kept.Tries, err)
@@ -254,7 +255,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 		t.kept.After[m.kind] = m.position
 		t.drop()
 		t.o.Log("a message of a webhook was given up after 24 hours", fields)
-		wait = 0 // the messages after it may be as old
+		wait = 0 // the next messages may be just as old
 		if after, _, nextErr := t.next(ctx, m.kind, m.position); nextErr != nil || after == nil || now.Sub(after.at) < giveUpAfter {
 			wait = lastPause
 		}
@@ -268,7 +269,7 @@ func (t *target) deliver(ctx context.Context, m *message) {
 	}
 }
 
-// delivered notes that a message has arrived.
+// delivered notes that a message was delivered.
 func (t *target) delivered(ctx context.Context, m *message) {
 	if t.kept.Tries >= len(pauses) {
 		t.o.Log("a webhook can be delivered again", map[string]any{"webhook": t.settings.Name, "tries": t.kept.Tries})
@@ -279,8 +280,8 @@ func (t *target) delivered(ctx context.Context, m *message) {
 	t.keep(ctx)
 }
 
-// keep saves the position. If that fails, messages are sent again after a restart. If another
-// gateway has written, its position wins.
+// keep stores the position. If that fails, messages are sent again after a restart. If another
+// gateway has written the position, that one wins.
 func (t *target) keep(ctx context.Context) {
 	err := t.write(ctx)
 	if t.mine = !errors.Is(err, store.ErrConflict); !t.mine {
@@ -291,7 +292,7 @@ func (t *target) keep(ctx context.Context) {
 	}
 }
 
-// pauseAfter returns the pause after so many tries, or a longer one that the target asks for.
+// pauseAfter returns the pause after a number of tries, or a longer one that the target requests.
 func pauseAfter(tries int, err error) time.Duration {
 	wait := lastPause
 	if tries <= len(pauses) {
@@ -334,5 +335,5 @@ func (t *target) snapshot() Status {
 	return t.status
 }
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{kind}

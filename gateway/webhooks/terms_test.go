@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// copied is a copy of a store that takes no changes while another one leads.
+// copied is a copy of a store that accepts no changes while another one leads.
 type copied struct {
 	store.Store
 	follows bool
@@ -27,8 +27,8 @@ func (c *copied) Apply(ctx context.Context, all ...store.Change) (store.Revision
 	return c.Store.Apply(ctx, all...)
 }
 
-// TestTheLeaderOfEachTermGoesOn: where the one before has ended, whichever process that was,
-// and nobody sends a message again. A gateway that does not lead can be started, too.
+// TestTheLeaderOfEachTermGoesOn: the leader of each term continues where the previous leader
+// stopped, and no message is sent twice. A gateway that does not lead can also be started.
 func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPlace(t), &receiver{}
@@ -55,7 +55,7 @@ func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 			assert.Equal(t, want, r.ids())
 			stop()
 			copies[leads].follows = true
-			want = append(want, p.change("g")) // the next one sends it
+			want = append(want, p.change("g")) // the next leader sends it
 		}
 		stop := start(all[0], r)
 		synctest.Wait()
@@ -64,8 +64,8 @@ func TestTheLeaderOfEachTermGoesOn(t *testing.T) {
 	})
 }
 
-// TestWhatANewerGatewayHasSent: a gateway that cannot read where a later version has ended sends
-// nothing in its term, leaves that as it is, and says so.
+// TestWhatANewerGatewayHasSent: a gateway that cannot read where a later version has stopped sends
+// nothing in its term, leaves the stored position unchanged, and reports this.
 func TestWhatANewerGatewayHasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPlace(t), &receiver{}
@@ -82,7 +82,7 @@ func TestWhatANewerGatewayHasSent(t *testing.T) {
 		synctest.Wait()
 		assert.Empty(t, r.ids())
 		assert.Contains(t, w.Status()[0].Reason, "later version")
-		p.open() // whose settings do not have it
+		p.open() // with settings that lack the target
 		found, err = p.store.Get(t.Context(), kind, "chat")
 		require.NoError(t, err)
 		assert.Equal(t, string(newer), string(found.Value))

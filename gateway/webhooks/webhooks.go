@@ -1,15 +1,14 @@
-// Package webhooks tells other services what was changed, and which jobs have ended, by
-// HTTP requests in the form of Standard Webhooks (standardwebhooks.com).
+// Package webhooks informs other services about changes and about jobs that have ended, by HTTP
+// requests in the format of Standard Webhooks (standardwebhooks.com).
 //
-// [Open] prepares the targets of the settings, [Webhooks.Run] sends until it is told to
-// stop. Each target has a goroutine of its own, which reads the logs of the store from the
-// position that it has reached (see package store) and sends one message at a time, in
-// order. The position is kept in the store, so that nothing is left out when the gateway
-// is restarted, and a message comes twice at worst. Nothing here can hold up a change:
-// what a target does not take waits in the log.
+// [Open] prepares the targets in the settings, and [Webhooks.Run] sends until its context ends.
+// Each target has a goroutine of its own, which reads the logs of the store from the position that
+// it has reached (see package store) and sends one message at a time, in order. The position is
+// stored, so nothing is left out when the gateway restarts, and at worst a message is sent twice.
+// Nothing here can delay a change: messages that a target does not accept wait in the log.
 //
-// message.go makes the messages, sign.go signs them, send.go sends one, target.go decides
-// when the next one is sent.
+// message.go creates the messages, sign.go signs them, send.go sends one, and target.go decides
+// when to send the next one.
 package webhooks
 
 import (
@@ -23,16 +22,16 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Target is where messages are sent.
+// Target is a receiver of messages.
 type Target struct {
-	Name       string // unique; the position is kept under it
-	URL        string // as the settings allow it: https, or of this machine
-	SecretFile string // see [ReadSecrets]; it is read for each message
-	CAFile     string // authorities that the target's certificate must come from; empty: the system's
-	Types      []Type // of messages; empty: all
+	Name       string // unique; its position is stored under this name
+	URL        string // as allowed by the settings: https, or on this machine
+	SecretFile string // see [ReadSecrets]; read for each message
+	CAFile     string // file with the authorities of the target's certificate; empty means the system's
+	Types      []Type // of messages; empty for all
 }
 
-// Type is what a message is about.
+// Type is the subject of a message.
 type Type string
 
 // The types of messages.
@@ -49,21 +48,21 @@ type Options struct {
 	Targets []Target
 	Store   *store.Sealed
 	History *changes.History
-	// Log writes to the log of the gateway; an entry with the field "error" is a warning.
+	// Log writes to the gateway's log. An entry with the field "error" is a warning.
 	Log func(message string, fields map[string]any)
-	// Now is the wall clock for signatures; nil: time.Now. The time that messages are retried is
+	// Now is the wall clock for signatures. Nil means time.Now. How long messages are retried is
 	// measured by the store's clock.
 	Now func() time.Time
 }
 
-// Webhooks sends to all targets. It is safe for concurrent use.
+// Webhooks sends messages to all targets. It is safe for concurrent use.
 type Webhooks struct {
 	o       Options
 	targets []*target
 }
 
-// Open prepares the targets. A new one begins with events from now on. The state of targets that
-// are no longer configured is removed. The caller calls [Webhooks.Run].
+// Open prepares the targets. A new target gets events from now on. The state of targets that are no
+// longer configured is removed. The caller must call [Webhooks.Run].
 func Open(ctx context.Context, o Options) (*Webhooks, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,20 +87,20 @@ func (w *Webhooks) forget(ctx context.Context) error {
 	err := o.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.Range(kind, "", func(e store.Entry) bool {
 			var read kept
-			if !known[e.Key] && store.Decode(o.Store, e.Value, &read) == nil { // state in a newer format stays
+			if !known[e.Key] && store.Decode(o.Store, e.Value, &read) == nil { // state in a newer format is kept
 				tx.Delete(kind, e.Key)
 			}
 			return true
 		})
 	})
 	if errors.Is(err, store.ErrUnreachable) || errors.Is(err, store.ErrFollows) {
-		return nil // the next start or term tries again
+		return nil // tried again at the next start or in the next term
 	}
 	return err
 }
 
-// Run sends until ctx ends, starting at the positions in the store. A message that is interrupted
-// is sent again by the next run. In a cluster with one writer, the gateway that leads calls it in
+// Run sends messages until ctx ends, starting at the stored positions. The next run sends an
+// interrupted message again. In a cluster with a single writer, the leading gateway calls Run in
 // each of its terms.
 func (w *Webhooks) Run(ctx context.Context) {
 	if err := w.forget(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
@@ -119,12 +118,12 @@ type Status struct {
 	Name      string
 	Delivered uint64
 	Failed    uint64    // attempts
-	Dropped   uint64    // messages that were given up, or had expired when their turn came
-	Waiting   time.Time // when the next event to be sent happened; zero: none waits
-	Failing   time.Time // when the current row of failures began; zero: the last attempt succeeded
-	Tries     int       // failures in that row
-	Stopped   bool      // by the target, with 410
-	Reason    string    // of the last failure; it never has the URL, which may hold a secret
+	Dropped   uint64    // messages that were given up, or that had expired when their turn came
+	Waiting   time.Time // time of the next event to be sent; zero if there is none
+	Failing   time.Time // when the current series of failures began; zero if the last attempt succeeded
+	Tries     int       // number of failures in that series
+	Stopped   bool      // the target has answered 410
+	Reason    string    // reason of the last failure; never contains the URL, which may hold a secret
 }
 
 // Status returns the state of the targets, in the order of the settings.

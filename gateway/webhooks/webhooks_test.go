@@ -36,13 +36,13 @@ const (
 	newSecret = "bmV3LXNlY3JldC1vZi10aGUtc3RvcnktdGVzdHM="
 )
 
-// place is a store with a history, and the file of a secret.
+// place is a store with a history, and a file with a secret.
 type place struct {
 	t       *testing.T
 	store   *store.Sealed
 	history *changes.History
 	secret  string
-	at      time.Time // of the last change; later ones are later
+	at      time.Time // time of the last change; later changes get later times
 }
 
 func newPlace(t *testing.T) *place {
@@ -68,7 +68,7 @@ func (p *place) target(types ...Type) Target {
 	return Target{Name: "chat", URL: "https://hooks.corp.example/secret-path", SecretFile: p.secret, Types: types}
 }
 
-// change adds a change that has ended.
+// change adds a finished change.
 func (p *place) change(guids ...string) string {
 	p.t.Helper()
 	if p.at = p.at.Add(time.Millisecond); p.at.Before(time.Now()) {
@@ -83,14 +83,14 @@ func (p *place) change(guids ...string) string {
 	return c.ID
 }
 
-// job appends a job that has ended.
+// job appends a finished job.
 func (p *place) job(record string) {
 	p.t.Helper()
 	_, err := p.store.Apply(p.t.Context(), store.Change{Log: jobs.Log, Value: []byte(`{"type":"job","data":` + record + `}`)})
 	require.NoError(p.t, err)
 }
 
-// receiver answers what a target gets.
+// receiver answers the requests for a target.
 type receiver struct {
 	mu     sync.Mutex
 	answer func(try int) (*http.Response, error)
@@ -117,7 +117,7 @@ func status(code int) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
 }
 
-// ids are the identities of the messages that came.
+// ids returns the ids of the received messages.
 func (r *receiver) ids() (ids []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -127,14 +127,14 @@ func (r *receiver) ids() (ids []string) {
 	return ids
 }
 
-// times are the times of all tries.
+// times returns the times of all attempts.
 func (r *receiver) times() []time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.tries)
 }
 
-// start lets a target send to a receiver until it is stopped.
+// start makes a target send to a receiver until stop is called.
 func start(w *Webhooks, r *receiver) (stop func()) {
 	w.targets[0].client.Transport = r
 	ctx, cancel := context.WithCancel(context.Background())
@@ -194,7 +194,7 @@ func decode(t *testing.T, secret string) []byte {
 	return raw
 }
 
-// The example of Standard Webhooks' own tests.
+// TestTheSignatureOfTheStandard uses the example in the tests of Standard Webhooks.
 func TestTheSignatureOfTheStandard(t *testing.T) {
 	secrets, err := parseSecrets("whsec_" + oldSecret)
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestAReceiverThatIsDown(t *testing.T) {
 		assert.NotContains(t, state.Reason, "secret-path")
 		assert.NotZero(t, state.Waiting)
 
-		stop() // a restart goes on, at once
+		stop() // a restart continues at once
 		tried := len(r.times())
 		w = p.open(p.target(Change))
 		assert.Equal(t, tried, w.Status()[0].Tries, "it is known to have failed")
@@ -361,7 +361,7 @@ func TestAReceiverThatIsGone(t *testing.T) {
 		assert.Equal(t, missed, r.ids()[1], "with another URL it goes on where it was")
 		stop()
 
-		p.open() // without it
+		p.open() // without the target
 		w = p.open(p.target())
 		assert.False(t, w.Status()[0].Stopped, "it is a new one")
 		stop = start(w, r)
@@ -371,7 +371,8 @@ func TestAReceiverThatIsGone(t *testing.T) {
 	})
 }
 
-// TestRotation: two secrets sign side by side, and a file is taken up without a restart.
+// TestRotation: messages are signed with both secrets, and a new file takes effect without a
+// restart.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPlace(t), &receiver{}
@@ -396,7 +397,8 @@ func TestRotation(t *testing.T) {
 	})
 }
 
-// TestWhatIsNoLongerKept: a target that was down for long goes on with what there is.
+// TestWhatIsNoLongerKept: a target that was down for a long time continues with the messages that
+// are left.
 func TestWhatIsNoLongerKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, r := newPlace(t), &receiver{}
@@ -465,7 +467,7 @@ func TestSecretsThatCannotBeUsed(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzSecrets checks that what is taken for secrets is what stands in the text.
+// FuzzSecrets: secrets are read exactly as they appear in the text.
 func FuzzSecrets(f *testing.F) {
 	f.Add("whsec_" + oldSecret)
 	f.Add("\ufeffwhsec_" + oldSecret + "\r\n whsec_" + newSecret + " \n\n")
@@ -483,7 +485,7 @@ func FuzzSecrets(f *testing.F) {
 	})
 }
 
-// FuzzJob checks that whatever stands in the log of jobs, a message is JSON within the limit.
+// FuzzJob: whatever the log of jobs contains, a message is JSON within the limit.
 func FuzzJob(f *testing.F) {
 	f.Add([]byte(`{"type":"job","data":{"id":"job_1","state":"done","ended":"2026-11-22T12:40:00Z"}}`))
 	f.Add([]byte(`{"type":"job","data":{"id":"job.1"}}`))

@@ -13,7 +13,7 @@
 //	steps.go    what the pages store for a session
 //	tries.go    wrong passwords
 //	tickets.go  Kerberos tickets that are not valid
-//	rights.go   rights of people who are not at a page
+//	rights.go   rights of people without a session
 //	lookup.go   what is known of the accounts whose passwords are tried
 package signin
 

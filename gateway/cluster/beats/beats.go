@@ -1,11 +1,11 @@
-// Package beats carries the messages of the gateways of a cluster through the nodes of the engine,
-// which store none of them.
+// Package beats carries the messages of a cluster's gateways through the nodes of the engine, which
+// store none of them.
 //
-// A message is sealed with the key of the cluster, and bound to the cluster and to its sender. It
-// names the processes that its sender has heard. A process accepts only messages that name it. Such
-// a message was made since the process began, whatever the clocks say, so it is not an old message
-// that somebody has kept. Therefore two gateways hear each other with their second message.
-// [cluster.Member] ignores repetitions within the life of a process.
+// A message is sealed with the cluster's key, and bound to the cluster and its sender. It names the
+// processes that its sender has heard. A process only accepts messages that name it. Such a message
+// was created after the process began, whatever the clocks say, so it cannot be an old message that
+// somebody has recorded. Therefore two gateways hear each other from their second message on.
+// [cluster.Member] ignores repetitions within the lifetime of a process.
 package beats
 
 import (
@@ -28,8 +28,8 @@ const (
 	outgoingMost = 64  // messages that wait to be sent
 	incomingMost = 256 // messages that wait to be received
 
-	// processesMost is how many processes of a gateway a message names. The last one heard may come
-	// from an old message, so earlier ones are named, too.
+	// processesMost is the number of processes per gateway that a message names. The one heard last
+	// may come from an old message, so earlier ones are named, too.
 	processesMost = 4
 
 	// A dead connection is given up after about three of these.
@@ -46,8 +46,8 @@ type Options struct {
 	Connect func(...nats.Option) (*nats.Conn, error)
 }
 
-// Peers is a [cluster.Peers]. It is safe for concurrent use, except for Receive, which only one
-// goroutine may call. The caller must call [Peers.Close].
+// Peers implements [cluster.Peers]. It is safe for concurrent use, except for Receive, which only
+// one goroutine may call. The caller must call [Peers.Close].
 type Peers struct {
 	o        Options
 	conn     *nats.Conn
@@ -58,19 +58,19 @@ type Peers struct {
 	refused  atomic.Uint64
 
 	mu    sync.Mutex
-	heard map[string][]string // the last starts of each gateway, the newest at the end
+	heard map[string][]string // latest starts of each gateway, newest last
 }
 
 var _ cluster.Peers = (*Peers)(nil)
 
 // letter is the sealed content of a message.
 type letter struct {
-	Heard   []string        `json:"heard,omitempty"` // the starts of the processes that the sender has heard
+	Heard   []string        `json:"heard,omitempty"` // starts of the processes that the sender has heard
 	Message cluster.Message `json:"message"`
 }
 
-// New connects a process to the messages of its cluster. It keeps trying nodes that are out of
-// reach until [Peers.Close].
+// New connects a process to the messages of its cluster. It keeps trying to reach nodes until
+// [Peers.Close].
 func New(o Options) (*Peers, error) {
 	conn, err := o.Connect(nats.Name("adgateway "+o.Cluster+" beats"), nats.NoEcho(), nats.RetryOnFailedConnect(true),
 		nats.MaxReconnects(-1), nats.ReconnectWait(pingEvery/4), nats.ReconnectBufSize(-1), nats.Timeout(2*pingEvery),
@@ -97,8 +97,9 @@ func (p *Peers) Close() {
 	p.sending.Wait()
 }
 
-// Refused returns how many received messages were refused: their sender lacks the key of the
-// cluster, they are older than this process, or they are the first ones of another process.
+// Refused returns the number of received messages that were refused, because their sender lacks the
+// cluster's key, or because they are older than this process or are the first ones from another
+// process.
 func (p *Peers) Refused() uint64 { return p.refused.Load() }
 
 // Send implements [cluster.Peers].
@@ -111,7 +112,7 @@ func (p *Peers) Send(m cluster.Message) {
 	p.mu.Unlock()
 	plain, err := json.Marshal(l)
 	if err != nil {
-		return // every message can be encoded
+		return // a message always encodes
 	}
 	select {
 	case p.outgoing <- p.o.Cipher.Seal(plain, p.bound(p.o.Self.Gateway)):
@@ -120,7 +121,7 @@ func (p *Peers) Send(m cluster.Message) {
 }
 
 // publish sends messages until Close. Without a connection it drops them, because they would be
-// stale later.
+// outdated later.
 func (p *Peers) publish() {
 	subject := stock.BeatSubject(p.o.Cluster, p.o.Self.Gateway)
 	for {
@@ -174,7 +175,7 @@ func (p *Peers) hear(from journal.Process) {
 	p.heard[from.Gateway] = append(starts, from.Start)
 }
 
-// bound returns what the messages of a gateway are bound to.
+// bound returns the context that a gateway's messages are bound to.
 func (p *Peers) bound(gateway string) []byte {
 	return []byte("adgateway beat\x00" + p.o.Cluster + "\x00" + gateway)
 }

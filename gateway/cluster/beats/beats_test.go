@@ -22,10 +22,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// hang is how long a test waits for what must come.
+// hang is how long a test waits for an event that must occur.
 const hang = 3 * time.Minute
 
-// end is a process that receives.
+// end is a process that receives messages.
 type end struct {
 	*Peers
 	t      testing.TB
@@ -41,7 +41,7 @@ func options(gateway, start string, urls ...string) Options {
 	}
 }
 
-// begin begins a process that waits until it is connected.
+// begin starts a process and waits until it is connected.
 func begin(t testing.TB, o Options) *end {
 	t.Helper()
 	p, err := New(o)
@@ -57,7 +57,7 @@ func (e *end) awaitConnection() {
 	require.Eventually(e.t, func() bool { return e.conn.Flush() == nil }, hang, 10*time.Millisecond)
 }
 
-// say sends a beat of a term, and returns once the node has it.
+// say sends a beat with a term, and returns once the node has it.
 func (e *end) say(term uint64) {
 	e.t.Helper()
 	e.number++
@@ -66,7 +66,7 @@ func (e *end) say(term uint64) {
 	require.NoError(e.t, e.conn.Flush())
 }
 
-// hears receives a message, which must be of a process and a term.
+// hears receives a message, which must come from a given process with a given term.
 func (e *end) hears(from *end, term uint64) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), hang)
@@ -77,7 +77,7 @@ func (e *end) hears(from *end, term uint64) {
 	assert.Equal(e.t, term, m.Beat.Term)
 }
 
-// refuses receives until so many messages were refused in all.
+// refuses receives until n messages have been refused in total.
 func (e *end) refuses(n uint64) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), hang)
@@ -105,7 +105,7 @@ func meet(a, b *end) {
 	b.hears(a, 2)
 }
 
-// TestGatewaysHearEachOther: from the second message on, and each what the other says.
+// TestGatewaysHearEachOther: from the second message on, gateways hear each other's messages.
 func TestGatewaysHearEachOther(t *testing.T) {
 	url := enginetest.Start(t, 1).URLs()[0]
 	a, b := begin(t, options("gw1", "a1", url)), begin(t, options("gw2", "b1", url))
@@ -126,8 +126,8 @@ func TestGatewaysHearEachOther(t *testing.T) {
 	assert.Equal(t, report, got)
 }
 
-// TestWhatOthersSendCountsForNothing: with another key, of another cluster, in the name of
-// another gateway, and what is no message at all. The next message is heard all the same.
+// TestWhatOthersSendCountsForNothing: messages with another key, for another cluster, in the name
+// of another gateway, or malformed, are ignored. The next message is heard all the same.
 func TestWhatOthersSendCountsForNothing(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]
@@ -156,11 +156,11 @@ func TestWhatOthersSendCountsForNothing(t *testing.T) {
 		a.refuses(refused)
 	}
 	require.NoError(t, stranger.Publish(subject, seal("key", "test", "gw2", said)))
-	a.hears(b, 7) // it was the message that was refused, not its sender
+	a.hears(b, 7) // the message was refused, not its sender
 }
 
-// TestAnOldMessageCountsForNothing: what was said before a process began is not heard by it,
-// and does not keep it from hearing what is said now.
+// TestAnOldMessageCountsForNothing: a process does not hear messages from before it began, and
+// these do not keep it from hearing new ones.
 func TestAnOldMessageCountsForNothing(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]
@@ -185,7 +185,7 @@ func TestAnOldMessageCountsForNothing(t *testing.T) {
 	require.Eventually(t, func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
-		_, _ = a.Receive(ctx) // copies of what b1 has said are for the member to refuse
+		_, _ = a.Receive(ctx) // the member has to ignore repetitions of b1's messages
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		return slices.Contains(a.heard["gw2"], "b2")
@@ -196,8 +196,8 @@ func TestAnOldMessageCountsForNothing(t *testing.T) {
 	a.hears(again, 8)
 }
 
-// TestSendNeverWaits: neither for a node that hangs nor for one that is away. What is said
-// meanwhile is lost, and what is said later is heard.
+// TestSendNeverWaits: sending waits neither for a node that hangs nor for one that is away.
+// Messages sent meanwhile are lost, and later ones are heard.
 func TestSendNeverWaits(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]
@@ -221,7 +221,7 @@ func TestSendNeverWaits(t *testing.T) {
 	nodes.Start(0)
 	a.awaitConnection()
 	b.awaitConnection()
-	for drained := false; !drained; { // what came before the node was stopped
+	for drained := false; !drained; { // messages from before the node was stopped
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		_, ok := b.Receive(ctx)
 		drained = !ok && len(b.incoming) == 0
@@ -231,7 +231,7 @@ func TestSendNeverWaits(t *testing.T) {
 	b.hears(a, 9)
 }
 
-// TestNodesMayComeLater: a gateway that begins while no node runs is heard as soon as one does.
+// TestNodesMayComeLater: a gateway that begins while no node is running is heard as soon as one is.
 func TestNodesMayComeLater(t *testing.T) {
 	nodes := enginetest.Start(t, 1)
 	url := nodes.URLs()[0]

@@ -1,9 +1,9 @@
-// Package choice stores which controller and which DNS server all gateways of a cluster use.
+// Package choice stores which domain controller and which DNS server all gateways of a cluster use.
 //
 // The leader decides: it pins the first server of a lane that it can use. It moves the pin when it
-// has not reached that server for a while and can use another one. The others follow its choice.
-// The servers that they reach count only for the election: a gateway that reaches more lanes than
-// the leader takes over, see [Choices.Lanes]. An administrator moves a pin with [Move].
+// has not reached that server for a while and can use another one. The other gateways follow its
+// choice. The servers that they can reach only matter for the election: a gateway that reaches more
+// lanes than the leader takes over, see [Choices.Lanes]. An administrator moves a pin with [Move].
 package choice
 
 import (
@@ -20,10 +20,10 @@ import (
 	"adgateway/ps"
 )
 
-// kind is the kind of choices in the store, by lane.
+// kind is the kind of choices in the store. They are keyed by lane.
 const kind store.Kind = "choice"
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{kind}
 
 // Choice is the server that all gateways use on a lane.
@@ -32,25 +32,25 @@ type Choice struct {
 	Lane   ps.Lane   `json:"lane"`
 	Server string    `json:"server"`
 	Epoch  uint64    `json:"epoch"` // increases with each new choice
-	Since  time.Time `json:"since"` // log time
+	Since  time.Time `json:"since"` // in log time
 	Reason string    `json:"reason,omitempty"`
 }
 
 const (
-	moveAfter = 10 * time.Second // how long the leader cannot reach the server before it chooses another
+	moveAfter = 10 * time.Second // how long the leader must fail to reach the server before it chooses another
 	look      = time.Second
 )
 
 // Options configure the choices of a gateway. Store is required.
 type Options struct {
-	// Store is the copy of this gateway, which takes changes only while it leads.
+	// Store is this gateway's copy, which only accepts changes while the gateway leads.
 	Store *store.Sealed
 
-	Log func(message string, fields map[string]any) // nil: nothing is logged
-	Now func() time.Time                            // monotonic; nil: time.Now
+	Log func(message string, fields map[string]any) // nil if nothing is logged
+	Now func() time.Time                            // monotonic; nil means time.Now
 }
 
-// Choices are the choices of all lanes as one gateway knows them. They implement servers.Shared for
+// Choices are the choices for all lanes as known to one gateway. They implement servers.Shared for
 // its runs. They are safe for concurrent use.
 type Choices struct {
 	o Options
@@ -59,17 +59,17 @@ type Choices struct {
 	lanes map[ps.Lane]*lane
 }
 
-// lane is what a gateway knows of a lane.
+// lane is a gateway's knowledge about a lane.
 type lane struct {
 	last   Choice    // as last read
 	looked bool      // whether this gateway has tried to reach the server
-	away   time.Time // since when it does not reach it; zero: it does
-	other  string    // another server, which it could use
-	usable bool      // it could use one of them when it looked last, whichever that was
-	fault  string    // why another server could not be chosen, as logged
+	away   time.Time // since when the server is out of reach; zero if it is not
+	other  string    // another server that it could use
+	usable bool      // it could use any of the servers when it last checked
+	fault  string    // logged reason why another server could not be chosen
 }
 
-// New returns the choices of a gateway. [Choices.Run] should follow while it leads.
+// New returns the choices of a gateway. [Choices.Run] should be called while it leads.
 func New(o Options) *Choices {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -80,7 +80,7 @@ func New(o Options) *Choices {
 	return &Choices{o: o, lanes: map[ps.Lane]*lane{ps.Directory: {}, ps.DNS: {}}}
 }
 
-// read reads a choice; it has no server if there is none.
+// read reads a choice, which has no server if there is none.
 func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err error) {
 	e, err := db.Get(ctx, kind, string(on))
 	switch {
@@ -93,10 +93,10 @@ func read(ctx context.Context, db *store.Sealed, on ps.Lane) (c Choice, err erro
 	return c, err
 }
 
-// errAsItIs ends a choice that is no longer needed.
+// errAsItIs ends an update that is no longer needed.
 var errAsItIs = errors.New("it is as it should be")
 
-// write chooses a server of a lane, unless may refuses that for what is chosen now.
+// write chooses a server for a lane, unless may returns an error for the current choice.
 func write(
 	ctx context.Context, db *store.Sealed, on ps.Lane, server, reason string, may func(now Choice) error,
 ) error {
@@ -120,8 +120,8 @@ func write(
 	return err
 }
 
-// current returns what is chosen on a lane, without a server if nothing is yet. If the store
-// cannot be read, it is as it was read last.
+// current returns the choice for a lane, which has no server if there is none yet. If the store
+// cannot be read, it returns the last known choice.
 func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
 	found, err := read(ctx, c.o.Store, on)
 	c.mu.Lock()
@@ -136,14 +136,14 @@ func (c *Choices) current(ctx context.Context, on ps.Lane) Choice {
 	return l.last
 }
 
-// Pinned returns the server of a lane, empty if there is none yet, and the number of the choice.
+// Pinned returns the server of a lane, or "" if there is none yet, and the number of the choice.
 func (c *Choices) Pinned(ctx context.Context, on ps.Lane) (server string, epoch uint64) {
 	found := c.current(ctx, on)
 	return found.Server, found.Epoch
 }
 
-// Pin chooses a server of a lane unless there is a choice, if this gateway leads. Otherwise it does
-// nothing, because the leader will choose.
+// Pin chooses a server for a lane if this gateway leads and there is no choice yet. Otherwise it
+// does nothing, because the leader will choose.
 func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	before, err := read(ctx, c.o.Store, on)
 	if err != nil || before.Server != "" {
@@ -161,8 +161,8 @@ func (c *Choices) Pin(ctx context.Context, on ps.Lane, server string) error {
 	return err
 }
 
-// Reached notes whether this gateway can use the chosen server, and another server that it could
-// use instead.
+// Reached notes whether this gateway can use the chosen server, and names another server that it
+// could use instead.
 func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,11 +179,11 @@ func (c *Choices) Reached(on ps.Lane, server string, reached bool, other string)
 	}
 }
 
-// Doubted returns false: the servers that the others reach do not count.
+// Doubted returns false, because the servers that other gateways reach do not count.
 func (c *Choices) Doubted(ps.Lane) bool { return false }
 
-// Lanes returns the names of the lanes on which this gateway could use the chosen server or
-// another one. It is the Lanes of cluster.Options.
+// Lanes returns the names of the lanes on which this gateway could use the chosen server or another
+// one. It is meant for cluster.Options.
 func (c *Choices) Lanes() (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -196,8 +196,7 @@ func (c *Choices) Lanes() (names []string) {
 	return names
 }
 
-// Run replaces choices when that is needed, until ctx ends. The leader runs it in each of its
-// terms.
+// Run replaces choices when necessary, until ctx ends. The leader calls it in each of its terms.
 func (c *Choices) Run(ctx context.Context) {
 	every.Do(ctx, look, func() {
 		for _, on := range []ps.Lane{ps.Directory, ps.DNS} {
@@ -237,7 +236,8 @@ func (c *Choices) check(ctx context.Context, on ps.Lane) {
 	c.failed(ctx, before, err)
 }
 
-// failed stores why another server could not be chosen, or nil. It logs the reason if it is new.
+// failed stores the reason why another server could not be chosen, or nil. It logs a reason that is
+// new.
 func (c *Choices) failed(ctx context.Context, before Choice, err error) {
 	fault := ""
 	if err != nil {
@@ -255,11 +255,12 @@ func (c *Choices) failed(ctx context.Context, before Choice, err error) {
 	}
 }
 
-// ErrMoved means that another server was chosen meanwhile.
+// ErrMoved means that another server has been chosen meanwhile.
 var ErrMoved = errors.New("another server was chosen meanwhile: look which one, and try again")
 
-// Move chooses a server of a lane for all gateways, for an administrator. The gateway that leads
-// chooses again if it cannot use that one. It changes nothing if the server is chosen already.
+// Move chooses a server for a lane for all gateways, on behalf of an administrator. If the leading
+// gateway cannot use that server, it will choose again. Move changes nothing if the server is
+// already chosen.
 func Move(ctx context.Context, db *store.Sealed, on ps.Lane, server string) error {
 	first, err := read(ctx, db, on)
 	if err != nil {

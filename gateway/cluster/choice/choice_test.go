@@ -18,12 +18,12 @@ import (
 
 const dc1, dc2, dc3 = "dc1.corp.example", "dc2.corp.example", "dc3.corp.example"
 
-// copyOf is the copy of a gateway, which takes changes while that leads.
+// copyOf is a gateway's copy, which only accepts changes while the gateway leads.
 type copyOf struct {
 	store.Store
 	leads atomic.Bool
 	fails atomic.Bool
-	sneak func() // is called before a change
+	sneak func() // called before a change
 }
 
 func (c *copyOf) Apply(ctx context.Context, changes ...store.Change) (store.Revision, error) {
@@ -41,7 +41,7 @@ func (c *copyOf) Apply(ctx context.Context, changes ...store.Change) (store.Revi
 	return c.Store.Apply(ctx, changes...)
 }
 
-// gateway is one of several that share a store in memory.
+// gateway is one of several gateways that share a store in memory.
 type gateway struct {
 	*Choices
 	copy   *copyOf
@@ -66,7 +66,7 @@ func (g *gateway) chosen(t *testing.T) (server string, epoch uint64) {
 	return g.Pinned(t.Context(), ps.Directory)
 }
 
-// lead lets a gateway lead for a time.
+// lead lets a gateway lead for some time.
 func (g *gateway) lead(t *testing.T, d time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -77,7 +77,7 @@ func (g *gateway) lead(t *testing.T, d time.Duration) {
 	synctest.Wait()
 }
 
-// TestTheLeaderPins a server, and the others follow.
+// TestTheLeaderPins: the leader pins a server, and the others follow.
 func TestTheLeaderPins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, _ := gateways(t, 2)
@@ -99,7 +99,8 @@ func TestTheLeaderPins(t *testing.T) {
 	})
 }
 
-// TestTheLeaderMovesThePin when it has not reached the server for 10 s, and can use another one.
+// TestTheLeaderMovesThePin: the leader moves the pin when it has not reached the server for 10 s
+// and can use another one.
 func TestTheLeaderMovesThePin(t *testing.T) {
 	for name, c := range map[string]struct {
 		reached bool
@@ -139,7 +140,8 @@ func TestTheLeaderMovesThePin(t *testing.T) {
 	}
 }
 
-// TestAServerThatIsReachedAgainStays, however often it is away for a moment.
+// TestAServerThatIsReachedAgainStays: a server that is reached again stays chosen, however often it
+// is briefly unreachable.
 func TestAServerThatIsReachedAgainStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, _ := gateways(t, 1)
@@ -157,7 +159,7 @@ func TestAServerThatIsReachedAgainStays(t *testing.T) {
 	})
 }
 
-// TestALeaderThatCannotWrite says so once, and goes on trying.
+// TestALeaderThatCannotWrite: the leader reports once that it cannot write, and keeps trying.
 func TestALeaderThatCannotWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, _ := gateways(t, 1)
@@ -177,7 +179,7 @@ func TestALeaderThatCannotWrite(t *testing.T) {
 	})
 }
 
-// TestLanes: those on which a gateway could use any server, whether or not it leads.
+// TestLanes: the lanes are those on which a gateway could use any server, whether or not it leads.
 func TestLanes(t *testing.T) {
 	all, _ := gateways(t, 2)
 	all[0].copy.leads.Store(true)
@@ -200,7 +202,8 @@ func TestLanes(t *testing.T) {
 	assert.False(t, g.Doubted(ps.DNS))
 }
 
-// TestAnAdministratorMovesThePin, unless another server is chosen at the same time.
+// TestAnAdministratorMovesThePin: an administrator moves the pin, unless another server is chosen
+// at the same time.
 func TestAnAdministratorMovesThePin(t *testing.T) {
 	all, sealed := gateways(t, 1)
 	g := all[0]

@@ -17,8 +17,8 @@ import (
 // Source is another gateway whose file may be copied.
 type Source struct{ Gateway, Address string }
 
-// Sources returns the other gateways that a member has heard: the leader first, whose file is
-// never behind, and of the others those that are alive.
+// Sources returns the other gateways that a member has heard: first the leader, whose file is never
+// behind, and then the others that are alive.
 func Sources(s cluster.Status) (all []Source) {
 	for _, g := range s.Gateways {
 		found := Source{g.Name, g.Beat.Hop}
@@ -33,23 +33,23 @@ func Sources(s cluster.Status) (all []Source) {
 	return all
 }
 
-// Replaced is the suffix of a store that a copy has replaced. It stays beside the copy until the
-// next one: if the log was rolled back, only this file has the lost changes.
+// Replaced is the suffix of a store that was replaced by a copy. It is kept next to the copy until
+// the next one. If the log was rolled back, only this file has the lost changes.
 const Replaced = ".replaced"
 
-// Client gets copies. All fields but Dial are needed.
+// Client gets copies. All fields except Dial are required.
 type Client struct {
-	Path    string                                                               // of the store
-	Open    func() (*store.File, error)                                          // opens the store that is there, as one that follows
+	Path    string                                                               // path of the store
+	Open    func() (*store.File, error)                                          // opens the store as a follower
 	Sources func() []Source                                                      // in the order in which they are asked
-	TLS     func(gateway string) *tls.Config                                     // of a connection to a gateway, which must prove its name
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: a [net.Dialer]
+	TLS     func(gateway string) *tls.Config                                     // for a named gateway
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for a [net.Dialer]
 }
 
-// Copy puts the file of another gateway in the place of this gateway's store, and returns it open.
-// It closes the store once a copy was received. check returns why a file at a position does not
-// help. If Copy fails, with the reasons of all sources, it returns the previous store, open, or nil
-// if that can no longer be opened. It must not be called concurrently.
+// Copy replaces this gateway's store by another gateway's file, and returns the new store open. It
+// closes the old store once it has received a copy. check returns an error if a file at a position
+// would not help. If Copy fails, for the reasons of all sources, it returns the previous store,
+// open, or nil if that can no longer be opened. It is not safe for concurrent use.
 func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	sources := c.Sources()
 	failures := make([]error, 0, len(sources)+1)
@@ -67,7 +67,7 @@ func (c *Client) Copy(ctx context.Context, old *store.File, check func(context.C
 	return old, fmt.Errorf("no copy of the store can be had: %w", errors.Join(failures...))
 }
 
-// from installs the copy of a source. It returns the store in use afterwards.
+// from installs the copy from a source. It returns the store that is in use afterwards.
 func (c *Client) from(ctx context.Context, source Source, old *store.File, check func(context.Context, store.Point) error) (*store.File, error) {
 	transport := &http.Transport{
 		DialContext: c.Dial, TLSClientConfig: c.TLS(source.Gateway), DisableKeepAlives: true, DisableCompression: true,
@@ -92,10 +92,10 @@ func (c *Client) from(ctx context.Context, source Source, old *store.File, check
 	return file, errors.Join(err, failure)
 }
 
-// stay follows no redirection: a copy comes from the gateway that was asked.
+// stay does not follow redirects, because a copy must come from the gateway that was asked.
 func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// whole calls end when all was read.
+// whole is a reader that calls end when everything was read.
 type whole struct {
 	io.Reader
 	end func() error

@@ -1,7 +1,7 @@
-// Package copies gives a gateway whose file cannot follow the log of the cluster the file of
-// another one. A copy travels on the listener for hops, whose other end has proved that it is a
-// gateway of the cluster. The copy's minimum position comes first, so that a file that does not
-// help is not sent. An incomplete or altered copy is refused, and the previous file stays.
+// Package copies gives the file of another gateway to a gateway whose own file cannot follow the
+// cluster's log. A copy travels on the hop listener, whose other end has proved that it is a
+// gateway of the cluster. The minimum position of the copy comes first, so a file that would not
+// help is not sent. An incomplete or modified copy is refused, and the previous file stays.
 package copies
 
 import (
@@ -17,29 +17,29 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Path is where a gateway serves its copy.
+// Path is the path at which a gateway serves its copy.
 const Path = "/cluster/copy"
 
-// pointHeader has the minimum position of a copy.
+// pointHeader holds the minimum position of a copy.
 const pointHeader = "X-Adgateway-Point"
 
 const (
-	// stalled is how long a source may send nothing: it writes the copy to its disk first.
+	// stalled is how long a source may send nothing, because it first writes the copy to its own disk.
 	stalled = 2 * time.Minute
 
-	// sendFor is how long a piece may take that is sent.
+	// sendFor is the time limit for sending a piece.
 	sendFor = 30 * time.Second
 )
 
-// Handler serves copies of the store of this gateway, one at a time. It does not authenticate: it
-// is for the Beside of a hop.Receiver.
+// Handler serves copies of this gateway's store, one at a time. It does not authenticate callers.
+// It is meant for hop.Receiver.Beside.
 type Handler struct {
-	File func() *store.File // the store as it is now
+	File func() *store.File // the current store
 
 	busy sync.Mutex
 }
 
-// ServeHTTP answers with a copy, as [store.File.CopyTo] writes it. The answer breaks off if that
+// ServeHTTP answers with a copy, as written by [store.File.CopyTo]. The answer breaks off if that
 // fails.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet {
@@ -63,7 +63,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set(pointHeader, string(text))
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Connection", "close") // with a deadline on the connection, it cannot be reused
+	w.Header().Set("Connection", "close") // the connection has a deadline, so it cannot be reused
 	control := http.NewResponseController(w)
 	if err = control.Flush(); err == nil {
 		_, err = file.CopyTo(r.Context(), timely{w, control})
@@ -73,7 +73,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// timely gives up a client that has stopped reading.
+// timely gives up on a client that has stopped reading.
 type timely struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -88,7 +88,7 @@ func (t timely) Write(p []byte) (int, error) {
 
 // incoming is a copy that is being received.
 type incoming struct {
-	at    store.Point // that it has at least reached
+	at    store.Point // position that the copy has at least reached
 	body  io.ReadCloser
 	alive *time.Timer
 	end   context.CancelCauseFunc
@@ -96,7 +96,7 @@ type incoming struct {
 
 var errStalled = errors.New("nothing has come for too long")
 
-// get asks for a copy. close must follow unless it fails.
+// get requests a copy. Unless it fails, the caller must call close.
 func get(ctx context.Context, client *http.Client, address string) (*incoming, error) {
 	ctx, end := context.WithCancelCause(ctx)
 	in := &incoming{end: end, alive: time.AfterFunc(stalled, func() { end(errStalled) })}

@@ -29,7 +29,7 @@ func openStore(t *testing.T, path string) *store.File {
 	return file
 }
 
-// store returns one that has applied as many batches as the journal has entries.
+// db returns a store that has applied as many batches as the journal has entries.
 func db(t *testing.T, path string, entries int) *store.File {
 	t.Helper()
 	file := openStore(t, path)
@@ -54,7 +54,7 @@ func digest(t *testing.T, file *store.File) store.Hash {
 	return sum
 }
 
-// anywhere accepts a file at any place.
+// anywhere accepts a file at any position.
 func anywhere(context.Context, store.Point) error { return nil }
 
 // away is a gateway whose store must be replaced.
@@ -78,7 +78,7 @@ func newAway(t *testing.T) *away {
 	return a
 }
 
-// ask asks servers, one after the other.
+// ask makes the client ask servers, one after another.
 func (a *away) ask(servers ...*httptest.Server) {
 	a.TLS = func(gateway string) *tls.Config {
 		for _, s := range servers {
@@ -97,8 +97,8 @@ func (a *away) ask(servers ...*httptest.Server) {
 	}
 }
 
-// copies gets a copy, and reports whether it has taken the place of what was there, which is
-// else open as it was.
+// copies gets a copy, and checks that it has replaced the previous store, or that the previous
+// store is open and unchanged.
 func (a *away) copies(t *testing.T, check func(context.Context, store.Point) error) error {
 	t.Helper()
 	var err error
@@ -119,7 +119,7 @@ func serve(t *testing.T, h http.Handler) *httptest.Server {
 	return s
 }
 
-// spoiled answers with what a handler answers, after something was done to it.
+// spoiled modifies the answers of a handler.
 type spoiled struct {
 	http.ResponseWriter
 	written int
@@ -137,7 +137,7 @@ func (s *spoiled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestACopyThatIsNotWholeIsRefused: what was there stays, and the next gateway is asked.
+// TestACopyThatIsNotWholeIsRefused: the previous store stays, and the next gateway is asked.
 func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
@@ -189,7 +189,7 @@ func TestACopyThatIsNotWholeIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFileThatDoesNotHelpIsNotTaken: its place is asked about before it is sent.
+// TestAFileThatDoesNotHelpIsNotTaken: the position of a file is checked before the file is sent.
 func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
 	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
@@ -201,12 +201,14 @@ func TestAFileThatDoesNotHelpIsNotTaken(t *testing.T) {
 		return behind
 	}), behind)
 	assert.NoFileExists(t, a.Path+Replaced)
-	// The source may still notice that nobody wants the first copy: it makes one at a time.
+	// The source makes one copy at a time, and may not have noticed yet that nobody wants the first
+	// copy.
 	require.Eventually(t, func() bool { return a.copies(t, anywhere) == nil }, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, digest(t, source), digest(t, a.old))
 }
 
-// TestWithoutOthersThereIsNoCopy: nobody was heard, one does not answer, one is closed.
+// TestWithoutOthersThereIsNoCopy: there is no copy if no gateway was heard, one does not answer, or
+// one is closed.
 func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	a := newAway(t)
 	require.Error(t, a.copies(t, anywhere))
@@ -218,7 +220,7 @@ func TestWithoutOthersThereIsNoCopy(t *testing.T) {
 	require.Error(t, a.copies(t, anywhere))
 }
 
-// TestOneCopyAtATime: a second one is refused until the first has ended, by whatever.
+// TestOneCopyAtATime: a second copy is refused until the first one has ended for any reason.
 func TestOneCopyAtATime(t *testing.T) {
 	source := db(t, filepath.Join(t.TempDir(), "store"), 9)
 	defer source.Close()
@@ -248,7 +250,7 @@ func TestOneCopyAtATime(t *testing.T) {
 	assert.Equal(t, digest(t, source), digest(t, a.old))
 }
 
-// TestSources: the leader comes first, and who was not heard does not come.
+// TestSources: the leader comes first, and gateways that were not heard are omitted.
 func TestSources(t *testing.T) {
 	gateway := func(name, hop string, alive bool) cluster.Gateway {
 		return cluster.Gateway{Name: name, Alive: alive, Beat: cluster.Beat{Hop: hop}}
@@ -266,8 +268,8 @@ func (f fixed) Leader() (name, address string, term uint64, ok bool) {
 }
 func (f fixed) Changed() <-chan struct{} { return nil }
 
-// TestCopiesTravelOnTheHop: also from a gateway that does not lead, between gateways on the
-// list only, and the one that was asked must have answered.
+// TestCopiesTravelOnTheHop: copies can come from a gateway that does not lead, but only travel
+// between gateways on the list, and only the gateway that was asked may answer.
 func TestCopiesTravelOnTheHop(t *testing.T) {
 	key, err := store.NewKey(make([]byte, store.KeyLength))
 	require.NoError(t, err)

@@ -2,7 +2,7 @@ package hop
 
 import "adgateway/gateway/cluster"
 
-// Of returns the leader according to a member of the cluster. The own gateway leads for as long as
+// Of returns the leader according to a member of the cluster. This gateway leads for as long as
 // it accepts changes. No gateway leads while a leader begins, leaves, or cannot prove that it
 // leads, so calls wait then.
 func Of(member *cluster.Member, gateway string) Leader { return memberLeader{member, gateway} }

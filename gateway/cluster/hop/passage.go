@@ -42,7 +42,7 @@ var (
 	errLeft    = errors.New("the body belongs to another try")
 )
 
-// notBegun is the failure of an attempt of which no gateway has begun anything.
+// notBegun is the failure of an attempt that no gateway has begun to process.
 type notBegun struct {
 	cause error
 	final bool // there can be no further attempt, because part of the body is gone

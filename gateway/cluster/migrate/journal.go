@@ -14,8 +14,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// addJournal adds the changes of a journal to the history, the oldest first. Those that were
-// running when the gateway ended are open in the history, too.
+// addJournal adds the changes in a journal to the history, oldest first. Changes that were running
+// when the gateway ended are open in the history, too.
 func (m *migration) addJournal(ctx context.Context, j Journal, history *changes.History) error {
 	if _, err := os.Stat(j.File); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -37,7 +37,7 @@ func (m *migration) addJournal(ctx context.Context, j Journal, history *changes.
 	return nil
 }
 
-// readJournal returns the changes of a journal, the newest first, from a copy of its file.
+// readJournal returns the changes in a journal, newest first, from a copy of its file.
 func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.Record, err error) {
 	secret, err := os.ReadFile(j.Key)
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *migration) readJournal(ctx context.Context, j Journal) (all []*changes.
 	return all, err
 }
 
-// adopt adds a change to the history, unless it is there already.
+// adopt adds a change to the history, unless it is already there.
 func (m *migration) adopt(ctx context.Context, c *changes.Record, history *changes.History) error {
 	_, err := history.Get(ctx, c.ID)
 	switch {
@@ -102,7 +102,7 @@ func (m *migration) adopt(ctx context.Context, c *changes.Record, history *chang
 	return err
 }
 
-// unowned returns a copy of a record that belongs to no store and no gateway.
+// unowned returns a copy of a record that does not belong to a store or a gateway.
 func unowned(c *changes.Record) (*changes.Record, error) {
 	text, err := json.Marshal(c)
 	if err != nil {

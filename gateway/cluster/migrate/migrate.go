@@ -1,16 +1,16 @@
-// Package migrate makes the files of a gateway of a cluster out of what the gateways of a
-// cluster of earlier versions shared: the mirror of their store, and the changes that one of
-// them made while it could not reach that store.
+// Package migrate creates the files of a cluster's gateway from the data that gateways of an
+// earlier version shared: the mirror of their store, and the changes that one of them made while it
+// could not reach that store.
 //
-// Everything is made beside its place and renamed at the end, the folder by which the gateway
-// is of a cluster last. So [Run] can be called again after it was interrupted at any moment. The
-// files of the earlier version are not changed.
+// All files are created under temporary names and renamed at the end. The folder that makes the
+// gateway a member of a cluster is renamed last. So [Run] can be called again after an interruption
+// at any point. The files of the earlier version are not changed.
 //
-//	migrate.go  the steps, and what they need
-//	mirror.go   values and logs of the mirror
-//	settle.go   what the new cluster reads in another way
+//	migrate.go  the steps, and their options
+//	mirror.go   values and logs in the mirror
+//	settle.go   values that the new cluster reads differently
 //	journal.go  changes that were made without the store
-//	place.go    the files that take their places
+//	place.go    the files, and their final names
 package migrate
 
 import (
@@ -28,57 +28,56 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options say what to take over, and where to put it. All fields except Journals and KeyFile are
-// required.
+// Options configure a migration. All fields except Journals and KeyFile are required.
 type Options struct {
 	Cluster string
-	Gateway string       // this gateway, under the name that it had
-	Mirror  string       // the file to read: the mirror that is furthest ahead of all gateways
+	Gateway string       // this gateway, under its former name
+	Mirror  string       // file to read: the mirror that is furthest ahead among all gateways
 	Store   string       // file of the new store
 	Folder  trust.Folder // new folder
 
-	// Create makes the cluster in a store, as 'adgateway cluster init' does, and the files of this
-	// gateway in a folder. The key file of the cluster exists already.
+	// Create creates the cluster in a store, as 'adgateway cluster init' does, and the files of this
+	// gateway in a folder. The cluster's key file already exists.
 	Create func(ctx context.Context, db *store.Sealed, folder trust.Folder) error
 
 	Wrapper  keyring.Wrapper // wrapper of the key ring
-	KeyFile  string          // file that the wrapper reads; empty: it reads none
-	Journals []Journal       // changes that were made without the store
+	KeyFile  string          // file that the wrapper reads; empty if it reads none
+	Journals []Journal       // changes made without the store
 
-	Life time.Duration    // how long the history is kept
-	Most int64            // maximum bytes of the history
-	Now  func() time.Time // clock; values also expire by it
+	Life time.Duration    // how long changes are kept
+	Most int64            // size limit of the history in bytes
+	Now  func() time.Time // clock, by which values also expire
 
-	step func(what string) // called before each change of a file; nil in the program
+	step func(what string) // called before each change of a file; nil except in tests
 }
 
-// Journal has changes that a gateway made while it could not reach the store.
+// Journal holds changes that a gateway made while it could not reach the store.
 type Journal struct {
 	File string // may be missing
 	Key  string // its key file
 }
 
-// Result says what was taken over.
+// Result describes what was migrated.
 type Result struct {
 	Mirror   string    `json:"mirror"`
 	Sequence uint64    `json:"sequence"` // last sequence of the store in the mirror
-	At       time.Time `json:"at"`       // when the change with that sequence was made
+	At       time.Time `json:"at"`       // time of the change with that sequence
 	Values   int       `json:"values"`
-	Entries  int       `json:"entries"`         // entries of logs
-	Open     int       `json:"open"`            // changes that the first leader settles
-	Added    int       `json:"added"`           // changes added from journals
-	Aside    string    `json:"aside,omitempty"` // new name of a store that was in the place
-	Done     bool      `json:"done"`            // an earlier call did it; nothing was changed
+	Entries  int       `json:"entries"`         // number of log entries
+	Open     int       `json:"open"`            // number of changes that the first leader must settle
+	Added    int       `json:"added"`           // number of changes added from journals
+	Aside    string    `json:"aside,omitempty"` // new name of a store that had the final name before
+	Done     bool      `json:"done"`            // an earlier call has completed it; nothing was changed
 }
 
-// taken is a value that says where the store comes from.
+// taken is a value that records the origin of the store.
 type taken struct {
 	store.Formatted
 	Mirror   string    `json:"mirror"`
 	Creation string    `json:"creation"`
 	Sequence uint64    `json:"sequence"`
 	At       time.Time `json:"at"`
-	Time     time.Time `json:"time"` // when it was taken over
+	Time     time.Time `json:"time"` // time of the migration
 }
 
 // Where the value [taken] is stored.
@@ -87,8 +86,8 @@ const (
 	takenKey  = "over"
 )
 
-// Run makes the store of a cluster, with this gateway as its first. No gateway of the cluster may
-// be running. Its errors say what to do.
+// Run creates the store of a cluster with this gateway as its first. No gateway of the cluster may
+// be running. Its errors explain what to do.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.step == nil {
 		o.step = func(string) {}
@@ -115,21 +114,20 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return m.found, err
 }
 
-// migration is one call of Run.
+// migration is the state of one call of Run.
 type migration struct {
 	places
-	known    store.Known // what is known of the mirror
+	known    store.Known // known facts about the mirror
 	creation string      // creation of the new store
 	found    Result
 }
 
-// clock returns a clock for stores that are open during the migration.
+// clock returns a clock for the stores that are opened during the migration.
 func (o Options) clock() *store.Clock {
 	return store.NewClock(time.Time{}, store.ClockSources{Wall: o.Now})
 }
 
-// complete opens the copy with the key of the cluster, and converts it for a gateway of the new
-// cluster.
+// complete opens the copy with the cluster's key, and converts it for a gateway of the new cluster.
 func (m *migration) complete(ctx context.Context) (err error) {
 	if err := m.secret(); err != nil {
 		return err
@@ -172,7 +170,7 @@ func unopened(mirror string, err error) error {
 	return fmt.Errorf("the key ring in %s: %w", mirror, err)
 }
 
-// note writes where the store comes from.
+// note records the origin of the store in it.
 func (m *migration) note(ctx context.Context, db *store.Sealed) error {
 	value, err := store.Encode(db, taken{
 		Mirror: m.Mirror, Creation: m.known.Creation, Sequence: m.known.Sequence, At: m.known.At.UTC(),
@@ -185,7 +183,7 @@ func (m *migration) note(ctx context.Context, db *store.Sealed) error {
 	return err
 }
 
-// result returns the result of an earlier call, as its store has it.
+// result returns the result of an earlier call, as recorded in its store.
 func (p *places) result(ctx context.Context) (Result, error) {
 	copied, err := copyOf(ctx, p.Store, p.newStore()+".read")
 	if err != nil {

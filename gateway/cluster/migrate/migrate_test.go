@@ -19,7 +19,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The test binary is the process that is killed, if these are set.
+// If these are set, the test binary is the process that is killed.
 const (
 	folderVariable = "MIGRATE_TEST_FOLDER"
 	stepVariable   = "MIGRATE_TEST_STEP"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// dying migrates what is in a folder, and ends like a process that is killed before a step.
+// dying migrates the data in a folder, and ends before a step like a killed process.
 func dying(folder, step string) int {
 	last, err := strconv.Atoi(step)
 	o, wrong := options(folder)
@@ -53,7 +53,7 @@ func dying(folder, step string) int {
 	return 0
 }
 
-// TestMigration takes over what the code of the earlier version has written.
+// TestMigration: data written by the code of the earlier version is migrated.
 func TestMigration(t *testing.T) {
 	old := unpack(t)
 	o, err := options(old.folder)
@@ -79,8 +79,8 @@ func TestMigration(t *testing.T) {
 	old.requireMigrated(t, old.folder)
 }
 
-// TestAMigrationIsKilled before each of its writes. Nothing of it is taken for a cluster, and
-// it is complete when it is run again.
+// TestAMigrationIsKilled: a migration is killed before each of its writes. Nothing it leaves behind
+// counts as a cluster, and it completes when it is run again.
 func TestAMigrationIsKilled(t *testing.T) {
 	old := unpack(t)
 	var steps []string
@@ -91,7 +91,7 @@ func TestAMigrationIsKilled(t *testing.T) {
 	require.NoError(t, err)
 	for i, step := range steps {
 		if i > 0 && step == "put" && steps[i-1] == "put" {
-			continue // nothing was written between them
+			continue // nothing was written in between
 		}
 		t.Run(fmt.Sprint(i, " ", step), func(t *testing.T) {
 			folder := old.copied(t)
@@ -113,7 +113,7 @@ func TestAMigrationIsKilled(t *testing.T) {
 	}
 }
 
-// TestRefusals say why, and what to do; nothing is changed.
+// TestRefusals: a refusal gives its reason and explains what to do, and nothing is changed.
 func TestRefusals(t *testing.T) {
 	old := unpack(t)
 	for name, c := range map[string]struct {
@@ -205,7 +205,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestAClusterIsNotReplaced that was made in another way, or belongs to another gateway.
+// TestAClusterIsNotReplaced: a cluster that was created in another way, or belongs to another
+// gateway, is not replaced.
 func TestAClusterIsNotReplaced(t *testing.T) {
 	old := unpack(t)
 	o, err := options(old.folder)
@@ -232,7 +233,7 @@ func replaceText(t *testing.T, path, before, after string) {
 	require.NoError(t, os.WriteFile(path, []byte(replaced), 0o600))
 }
 
-// digests returns the texts of the files in a folder whose names begin so.
+// digests returns digests of the files in a folder whose names have a prefix.
 func digests(t *testing.T, folder, prefix string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

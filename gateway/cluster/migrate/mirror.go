@@ -9,23 +9,23 @@ import (
 )
 
 // In a mirror each value is preceded by the meaning of its message, the token of its batch, and the
-// number of later messages of the call.
+// number of further messages of the call.
 const (
 	mirrored = 1 + 8 + 2
-	removed  = 1 // meaning of a message: the value is removed
+	removed  = 1 // the message removes the value
 )
 
 // unused are the kinds of values that the new cluster does not need.
 var unused = map[store.Kind]bool{
-	"\x00end": true, "\x00tick": true, // values of the driver
+	"\x00end": true, "\x00tick": true, // values of the store driver
 	"obj": true, "fence": true, "member": true, "incarnation": true, "pin": true, "nodecheck": true,
 	"jobunit": true, "jobpart": true,
 }
 
-// unusedLogs carried messages between the gateways.
+// unusedLogs are logs that carried messages between the gateways.
 var unusedLogs = map[store.Log]bool{"jobnews": true, "keyring": true}
 
-// again says what to do about an unusable mirror.
+// again explains what to do about an unusable mirror.
 const again = "take the mirror of another gateway (--from), or start this one once more with the version " +
 	"that it had, wait until GET /readyz says 200, stop it, and run the command again"
 

@@ -23,24 +23,25 @@ import (
 // life is how long the changes are kept.
 const life = 100 * 365 * 24 * time.Hour
 
-// now is a minute after the data in testdata were written: what they keep for a day is still there.
+// now is a minute after the data in testdata was written, so values that are kept for a day still
+// exist.
 func now() time.Time { return time.Date(2026, 11, 27, 18, 15, 30, 0, time.UTC) }
 
-// old is the data of a gateway of a cluster of the earlier version, in a folder.
+// old is a folder with the data of a gateway in a cluster of the earlier version.
 type old struct {
 	folder string
 	facts
 }
 
-// facts say what the data are.
+// facts describe the data.
 type facts struct {
-	Creation string // identity of the store
+	Creation string // id of the store
 	Values   []value
 	Entries  map[store.Log][]string
-	Ended    []string // identities of the changes that have ended, in that order
+	Ended    []string // ids of the changes that have ended, in that order
 	Running  string
-	Degraded string // made without the store, and not sent to it
-	CutOff   string // the same, and running when the gateway ended
+	Degraded string // made without the store, and never sent to it
+	CutOff   string // the same, but running when the gateway ended
 }
 
 type place struct {
@@ -48,7 +49,7 @@ type place struct {
 	Key  string
 }
 
-// value is one that is to be in the new store.
+// value is a value that the new store must contain.
 type value struct {
 	place
 	Text    []byte
@@ -57,7 +58,7 @@ type value struct {
 
 func (o *old) path(name string) string { return filepath.Join(o.folder, name) }
 
-// options returns the options of a migration of the data in a folder.
+// options returns the options for migrating the data in a folder.
 func options(folder string) (Options, error) {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	w, err := keyring.KeyFile(in("ring.key"))
@@ -76,10 +77,10 @@ func options(folder string) (Options, error) {
 	}, err
 }
 
-// data are files that the code of the earlier version has written.
+// data is an archive of files written by the code of the earlier version.
 const data = "testdata/old.zip"
 
-// unpack returns the data of testdata.
+// unpack unpacks the archive in testdata.
 func unpack(t *testing.T) *old {
 	t.Helper()
 	zipped, err := zip.OpenReader(data)
@@ -95,7 +96,7 @@ func unpack(t *testing.T) *old {
 
 const factsName = "facts.json"
 
-// entries returns those of a log with their sequences, and its end.
+// entries returns the entries of a log with their sequences, and its end.
 func entries(ctx context.Context, t *testing.T, db *store.Sealed, log store.Log) (all []string) {
 	t.Helper()
 	require.NoError(t, db.Log(ctx, log, store.Position{}, func(a store.Appended) bool {
@@ -162,7 +163,7 @@ func (o *old) requireMigrated(t *testing.T, folder string) {
 	assert.True(t, found, "the store of the gateway before is still there")
 }
 
-// requireValues compares the values that were taken over as they were.
+// requireValues compares the values that were copied unchanged.
 func (o *old) requireValues(ctx context.Context, t *testing.T, db *store.Sealed) {
 	t.Helper()
 	changed := map[place]bool{
@@ -198,7 +199,7 @@ func (o *old) requireValues(ctx context.Context, t *testing.T, db *store.Sealed)
 	assert.JSONEq(t, fmt.Sprintf(hook, end.Creation), text("webhook", "hook"))
 }
 
-// requireChanges looks at the history.
+// requireChanges checks the history.
 func (o *old) requireChanges(ctx context.Context, t *testing.T, db *store.Sealed) {
 	t.Helper()
 	history := changes.New(db, life, 1<<30)
@@ -221,7 +222,7 @@ func (o *old) requireChanges(ctx context.Context, t *testing.T, db *store.Sealed
 	assert.False(t, sent.Sent.IsZero())
 	assert.Equal(t, ps.OutcomeDone, sent.Outcome)
 
-	// A cursor of the old store is not taken for one of the new one.
+	// A cursor of the old store is not accepted for the new one.
 	end, err := history.End(ctx)
 	require.NoError(t, err)
 	_, err = history.Position(ctx, history.Cursor(store.Position{Creation: o.Creation, Sequence: 2}))

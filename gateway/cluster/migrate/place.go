@@ -13,13 +13,13 @@ import (
 	"adgateway/gateway/store"
 )
 
-// beside is the suffix of files that are being made.
+// beside is the suffix of files that are being created.
 const beside = ".migrating"
 
-// asideMark is the suffix of a store that stood in the place of the new one.
+// asideMark is the suffix of a store that had the name of the new one before.
 const asideMark = ".before-cluster"
 
-// places are the files that a migration reads and makes.
+// places are the files that a migration reads and creates.
 type places struct{ Options }
 
 func (p *places) newStore() string { return p.Store + beside }
@@ -28,8 +28,8 @@ func (p *places) newFolder() trust.Folder {
 	return trust.Folder{Path: p.Folder.Path + beside, Restrict: p.Folder.Restrict}
 }
 
-// done reports whether an earlier call has completed the migration. The error says why no migration
-// is possible here.
+// done reports whether an earlier call has completed the migration. The error explains why a
+// migration is impossible here.
 func (p *places) done() (bool, error) {
 	id, err := p.Folder.Identity()
 	switch {
@@ -53,7 +53,7 @@ func (p *places) done() (bool, error) {
 		p.Folder.Path, id.Gateway, id.Cluster)
 }
 
-// free returns an error if a place is taken.
+// free returns an error if a file name is already in use.
 func (p *places) free() error {
 	if err := store.Unused(p.Store); err != nil {
 		return fmt.Errorf("%w: stop the gateways of the cluster on all hosts, and run the command again", err)
@@ -69,7 +69,7 @@ func (p *places) free() error {
 	return nil
 }
 
-// clear removes what an interrupted call has left.
+// clear removes the files that an interrupted call has left behind.
 func (p *places) clear() error {
 	p.step("clear")
 	folder, base := filepath.Split(p.newStore())
@@ -105,8 +105,9 @@ func (p *places) secret() error {
 	return atomicfile.Write(to.SecretFile(), []byte(line), to.Restrict)
 }
 
-// take renames the new files to their final names, and returns the new name of a store that was
-// there. The folder is last: until then no gateway considers itself one of the cluster.
+// take renames the new files to their final names, and returns the new name of a store that had the
+// final name before. The folder is renamed last. Before that no gateway considers itself a member
+// of the cluster.
 func (p *places) take() (aside string, err error) {
 	p.step("head of the new store")
 	if err := absent(os.Remove(store.HeadOf(p.newStore()))); err != nil {
@@ -133,11 +134,11 @@ func (p *places) take() (aside string, err error) {
 	return aside, atomicfile.Replace(p.newFolder().Path, p.Folder.Path)
 }
 
-// setAside renames the store that the gateway had before it joined a cluster, together with its
-// head. It returns the new name; empty: there is no such store.
+// setAside renames the store that the gateway had before it joined a cluster, together with the
+// store's head file. It returns the new name, or "" if there is no such store.
 func (p *places) setAside(aside string) (string, error) {
 	if _, err := os.Stat(p.Store); errors.Is(err, os.ErrNotExist) {
-		// Its head must not be taken for the head of the new store.
+		// Its head file must not be taken for that of the new store.
 		p.step("head")
 		return p.earlier(aside), absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 	}
@@ -153,7 +154,8 @@ func (p *places) setAside(aside string) (string, error) {
 	return aside, absent(os.Rename(store.HeadOf(p.Store), store.HeadOf(aside)))
 }
 
-// earlier returns aside if an interrupted call has already renamed a store to it.
+// earlier returns aside if an interrupted call has already renamed a store to that name, or "" if
+// not.
 func (p *places) earlier(aside string) string {
 	if _, err := os.Stat(aside); err != nil {
 		return ""
@@ -161,7 +163,8 @@ func (p *places) earlier(aside string) string {
 	return aside
 }
 
-// absent returns nil if an error means that a file does not exist.
+// absent returns nil for an error that means that a file does not exist, and other errors
+// unchanged.
 func absent(err error) error {
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// The kinds of values that name a gateway of the old cluster as their owner. That gateway does not
-// return: what it has begun is settled as for a gateway that was killed.
+// The kinds of values that name a gateway of the old cluster as their owner. That gateway will not
+// return, so its unfinished work is settled as for a gateway that was killed.
 var owned = []store.Kind{changeKind, "key", "name"}
 
 const (
@@ -19,7 +19,7 @@ const (
 	webhookKind store.Kind = "webhook"
 )
 
-// settle converts the values that the new cluster reads in another way.
+// settle converts the values that the new cluster reads differently.
 func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 	for _, kind := range owned {
 		if err := m.rewrite(ctx, db, kind, `"owner":`, m.disown); err != nil {
@@ -32,15 +32,15 @@ func (m *migration) settle(ctx context.Context, db *store.Sealed) error {
 // members are the members of a JSON object.
 type members map[string]json.RawMessage
 
-// rewrite calls change for each value of a kind that contains a text, and stores the values that it
-// has changed.
+// rewrite calls change for each value of a kind that contains a text, and stores the values that
+// change has modified.
 func (m *migration) rewrite(
 	ctx context.Context, db *store.Sealed, kind store.Kind, having string,
 	change func(store.Kind, members) (bool, error),
 ) error {
 	var all []store.Change
 	var failed error
-	// A value that cannot be decrypted is left as it is.
+	// A value that cannot be decrypted is left unchanged.
 	err := db.RangeBack(ctx, kind, "", func(e store.Entry) bool {
 		if !bytes.Contains(e.Value, []byte(having)) {
 			return true
@@ -87,8 +87,8 @@ func (m *migration) disown(kind store.Kind, value members) (bool, error) {
 	return true, nil
 }
 
-// moveWebhook rewrites the positions of a webhook for the new store, so it continues where it was.
-// The logs of both stores have the same sequences.
+// moveWebhook rewrites the positions of a webhook for the new store, so it continues where it
+// stopped. The logs of both stores have the same sequences.
 func (m *migration) moveWebhook(_ store.Kind, value members) (bool, error) {
 	after := map[string]store.Position{}
 	if err := json.Unmarshal(value["after"], &after); err != nil {

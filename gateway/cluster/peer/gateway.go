@@ -15,7 +15,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Members returns the list of the cluster as the gateway knows it.
+// Members returns the list of the cluster as known to the gateway.
 func (g *Gateway) Members() trust.Members { return g.list.Members() }
 
 // File returns the copy of the store. It changes when the copy is replaced.
@@ -26,13 +26,13 @@ func (g *Gateway) File() *store.File {
 	return g.first
 }
 
-// Clock returns log time.
+// Clock returns the log time clock.
 func (g *Gateway) Clock() *store.Clock { return g.clock }
 
-// Ring returns the keys of the store.
+// Ring returns the key ring of the store.
 func (g *Gateway) Ring() *keyring.Ring { return g.ring }
 
-// Store returns the copy of the store. It can be changed only while the gateway leads.
+// Store returns the copy of the store. It can only be changed while the gateway leads.
 func (g *Gateway) Store() *store.Sealed { return g.ring.Sealed() }
 
 // Relay returns the store for values that every gateway may change.
@@ -43,8 +43,8 @@ func (g *Gateway) Relay() *store.Sealed {
 	return g.relay
 }
 
-// Member returns the member of the cluster. It is nil if the log has not begun, so the gateway
-// makes all changes, and for a nil gateway.
+// Member returns the member of the cluster. It returns nil if the log has not begun, so the gateway
+// makes all changes itself. It is safe on a nil Gateway.
 func (g *Gateway) Member() *cluster.Member {
 	if g == nil {
 		return nil
@@ -55,7 +55,7 @@ func (g *Gateway) Member() *cluster.Member {
 	return nil
 }
 
-// Log returns the status of the log; zero: it has not begun.
+// Log returns the status of the log, which is zero if the log has not begun.
 func (g *Gateway) Log() (s journal.Status) {
 	if r := g.replica.Load(); r != nil {
 		s = r.Log()
@@ -63,7 +63,7 @@ func (g *Gateway) Log() (s journal.Status) {
 	return s
 }
 
-// Refused returns how many messages between gateways were refused.
+// Refused returns the number of messages between gateways that were refused.
 func (g *Gateway) Refused() uint64 {
 	if g.peers == nil {
 		return 0
@@ -71,7 +71,7 @@ func (g *Gateway) Refused() uint64 {
 	return g.peers.Refused()
 }
 
-// Hop returns the options for forwarding calls to the leader; nil: the log has not begun.
+// Hop returns the options for forwarding calls to the leader, or nil if the log has not begun.
 func (g *Gateway) Hop() *hop.Options {
 	m := g.Member()
 	if m == nil {
@@ -80,7 +80,7 @@ func (g *Gateway) Hop() *hop.Options {
 	return &hop.Options{Gateway: g.self.Gateway, Leader: hop.Of(m, g.self.Gateway), TLS: g.client, Waiting: g.o.Waiting}
 }
 
-// Run takes part in the cluster until ctx ends. It must be called only once.
+// Run takes part in the cluster until ctx ends. It may only be called once.
 func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 	r := g.replica.Load()
 	var all sync.WaitGroup
@@ -100,7 +100,7 @@ func (g *Gateway) Run(ctx context.Context, attempts cluster.Attempts) {
 }
 
 // RunKeys does the leader's work for the keys of the store, until its term ends. A version becomes
-// current when all live gateways have it, and values of the given kinds are then resealed.
+// current when all live gateways have it. Values of the given kinds are then sealed again with it.
 func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 	g.ring.Run(ctx, keyring.RunOptions{
 		Gateway: g.self.Gateway, Kinds: kinds, Problem: g.o.Note,
@@ -115,11 +115,12 @@ func (g *Gateway) RunKeys(ctx context.Context, kinds []store.Kind) {
 	})
 }
 
-// fileEvery is how often AnswerCopies checks whether the copy of the store was replaced.
+// fileEvery is the interval at which AnswerCopies checks whether the copy of the store was
+// replaced.
 const fileEvery = time.Second
 
-// AnswerCopies makes the copies of the store that a backup asks for, from the present file, until
-// ctx ends. It calls problem if it cannot.
+// AnswerCopies makes the copies of the store that backups request, from the current file, until ctx
+// ends. It calls problem if it cannot.
 func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
 	for ctx.Err() == nil {
 		file := g.File()
@@ -139,15 +140,15 @@ func (g *Gateway) AnswerCopies(ctx context.Context, problem func(error)) {
 }
 
 // A gateway that stops waits until another one leads, then until the others know that and have
-// closed their connections, and then for the calls that it still answers.
+// closed their connections, and then for the calls that it is still answering.
 const (
 	handOverFor = 5 * time.Second
 	drainFor    = 500 * time.Millisecond
 	answerFor   = 2 * time.Second
 )
 
-// HandOver lets another gateway lead, if this one does and there is another one. It then gives the
-// others a moment to send their calls there.
+// HandOver lets another gateway lead, if this one leads and there is another one. It then gives the
+// others a moment to send their calls to the new leader.
 func (g *Gateway) HandOver(ctx context.Context) {
 	m := g.Member()
 	if m == nil || m.Status().Role != cluster.Leader {
@@ -168,8 +169,8 @@ func (g *Gateway) HandOver(ctx context.Context) {
 	}
 }
 
-// Close closes everything after Run has returned. Calls that other gateways sent here are still
-// answered, if they end soon.
+// Close closes everything after Run has returned. Calls that other gateways have sent here are
+// still answered, if they end soon.
 func (g *Gateway) Close() (err error) {
 	if g.server != nil {
 		answering, cancel := context.WithTimeout(context.Background(), answerFor)

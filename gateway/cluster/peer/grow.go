@@ -8,17 +8,17 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// The first gateway of a new cluster works alone with its file until the nodes of most hosts serve.
-// Then it stops writing, notes the position of its file, where the log begins, and is opened again.
-// The node of its host makes the log, and its file is the first copy.
+// The first gateway of a new cluster works alone with its file until the nodes on most hosts serve.
+// Then it stops writing, notes the position of its file, where the log will begin, and is opened
+// again. The node on its host creates the log, and its file is the first copy.
 
-// growEvery is how often the gateway asks whether the nodes serve.
+// growEvery is the interval at which the gateway checks whether the nodes serve.
 const growEvery = time.Second
 
 // Grow waits until the nodes serve, and then stops the changes of the first gateway's file, so the
 // gateway can be opened again with the log. It returns false if ctx ends before. It also returns
-// false, at once, for any other gateway, and if the log is in an external NATS: there the command
-// that makes the cluster makes the log.
+// false, at once, for any other gateway, and if the log is in an external NATS, because there the
+// command that creates the cluster creates the log.
 func (g *Gateway) Grow(ctx context.Context) bool {
 	if !g.alone {
 		return false

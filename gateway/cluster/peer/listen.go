@@ -23,12 +23,12 @@ func (g *Gateway) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// StatePath is where a gateway shows the state of its cluster.
+// StatePath is the path at which a gateway shows the state of its cluster.
 const StatePath = "/cluster/state"
 
 // Serve serves the other gateways until [Gateway.Close]: copies of the store, their changes,
-// gateways that join, this gateway's view of the cluster (state), and the calls that their clients
-// sent them (calls). It must be called only once.
+// gateways that join, this gateway's view of the cluster (state), and the calls that clients sent
+// to them (calls). It may only be called once.
 func (g *Gateway) Serve(calls, state http.Handler) error {
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
@@ -78,7 +78,7 @@ func (g *Gateway) leader() hop.Leader {
 	return nobody{}
 }
 
-// leads reports whether this gateway leads for certain, or is alone.
+// leads reports whether this gateway is certain to lead, or is alone.
 func (g *Gateway) leads() bool {
 	m := g.Member()
 	if m == nil {
@@ -88,13 +88,13 @@ func (g *Gateway) leads() bool {
 	return ok
 }
 
-// nobody is the leader of a cluster whose log has not begun: its first gateway is alone.
+// nobody is the leader in a cluster whose log has not begun, because its first gateway is alone.
 type nobody struct{}
 
 func (nobody) Leader() (string, string, uint64, bool) { return "", "", 0, false }
 func (nobody) Changed() <-chan struct{}               { return nil }
 
-// noted passes errors of the listener's server to the administrator.
+// noted passes errors of the listener's server on to the administrator.
 type noted struct{ note func(string, error) }
 
 func (n noted) Write(p []byte) (int, error) {

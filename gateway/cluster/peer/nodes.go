@@ -16,15 +16,15 @@ import (
 	"adgateway/gateway/journal/jetstream"
 )
 
-// Nodes says where the nodes of the log are: on the hosts of the cluster, or in an external NATS.
+// Nodes locates the nodes of the log: on the hosts of the cluster, or in an external NATS.
 type Nodes struct {
-	Servers   []string // of an external NATS; empty: the nodes of the cluster
-	CA        string   // file with the certificates of its authorities; empty: the system's
-	NKeyFile  string   // file with the seed of a key; empty: none
-	CredsFile string   // file with a JWT and its key; empty: none
+	Servers   []string // URLs of an external NATS; empty to use the nodes of the cluster
+	CA        string   // file with the certificates of its authorities; empty means the system's
+	NKeyFile  string   // file with the seed of a key; empty if none
+	CredsFile string   // file with a JWT and its key; empty if none
 }
 
-// ErrNoNodes means that neither the cluster nor the settings have nodes.
+// ErrNoNodes means that there are no nodes in the cluster or in the settings.
 var ErrNoNodes = errors.New("no host of the cluster has a node: its log is in a NATS of your own, " +
 	"so set cluster.servers as on the other hosts")
 
@@ -42,14 +42,14 @@ func (n Nodes) connect(id *trust.Identity, list func() trust.Members, options []
 	return nats.Connect(strings.Join(servers, ","), options...)
 }
 
-// Own returns how a gateway reaches the log of its cluster in an external NATS.
+// Own returns the options by which a gateway reaches the log of its cluster in an external NATS.
 func (n Nodes) Own(cluster, gateway string) jetstream.Options {
 	return jetstream.Options{Cluster: cluster, Connect: func(options ...nats.Option) (*nats.Conn, error) {
 		return n.connectOwn(append(options, nats.CustomInboxPrefix(stock.InboxPrefix(cluster, gateway))))
 	}}
 }
 
-// PublicKey returns the public key of cluster.nkeyFile; empty: there is none.
+// PublicKey returns the public key in cluster.nkeyFile, or "" if there is none.
 func (n Nodes) PublicKey() (string, error) {
 	if n.NKeyFile == "" {
 		return "", nil

@@ -1,6 +1,6 @@
-// Package peer runs what a gateway needs to take part in its cluster: its copy of the store,
-// the log in the nodes of the engine, the messages between gateways, and the listener at which
-// the others reach it.
+// Package peer runs the parts that a gateway needs to take part in its cluster: its copy of the
+// store, the log in the nodes of the engine, the messages between gateways, and the listener for
+// the other gateways.
 package peer
 
 import (
@@ -33,37 +33,37 @@ import (
 	"adgateway/gateway/store"
 )
 
-// Options describe a gateway of a cluster. Fields are required unless they say otherwise.
+// Options describe a gateway of a cluster. Fields are required unless their comments say otherwise.
 type Options struct {
 	Folder   trust.Folder
-	Identity *trust.Identity // from the folder
-	File     string          // file of the store
+	Identity *trust.Identity // as read from the folder
+	File     string          // path of the store file
 	Listen   string          // address for the other gateways
-	Wrapper  keyring.Wrapper // of the key ring in the store
-	Format   int             // the newest format that the gateway reads
+	Wrapper  keyring.Wrapper // wrapper of the key ring in the store
+	Format   int             // newest format that the gateway reads
 	Erase    []store.Kind    // see [store.Options]
 	Nodes    Nodes
 
-	Waiting     int                             // calls that wait for a leader at a time
+	Waiting     int                             // calls that may wait for a leader at the same time
 	SettleDelay time.Duration                   // see [cluster.Options]
-	Lanes       func() []string                 // see [cluster.Options]; nil is none
-	Clock       store.ClockSources              // clocks of log time; Agree is set here
+	Lanes       func() []string                 // see [cluster.Options]; may be nil
+	Clock       store.ClockSources              // clocks of log time; Agree is set by Open
 	Note        func(message string, err error) // receives messages for administrators
 }
 
-// Gateway is a gateway of a cluster. The caller must call [Gateway.Close].
+// Gateway is a gateway's part of a cluster. The caller must call [Gateway.Close].
 type Gateway struct {
 	o       Options
 	self    journal.Process
-	alone   bool // the log has not begun: see grow.go
+	alone   bool // the log has not begun, see grow.go
 	clock   *store.Clock
 	list    *trust.List
 	ring    *keyring.Ring
-	relay   *store.Sealed // nil: the log has not begun
+	relay   *store.Sealed // nil if the log has not begun
 	stream  *jetstream.Stream
 	peers   *beats.Peers
 	replica atomic.Pointer[replica.Replica]
-	first   *store.File // the file until there is a replica
+	first   *store.File // the file, until there is a replica
 
 	listener net.Listener
 	server   *hop.Server
@@ -76,8 +76,8 @@ type Gateway struct {
 const firstFor = 2 * time.Minute
 
 // Open opens a gateway's part of its cluster. A gateway that has taken part before waits neither
-// for the others nor for the nodes. Values expire by the clock that [Gateway.Clock] returns. ctx
-// bounds the opening.
+// for the other gateways nor for the nodes. Values expire by the clock that [Gateway.Clock]
+// returns. ctx only limits the opening.
 func Open(ctx context.Context, o Options) (*Gateway, error) {
 	list, err := o.Folder.List()
 	if err != nil {
@@ -104,12 +104,12 @@ func Open(ctx context.Context, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// begin returns where log time begins. For a single gateway that is its wall clock. In a cluster it
-// is the time in the copy of the store, because the wall clock of this host may be wrong: a leader
-// raises it when the members agree.
+// begin returns the initial log time. For a single gateway that is its wall clock. In a cluster it
+// is the time in the copy of the store, because the wall clock of this host may be wrong. A leader
+// advances it when the members agree.
 func (g *Gateway) begin() time.Time {
 	if g.alone {
-		return time.Time{} // this means the wall clock
+		return time.Time{} // the zero time means the wall clock
 	}
 	return time.Unix(0, 0)
 }
@@ -117,7 +117,8 @@ func (g *Gateway) begin() time.Time {
 // copyAgain is the pause before another gateway is asked for its store.
 const copyAgain = time.Second
 
-// openFile opens the copy of the store. A gateway that has none yet gets a copy from another one.
+// openFile opens the copy of the store. A gateway that does not have one yet gets a copy from
+// another gateway.
 func (g *Gateway) openFile(ctx context.Context) (err error) {
 	if g.first, err = g.open(); err != nil {
 		return err
@@ -152,7 +153,7 @@ func (g *Gateway) openFile(ctx context.Context) (err error) {
 	return err
 }
 
-// others returns the other gateways of the list that have stores to copy.
+// others returns the other gateways on the list that have stores to copy.
 func (g *Gateway) others() (all []copies.Source) {
 	for _, m := range g.Members().Gateways {
 		if m.Name != g.self.Gateway && m.HopAddress != "" {
@@ -180,7 +181,7 @@ func (g *Gateway) connect(options ...nats.Option) (*nats.Conn, error) {
 	return g.o.Nodes.connect(g.o.Identity, g.Members, options)
 }
 
-// client returns the settings of a connection to another gateway.
+// client returns the settings for a connection to another gateway.
 func (g *Gateway) client(gateway string) *tls.Config { return g.o.Identity.Client(g.Members, gateway) }
 
 // openStream opens the log in the nodes. It waits for them only the first time.

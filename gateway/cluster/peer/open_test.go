@@ -17,7 +17,7 @@ import (
 	"adgateway/test/freeport"
 )
 
-// first is the first gateway of a cluster, whose log has not begun. others are on its list.
+// first returns the first gateway of a cluster whose log has not begun. others are on its list.
 func first(t *testing.T, others ...trust.Member) (g *Gateway, o Options) {
 	t.Helper()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 		},
 		list: list, clock: store.NewClock(time.Time{}, store.ClockSources{}),
 	}
-	empty, err := joining.open() // as one that was killed before it had a copy
+	empty, err := joining.open() // as after it was killed before it had a copy
 	require.NoError(t, err)
 	require.NoError(t, empty.Close())
 	require.NoError(t, joining.openFile(t.Context()))
@@ -85,7 +85,8 @@ func TestTheFirstGatewayGoesOnAlone(t *testing.T) {
 	require.NoError(t, joining.first.Close())
 }
 
-// TestNobodyCallsTheFirstGateway while it is alone: it does not lead.
+// TestNobodyCallsTheFirstGateway: while the first gateway is alone, it does not lead, so no call is
+// forwarded to it.
 func TestNobodyCallsTheFirstGateway(t *testing.T) {
 	g, _ := first(t)
 	require.NoError(t, g.Serve(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -100,7 +101,7 @@ func TestNobodyCallsTheFirstGateway(t *testing.T) {
 	assert.Equal(t, http.StatusMisdirectedRequest, response.StatusCode)
 }
 
-// TestAnOriginEndsTheTimeAlone, after which the gateway waits for the log.
+// TestAnOriginEndsTheTimeAlone: once the origin of the log is noted, the gateway waits for the log.
 func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	g, o := first(t)
 	require.NoError(t, o.Folder.SetOrigin(store.Hash{7}))
@@ -112,7 +113,7 @@ func TestAnOriginEndsTheTimeAlone(t *testing.T) {
 	assert.False(t, g.Grow(ended))
 }
 
-// TestABackupOfAGatewayThatRuns: the gateway makes the copy that a backup asks for.
+// TestABackupOfAGatewayThatRuns: a running gateway makes the copy that a backup requests.
 func TestABackupOfAGatewayThatRuns(t *testing.T) {
 	g, o := first(t)
 	ctx, cancel := context.WithCancel(t.Context())

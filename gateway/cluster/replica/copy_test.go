@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAFileThatCannotFollowIsReplaced: by that of another gateway, which then follows. What
-// was there is kept beside it.
+// TestAFileThatCannotFollowIsReplaced: a file that cannot follow the log is replaced by another
+// gateway's file, which then follows. The old file is kept next to it.
 func TestAFileThatCannotFollowIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, happens := range map[string]func(t *testing.T, path string, early []byte){
@@ -24,7 +24,7 @@ func TestAFileThatCannotFollowIsReplaced(t *testing.T) {
 		},
 		"it is damaged": func(t *testing.T, path string, _ []byte) {
 			require.NoError(t, os.WriteFile(path, make([]byte, 1<<16), 0o600))
-		}, // an empty store is in its place by then
+		}, // by then, an empty store has replaced it
 		"it is gone": func(t *testing.T, path string, _ []byte) { require.NoError(t, os.Remove(path)) },
 		"it has an entry that the log has not": func(t *testing.T, path string, _ []byte) {
 			file, _, err := store.Open(store.Options{Path: path, Follows: true})

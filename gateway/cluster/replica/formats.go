@@ -11,20 +11,20 @@ import (
 	"adgateway/gateway/store"
 )
 
-// formats has a value for each gateway, by the sum of its name.
+// formats has a value for each gateway, keyed by the sum of its name.
 const formats store.Kind = "reads"
 
-// Kinds are the kinds of values of this package that outlast a key of the store.
+// Kinds are the kinds of stored values of this package that survive a change of the store's key.
 var Kinds = []store.Kind{formats}
 
-// seenFormat is the value of a gateway.
+// seenFormat is the stored value of a gateway.
 type seenFormat struct {
 	store.Formatted
 	Gateway string `json:"gateway"`
 	cluster.Seen
 }
 
-// Formats stores the formats that the gateways read. It is safe for concurrent use.
+// Formats stores the formats that each gateway reads. It is safe for concurrent use.
 type Formats struct {
 	store *store.Sealed
 
@@ -32,8 +32,8 @@ type Formats struct {
 	last map[string]cluster.Seen // as last read
 }
 
-// NewFormats returns the formats in a store. The store is the copy of this gateway, because the
-// leader stores what it sees and must not wait for another gateway.
+// NewFormats returns the formats in a store. The store must be this gateway's copy, because the
+// leader stores its sightings and must not wait for another gateway.
 func NewFormats(db *store.Sealed) *Formats {
 	return &Formats{store: db, last: map[string]cluster.Seen{}}
 }
@@ -46,7 +46,7 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 	found := map[string]cluster.Seen{}
 	err := f.store.Range(context.Background(), formats, "", func(e store.Entry) bool {
 		var s seenFormat
-		if store.Decode(f.store, e.Value, &s) == nil { // a newer one counts once this gateway is newer, too
+		if store.Decode(f.store, e.Value, &s) == nil { // a newer value counts once this gateway is newer, too
 			found[s.Gateway] = s.Seen
 		}
 		return true
@@ -59,8 +59,8 @@ func (f *Formats) Seen() map[string]cluster.Seen {
 	return f.last
 }
 
-// See implements [cluster.Formats]. It stores nothing, and does not fail, while the store does not
-// accept changes yet: it is called again soon.
+// See implements [cluster.Formats]. While the store does not accept changes yet, it stores nothing
+// and returns nil, because it will be called again soon.
 func (f *Formats) See(ctx context.Context, gateway string, s cluster.Seen) error {
 	key := hex.EncodeToString(f.store.Sum([]byte("format of a gateway"), []byte(gateway)))
 	err := f.store.Update(ctx, func(tx *store.Tx) error {

@@ -16,7 +16,7 @@ import (
 	"adgateway/gateway/store/storetest"
 )
 
-// opening writes to the file of its host when the open changes are read.
+// opening writes to its host's file when the open changes are read.
 type opening struct {
 	noAttempts
 	h *host
@@ -37,7 +37,7 @@ func (o *opening) Open(ctx context.Context) ([]cluster.Attempt, error) {
 }
 
 // TestTheNextLeaderCanWrite: in each term the file decides changes once the open changes have been
-// read, which is when the gateway accepts changes.
+// read, which is when the gateway starts to accept changes.
 func TestTheNextLeaderCanWrite(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:2]...)
@@ -51,7 +51,7 @@ func TestTheNextLeaderCanWrite(t *testing.T) {
 	for range 6 {
 		require.Eventually(t, func() bool { return leader(all) != nil }, patience, tick)
 		if h := leader(all); h != nil {
-			_ = h.now().Member().HandOver(t.Context()) // there may be nobody to take over yet
+			_ = h.now().Member().HandOver(t.Context()) // there may be no gateway to take over yet
 		}
 	}
 	put(t, all, "last", "1")
@@ -64,7 +64,7 @@ func TestTheNextLeaderCanWrite(t *testing.T) {
 	}
 }
 
-// TestTheRoleOfTheFileComesLater: nothing is accepted before that.
+// TestTheRoleOfTheFileComesLater: no change is accepted before the file has its role.
 func TestTheRoleOfTheFileComesLater(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:1]...)
@@ -87,7 +87,7 @@ func TestTheRoleOfTheFileComesLater(t *testing.T) {
 	}
 	h.start()
 	require.Eventually(t, func() bool { own, _ := h.now().Member().Leads(); return own != 0 }, patience, tick)
-	time.Sleep(20 * tick) // a replica that does not wait fails by then
+	time.Sleep(20 * tick) // a replica that does not wait has failed by then
 	_, accepts := h.now().Member().Leads()
 	assert.False(t, accepts)
 	close(run)
@@ -99,8 +99,8 @@ func TestTheRoleOfTheFileComesLater(t *testing.T) {
 	}
 }
 
-// TestFormatsAreKept: the leader writes them, and all read them. A gateway that does not lead is
-// not disturbed.
+// TestFormatsAreKept: the leader stores the formats, and all gateways read them. A gateway that
+// does not lead is not affected.
 func TestFormatsAreKept(t *testing.T) {
 	t.Parallel()
 	file, _, err := store.Open(store.Options{Path: filepath.Join(t.TempDir(), "store")})
@@ -123,8 +123,8 @@ func TestFormatsAreKept(t *testing.T) {
 	assert.Equal(t, want, f.Seen(), "as it was")
 }
 
-// TestTheOldestReaderDecidesTheFormat: a gateway that only reads an older format holds the others
-// back.
+// TestTheOldestReaderDecidesTheFormat: a gateway that only reads an older format makes the others
+// write that format.
 func TestTheOldestReaderDecidesTheFormat(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names[:2]...)

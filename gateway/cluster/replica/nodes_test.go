@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// cipher returns that of a store.
+// cipher returns the cipher of a store.
 func cipher(t testing.TB) journal.Cipher {
 	t.Helper()
 	key, err := store.NewKey(make([]byte, store.KeyLength))
@@ -27,8 +27,8 @@ func cipher(t testing.TB) journal.Cipher {
 	return sealed.Cipher()
 }
 
-// overNodes gives hosts the log and the messages of a cluster on nodes. Each host is first
-// connected to a node of its own.
+// overNodes gives hosts the log and the messages of a cluster on nodes. Each host first connects to
+// a node of its own.
 func overNodes(t testing.TB, nodes *enginetest.Cluster, cluster string, all []*host) {
 	t.Helper()
 	urls, seals := nodes.URLs(), cipher(t)
@@ -58,8 +58,8 @@ func overNodes(t testing.TB, nodes *enginetest.Cluster, cluster string, all []*h
 	}
 }
 
-// TestOverThreeNodes: all files hold what was acknowledged, when the leader is killed, when it
-// hands over, and when the node is stopped or cut off that leads the stream.
+// TestOverThreeNodes: all files contain everything that was acknowledged after the leader is
+// killed, after it hands over, and after the node that leads the stream is stopped or cut off.
 func TestOverThreeNodes(t *testing.T) {
 	nodes := enginetest.Start(t, 3)
 	all := newHosts(t, names...)
@@ -96,8 +96,8 @@ func TestOverThreeNodes(t *testing.T) {
 	}
 }
 
-// BenchmarkChanges makes changes of 2 KiB at the leader, of as many callers as a gateway has at
-// a time: in one file alone, by one gateway over three nodes, and by three.
+// BenchmarkChanges makes changes of 2 KiB at the leader, from as many callers as a gateway has at a
+// time: in a single file, by one gateway over three nodes, and by three gateways.
 func BenchmarkChanges(b *testing.B) {
 	const callers = 16
 	nodes := enginetest.Start(b, 3)

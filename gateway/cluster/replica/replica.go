@@ -1,7 +1,8 @@
-// Package replica connects the parts of one gateway of a cluster: its file, which is a copy of the
-// store; the log, which all copies apply; and its membership, which decides who writes the log. The
-// file decides changes while its gateway leads, and has the log store each batch before it applies
-// it. Otherwise it applies the leader's batches, and refuses changes with [store.ErrFollows].
+// Package replica connects the parts of one gateway in a cluster: its file, which is a copy of the
+// store; the log, which all copies apply; and its membership, which decides who writes the log.
+// While its gateway leads, the file decides changes, and has the log store each batch before it
+// applies the batch. Otherwise it applies the leader's batches, and refuses changes with
+// [store.ErrFollows].
 package replica
 
 import (
@@ -23,21 +24,21 @@ type Options struct {
 	Stream  journal.Stream
 	Journal journal.Options
 	Member  cluster.Options // without Store, Clock, Touch and Repair, which the replica sets
-	Clock   cluster.Clock   // by which the values of the file expire
+	Clock   cluster.Clock   // clock by which the values in the file expire
 
 	// SetFormat sets the format in which values are written, which is the newest that all gateways
-	// read. It is called by New, before this gateway leads, and after every change of the format.
-	// It is [store.Sealed.SetFormat].
+	// read. It is called by New, before this gateway leads, and after every change of the format. It
+	// is [store.Sealed.SetFormat].
 	SetFormat func(format int)
 
-	// Copy puts the file of another gateway in the place of this one's, which the log no longer
-	// reaches back to, and returns it open. check returns why a file at a position does not help.
-	// If Copy fails it returns the file that is open then; nil: the old one. A nil Copy copies
-	// nothing, and the replica stays as it is.
+	// Copy replaces this gateway's file, which the log no longer reaches back to, by another
+	// gateway's, and returns the new file open. check returns an error if a file at a position would
+	// not help. If Copy fails, it returns the file that is then open, or nil for the old one. If Copy
+	// is nil, the replica stays as it is.
 	Copy func(ctx context.Context, old *store.File, check func(context.Context, store.Point) error) (*store.File, error)
 }
 
-// Replica is safe for concurrent use.
+// Replica is one gateway's part of a cluster. It is safe for concurrent use.
 type Replica struct {
 	o      Options
 	member *cluster.Member
@@ -45,12 +46,13 @@ type Replica struct {
 	mu     sync.Mutex // guards the fields below
 	file   *store.File
 	log    *journal.Log
-	leads  uint64        // the term in which the file decides changes; 0: it does not
-	turned chan struct{} // closed when that changes
-	format int           // that SetFormat was told last; 0: none
+	leads  uint64        // term in which the file decides changes; 0 if it does not
+	turned chan struct{} // closed when leads changes
+	format int           // last argument of SetFormat; 0 if none
 }
 
-// New returns a replica that takes part in its cluster when it runs. Until then its file follows.
+// New returns a replica that takes part in its cluster while [Replica.Run] runs. Until then its
+// file follows.
 func New(o Options) *Replica {
 	r := &Replica{o: o, file: o.File, turned: make(chan struct{})}
 	if r.o.SetFormat == nil {
@@ -88,8 +90,8 @@ func (r *Replica) Log() journal.Status {
 	return r.log.Status()
 }
 
-// Run takes part in the cluster until ctx ends. It is called once, with the open changes of the
-// store.
+// Run takes part in the cluster until ctx ends, given the open changes in the store. It may only be
+// called once.
 func (r *Replica) Run(ctx context.Context, attempts cluster.Attempts) {
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -104,7 +106,7 @@ func (r *Replica) Run(ctx context.Context, attempts cluster.Attempts) {
 	r.File().Follow()
 }
 
-// formatEvery is how often the common format of all gateways is checked.
+// formatEvery is the interval at which the common format of all gateways is checked.
 const formatEvery = time.Second
 
 // agree calls SetFormat when the common format of all gateways has changed.
@@ -118,8 +120,8 @@ func (r *Replica) agree() {
 	}
 }
 
-// takenOver are the open changes of a store whose gateway has become the leader. They are read once
-// the file decides changes, and the member accepts changes after that.
+// takenOver are the open changes in a store whose gateway has become the leader. They are read once
+// the file decides changes. The member accepts changes after that.
 type takenOver struct {
 	cluster.Attempts
 	r *Replica
@@ -133,7 +135,7 @@ func (t takenOver) Open(ctx context.Context) ([]cluster.Attempt, error) {
 	return t.Attempts.Open(ctx)
 }
 
-// awaitLead returns when the file decides changes in the term of the member, or when ctx ends.
+// awaitLead returns once the file decides changes in the term of the member, or when ctx ends.
 func (r *Replica) awaitLead(ctx context.Context) error {
 	for {
 		r.mu.Lock()
@@ -159,10 +161,10 @@ func (r *Replica) turn(term uint64) {
 	r.turned = make(chan struct{})
 }
 
-// watch switches the role of the file with the role of the member, until ctx ends.
+// watch switches the role of the file according to the role of the member, until ctx ends.
 func (r *Replica) watch(ctx context.Context) {
-	var term uint64          // in which the file decides changes; 0: it does not
-	var over <-chan struct{} // closed when it stops; nil: it does not
+	var term uint64          // in which the file decides changes; 0 if it does not
+	var over <-chan struct{} // closed when it stops; nil if it does not decide
 	for {
 		changed := r.member.Changed()
 		led, _ := r.member.Leads()
@@ -187,8 +189,8 @@ func (r *Replica) watch(ctx context.Context) {
 	}
 }
 
-// touch appends an empty entry through the file, so that a file that has stopped writing does not
-// look alive. It does nothing until the file decides changes.
+// touch appends an empty entry through the file, so a file that has stopped writing does not look
+// alive. It does nothing before the file decides changes.
 func (r *Replica) touch(ctx context.Context) error {
 	if file := r.File(); file.Leads() {
 		return file.Touch(ctx)
@@ -196,13 +198,13 @@ func (r *Replica) touch(ctx context.Context) error {
 	return nil
 }
 
-// appender stores the batches of the file in the log.
+// appender stores the file's batches in the log.
 type appender struct{ member *cluster.Member }
 
 func (a appender) Append(ctx context.Context, batch []byte, at time.Time) (store.Point, error) {
 	point, err := a.member.Append(ctx, batch, at)
 	if errors.Is(err, journal.ErrDeposed) || errors.Is(err, cluster.ErrNotLeader) {
-		err = fmt.Errorf("%w: %w", store.ErrNotSent, err) // it is not stored, and will not be
+		err = fmt.Errorf("%w: %w", store.ErrNotSent, err) // it is not stored, and never will be
 	}
 	return point, err
 }
@@ -216,7 +218,7 @@ type applier struct{ r *Replica }
 
 func (a applier) Point() (store.Point, error) { return a.r.File().Point() }
 
-// Apply skips entries that change nothing: their position is stored with the next batch. The file
+// Apply skips entries that change nothing; their position is stored with the next batch. The file
 // itself applies the entry that it is waiting for.
 func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) error {
 	file := a.r.File()
@@ -229,17 +231,17 @@ func (a applier) Apply(ctx context.Context, e *journal.Entry, at store.Point) er
 	limited, cancel := context.WithTimeout(ctx, writerEnds)
 	defer cancel()
 	if err := file.FollowWithin(limited); err != nil {
-		return fmt.Errorf("the file still writes: %w", err) // it may wait for this entry
+		return fmt.Errorf("the file still writes: %w", err) // it may be waiting for this entry
 	}
 	err := file.ApplyBatch(ctx, e.Batch, at, e.Time)
 	if errors.Is(err, store.ErrDiverged) {
-		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // a batch was read that the file did not keep
+		err = fmt.Errorf("%w: %w", journal.ErrBehind, err) // the file did not accept a batch of the log
 	}
 	return err
 }
 
 // repair reads the log again from the position that the file has applied. If the log no longer has
-// that position, or has another entry there, the file of another gateway replaces it.
+// that position, or has a different entry there, another gateway's file replaces this one.
 func (r *Replica) repair(ctx context.Context, cause error) (cluster.Log, error) {
 	r.File().Follow()
 	log := r.open()

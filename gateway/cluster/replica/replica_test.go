@@ -24,35 +24,35 @@ import (
 	"adgateway/gateway/store"
 )
 
-// patience is how long a test waits for what must come; it is no promise.
+// patience is how long a test waits for an event that must occur. It is not a promise about speed.
 const patience = 3 * time.Minute
 
-// tick is how soon a test looks again.
+// tick is the interval at which a test checks a condition.
 const tick = 10 * time.Millisecond
 
-// host is a gateway of a cluster in this process, which can be killed and started again.
+// host is a gateway of a cluster within this process. It can be killed and started again.
 type host struct {
 	t       testing.TB
 	name    string
 	cluster []string
 	path    string
 
-	// wires returns what joins a process to the others, and ends with close.
+	// wires returns the connections of a process to the others. The process closes them at its end.
 	wires  func(self journal.Process) (wires, error)
-	client *journaltest.Client // in memory
+	client *journaltest.Client // set in memory only
 
-	attempts  func() cluster.Attempts // nil: there are none
-	reads     int                     // the newest format; 0: 1
+	attempts  func() cluster.Attempts // nil if there are none
+	reads     int                     // newest format that it reads; 0 means 1
 	setFormat func(int)
 
-	run func(ctx context.Context, r *Replica, attempts cluster.Attempts) // nil: Run
+	run func(ctx context.Context, r *Replica, attempts cluster.Attempts) // nil means Replica.Run
 
 	starts  int
 	running atomic.Pointer[Replica]
 	kill    func()
 }
 
-// now returns the replica of the last start.
+// now returns the replica of the latest start.
 func (h *host) now() *Replica { return h.running.Load() }
 
 type wires struct {
@@ -62,7 +62,7 @@ type wires struct {
 	close   func()
 }
 
-// hub carries the messages of all hosts.
+// hub carries messages between all hosts.
 type hub struct {
 	mu    sync.Mutex
 	inbox map[string]chan cluster.Message
@@ -83,7 +83,7 @@ func (p post) Send(m cluster.Message) {
 		}
 		select {
 		case inbox <- m:
-		default: // it is lost
+		default: // the message is lost
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (noFormats) See(context.Context, string, cluster.Seen) error { return nil }
 
 var names = []string{"gw1", "gw2", "gw3"}
 
-// newHosts returns hosts whose files are copies of an empty one, and which have no log yet.
+// newHosts returns hosts whose files are copies of an empty one, and which do not have a log yet.
 func newHosts(t testing.TB, names ...string) (all []*host) {
 	t.Helper()
 	folder := t.TempDir()
@@ -197,7 +197,7 @@ func (h *host) start() {
 	})
 }
 
-// put sets a value at whichever host leads, and returns once that is certain.
+// put sets a value at whichever host leads, and returns once the change is certain.
 func put(t testing.TB, all []*host, key, value string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -215,7 +215,7 @@ func put(t testing.TB, all []*host, key, value string) {
 	}, patience, tick, "%s", key)
 }
 
-// equal waits until all files hold the same, up to the end of the log.
+// equal waits until all files have the same contents, up to the end of the log.
 func equal(t testing.TB, all []*host) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -223,7 +223,7 @@ func equal(t testing.TB, all []*host) {
 		for _, h := range all {
 			_, digest, err := h.now().File().Digest(context.Background())
 			if errors.Is(err, store.ErrClosed) {
-				return false // a copy takes its place
+				return false // a copy is replacing it
 			}
 			assert.NoError(t, err)
 			digests[digest] = true
@@ -241,8 +241,8 @@ func leader(all []*host) *host {
 	return nil
 }
 
-// writing writes while something happens, and checks that all files hold in the end what was
-// acknowledged.
+// writing writes while something happens, and checks that all files finally contain everything that
+// was acknowledged.
 func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -276,8 +276,8 @@ func writing(t *testing.T, all []*host, round int, happens func(leader *host)) {
 	}
 }
 
-// TestAllFilesHoldWhatTheLeaderWrote: also when leaders are killed, cut off and handed over
-// while they write, and gateways are started again.
+// TestAllFilesHoldWhatTheLeaderWrote: all files contain the leaders' writes, even if leaders are
+// killed, cut off and replaced while they write, and gateways are started again.
 func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 	t.Parallel()
 	all := newHosts(t, names...)
@@ -296,7 +296,7 @@ func TestAllFilesHoldWhatTheLeaderWrote(t *testing.T) {
 				leader.client.Cut()
 				leader.client.Mend()
 			case 2:
-				_ = leader.now().Member().HandOver(t.Context()) // there may be nobody to take over yet
+				_ = leader.now().Member().HandOver(t.Context()) // there may be no gateway to take over yet
 			}
 		})
 	}

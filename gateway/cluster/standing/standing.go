@@ -1,5 +1,5 @@
-// Package standing describes the state of a gateway in its cluster, for people and programs: what
-// its member knows of the others, which faults there are, and what to do about them.
+// Package standing describes the state of a gateway in its cluster, for people and programs: its
+// member's knowledge of the other gateways, the faults, and their remedies.
 package standing
 
 import (
@@ -16,26 +16,26 @@ import (
 	"adgateway/gateway/store"
 )
 
-// State is what a gateway knows of its cluster: the record of GET /api/Cluster.
+// State is a gateway's knowledge of its cluster: the record of GET /api/Cluster.
 type State struct {
 	Name         string        `json:"name"`
-	Gateway      string        `json:"gateway"` // this gateway
+	Gateway      string        `json:"gateway"` // name of this gateway
 	Degraded     bool          `json:"degraded"`
-	Reason       *string       `json:"reason"` // nil: all is well
+	Reason       *string       `json:"reason"` // nil if there are no faults
 	KeyVersion   int           `json:"keyVersion"`
-	Format       int           `json:"format"` // the format in which values are written
-	Role         *cluster.Role `json:"role"`   // the role of this gateway
+	Format       int           `json:"format"` // format in which values are written
+	Role         *cluster.Role `json:"role"`   // role of this gateway
 	Term         uint64        `json:"term"`
-	Leader       *string       `json:"leader"`     // nil: none is known
-	Leaderless   int           `json:"leaderless"` // seconds
+	Leader       *string       `json:"leader"`     // nil if none is known
+	Leaderless   int           `json:"leaderless"` // in seconds
 	Position     *Position     `json:"position"`
 	OpenAttempts int           `json:"openAttempts"`
 	Gateways     []Gateway     `json:"gateways"`
 	Strangers    []string      `json:"strangers"`
-	Fault        *string       `json:"fault"` // nil: the log can be used
+	Fault        *string       `json:"fault"` // nil if the log can be used
 }
 
-// Position is a place in the log of a cluster.
+// Position is a position in a cluster's log.
 type Position struct {
 	Sequence uint64 `json:"sequence"`
 	Hash     string `json:"hash"`
@@ -45,24 +45,24 @@ type Position struct {
 type Gateway struct {
 	Name       string        `json:"name"`
 	State      string        `json:"state"` // lives or silent
-	Role       *cluster.Role `json:"role"`  // nil: it is not known
+	Role       *cluster.Role `json:"role"`  // nil if unknown
 	Position   *Position     `json:"position"`
-	ClockAhead float64       `json:"clockAhead"` // seconds
-	Format     int           `json:"format"`     // the newest that it reads
+	ClockAhead float64       `json:"clockAhead"` // in seconds
+	Format     int           `json:"format"`     // newest format that it reads
 	KeyVersion uint32        `json:"keyVersion"`
 	Lanes      []string      `json:"lanes"` // lanes whose servers it can use
 }
 
-// Self is what a gateway adds to the knowledge of its member.
+// Self is the information that a gateway adds to its member's knowledge.
 type Self struct {
 	Cluster, Gateway string
 	KeyVersion       uint32
-	Format           int      // the format in which values are written
-	Reads            int      // the newest format that it reads
+	Format           int      // format in which values are written
+	Reads            int      // newest format that the gateway reads
 	Lanes            []string // lanes whose servers it can use
 }
 
-// Of returns what a gateway knows of its cluster.
+// Of returns a gateway's knowledge of its cluster.
 func Of(status cluster.Status, self Self) State {
 	state := State{
 		Name: self.Cluster, Gateway: self.Gateway,
@@ -88,7 +88,7 @@ func Of(status cluster.Status, self Self) State {
 	return state
 }
 
-// Sentence says whether the cluster is well.
+// Sentence says whether the cluster is healthy.
 func (s *State) Sentence() string {
 	if s.Degraded {
 		return "Something of the cluster '" + s.Name + "' needs attention."
@@ -113,7 +113,7 @@ func shownGateway(g cluster.Gateway, leader string) Gateway {
 	return shown
 }
 
-// positionIn returns a place in the log; nil: nothing was applied.
+// positionIn returns a position in the log, or nil if nothing has been applied.
 func positionIn(at store.Point) *Position {
 	if at.Sequence == 0 {
 		return nil
@@ -121,11 +121,11 @@ func positionIn(at store.Point) *Position {
 	return &Position{at.Sequence, at.Hash.String()}
 }
 
-// LeaderlessFor is how long a gateway that knows no leader still accepts changes. All gateways then
-// know none, so a balancer would have nowhere to send them.
+// LeaderlessFor is how long a gateway that knows no leader still accepts changes. At that point no
+// gateway knows one, so a load balancer would have nowhere to send them.
 const LeaderlessFor = 30 * time.Second
 
-// Reason describes in one line the role of a gateway and its faults.
+// Reason describes the role of a gateway and its faults in one line.
 func Reason(status cluster.Status) string {
 	led := "no gateway leads"
 	if status.Leader != "" {
@@ -135,7 +135,7 @@ func Reason(status cluster.Status) string {
 	return strings.Join(append([]string{stands}, Wrong(status)...), "; ")
 }
 
-// Wrong returns the faults of a cluster, as far as its member knows.
+// Wrong returns the faults of a cluster, as far as its member knows them.
 func Wrong(s cluster.Status) (reasons []string) {
 	if s.Leader == "" {
 		seconds := int(s.Leaderless.Seconds())
@@ -169,7 +169,7 @@ func Wrong(s cluster.Status) (reasons []string) {
 }
 
 // remedyOf returns what an administrator can do about a log that cannot be used, as an addition to
-// the error; empty: the fault may pass by itself.
+// the error. It returns "" if the fault may be temporary.
 func remedyOf(fault error) string {
 	const page = " (gateway/manual/cluster-restore.md)"
 	switch {
@@ -187,11 +187,11 @@ func remedyOf(fault error) string {
 	return ""
 }
 
-// farBehind is how many entries a copy may lack before that is reported: beats are older than
-// entries.
+// farBehind is the number of entries that a copy may lack before that is reported. Some are always
+// missing, because beats are older than entries.
 const farBehind = 1000
 
-// behindOf returns how many entries of the log a copy lacks, or 0 if there are few.
+// behindOf returns the number of log entries that a copy lacks, or 0 if there are few.
 func behindOf(s cluster.Status) uint64 {
 	for _, other := range s.Gateways {
 		there := other.Beat.Position

@@ -1,6 +1,6 @@
-// Package enginetest runs a cluster of the engine's nodes in a test process. The nodes
-// know each other only through proxies, so that a test can cut one off: bytes are then
-// held back and connections stay open, which is the hard kind of partition (facts J8).
+// Package enginetest runs a cluster of the engine's nodes in a test process. The nodes only know
+// each other through proxies, so a test can cut one off. Bytes are then held back while connections
+// stay open, which is the difficult kind of partition (facts J8).
 package enginetest
 
 import (
@@ -24,11 +24,11 @@ import (
 // startLimit is the time limit for a cluster to be ready.
 const startLimit = 60 * time.Second
 
-// streamLimit is the time limit for one request for a stream before it is repeated.
+// streamLimit is the time limit of one request for a stream before it is repeated.
 const streamLimit = 5 * time.Second
 
-// Cluster is a running cluster. Its methods may be called concurrently, except Start
-// and Stop of the same node.
+// Cluster is a running cluster. It is safe for concurrent use, except for Start and Stop of the
+// same node.
 type Cluster struct {
 	t      testing.TB
 	folder string
@@ -36,18 +36,18 @@ type Cluster struct {
 	adjust func(*engine.Options)
 
 	mu    sync.Mutex
-	nodes []*engine.Node // nil while stopped
-	ports []int          // of clients: the same after a restart
+	nodes []*engine.Node // nil entries while stopped
+	ports []int          // client ports, which stay the same after a restart
 }
 
-// Start runs 1, 3 or 5 nodes and waits until streams can be made. The test's end stops
-// them.
+// Start runs 1, 3 or 5 nodes and waits until streams can be created. The nodes are stopped at the
+// end of the test.
 func Start(t testing.TB, n int) *Cluster {
 	t.Helper()
 	return StartWith(t, n, func(*engine.Options) {})
 }
 
-// StartWith is Start with nodes whose options are adjusted, at each start.
+// StartWith is like Start with options that adjust modifies, at each start of a node.
 func StartWith(t testing.TB, n int, adjust func(*engine.Options)) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, folder: t.TempDir(), wires: &Wires{}, adjust: adjust, nodes: make([]*engine.Node, n), ports: make([]int, n)}
@@ -82,12 +82,12 @@ func (c *Cluster) Options(i int) stock.Options {
 	if len(c.nodes) > 1 {
 		o.ClusterListen = "127.0.0.1:-1"
 		o.Peers = c.wires.Peers(i)
-		o.Advertise = "127.0.0.1:1" // nobody listens: nodes have no way around the proxies
+		o.Advertise = "127.0.0.1:1" // nothing listens there, so nodes cannot bypass the proxies
 	}
 	return o
 }
 
-// Name is the name of node i: n1 for 0.
+// Name returns the name of node i, which is n1 for 0.
 func Name(i int) string { return fmt.Sprintf("n%d", i+1) }
 
 func (c *Cluster) start(i int) error {
@@ -106,14 +106,14 @@ func (c *Cluster) start(i int) error {
 	return nil
 }
 
-// Start runs node i again, on its folder and port. It does not wait until the node has
+// Start runs node i again, with the same folder and port. It does not wait until the node has
 // caught up; see [Cluster.AwaitReady].
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
 	require.NoError(c.t, c.start(i))
 }
 
-// Stop ends node i in order and keeps its folder.
+// Stop ends node i regularly and keeps its folder.
 func (c *Cluster) Stop(i int) {
 	c.mu.Lock()
 	node := c.nodes[i]
@@ -124,18 +124,18 @@ func (c *Cluster) Stop(i int) {
 	}
 }
 
-// Cut holds back everything between node i and the other nodes. Clients still reach it.
+// Cut holds back all traffic between node i and the other nodes. Clients can still reach it.
 func (c *Cluster) Cut(i int) { c.wires.Cut(i, true) }
 
 // Heal delivers the messages that Cut held back.
 func (c *Cluster) Heal(i int) { c.wires.Cut(i, false) }
 
-// Tap calls listen with all that passes between the nodes from now on, as [Wire.Tap] does.
+// Tap calls listen with all further traffic between the nodes, like [Wire.Tap].
 func (c *Cluster) Tap(listen func([]byte)) {
 	c.wires.Each(func(w *Wire) { w.Tap(listen) })
 }
 
-// URLs are where clients connect, including the URLs of stopped nodes.
+// URLs returns the URLs at which clients connect, including those of stopped nodes.
 func (c *Cluster) URLs() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,15 +146,15 @@ func (c *Cluster) URLs() []string {
 	return urls
 }
 
-// Node is node i, or nil while it is stopped.
+// Node returns node i, or nil while it is stopped.
 func (c *Cluster) Node(i int) *engine.Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.nodes[i]
 }
 
-// Connect returns a connection to the cluster that the test's end closes. Without
-// options it reconnects as long as it takes.
+// Connect returns a connection to the cluster, which is closed at the end of the test. Without
+// options it reconnects indefinitely.
 func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	c.t.Helper()
 	options = append([]nats.Option{nats.MaxReconnects(-1), nats.ReconnectWait(50 * time.Millisecond)}, options...)
@@ -164,8 +164,9 @@ func (c *Cluster) Connect(options ...nats.Option) *nats.Conn {
 	return connection
 }
 
-// MakeStream makes a stream, as often as it takes: nodes do not answer a request that reaches
-// them while they elect a leader, and making the same stream again changes nothing.
+// MakeStream creates a stream, in as many attempts as it takes, because nodes do not answer a
+// request that reaches them during the election of a leader. Creating the same stream again changes
+// nothing.
 func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, config jetstream.StreamConfig) {
 	t.Helper()
 	for {
@@ -180,7 +181,7 @@ func MakeStream(ctx context.Context, t testing.TB, js jetstream.JetStream, confi
 	}
 }
 
-// Leader is the node that leads the stream, or -1 while none does.
+// Leader returns the index of the node that leads the stream, or -1 if none does.
 func (c *Cluster) Leader(stream string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

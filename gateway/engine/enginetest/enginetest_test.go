@@ -26,8 +26,7 @@ func stream(ctx context.Context, t *testing.T, connection *nats.Conn, replicas i
 	return js
 }
 
-// publish tries once, for a second: what is sent to a node that is cut off stays
-// unanswered.
+// publish makes a single attempt for a second, because a node that is cut off does not answer.
 func publish(ctx context.Context, js jetstream.JetStream, subject string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -54,8 +53,8 @@ func TestOneNodeKeepsItsDataAcrossARestart(t *testing.T) {
 	assert.EqualValues(t, 2, ack.Sequence)
 }
 
-// TestACutOffLeaderCannotWrite: the others go on, and the old leader's answers are
-// none until it is healed (facts J8).
+// TestACutOffLeaderCannotWrite: the other nodes continue, and the old leader answers nothing until
+// it is healed (facts J8).
 func TestACutOffLeaderCannotWrite(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Mischief is what a wire between a client and a node does to messages in both directions:
-// published ones, requests, answers and deliveries.
+// Mischief is the damage that a wire between a client and a node does to messages, in both directions:
+// published messages, requests, answers and deliveries.
 type Mischief struct {
-	Double float64       // the share of them that comes twice
-	Late   float64       // the share that later messages overtake
-	By     time.Duration // the most that those are late
+	Double float64       // fraction of the messages that are delivered twice
+	Late   float64       // fraction of the messages that later ones overtake
+	By     time.Duration // maximum delay of overtaken messages
 }
 
-// NewClientWire returns a wire from clients to a node, without TLS, which knows where each
-// message ends. See [NewWire] and [Wire.Mischief].
+// NewClientWire returns a wire from clients to a node, without TLS, which knows where each message
+// ends. See [NewWire] and [Wire.Mischief].
 func NewClientWire(target string) (*Wire, error) {
 	w, err := NewWire("")
 	if err != nil {
@@ -29,10 +29,10 @@ func NewClientWire(target string) (*Wire, error) {
 	return w, nil
 }
 
-// Mischief sets what happens to messages from now on. The zero value is nothing.
+// Mischief sets what happens to messages from now on. The zero value disables it.
 func (w *Wire) Mischief(m Mischief) { w.set(func() { w.mischief = m }) }
 
-// Mangled is how many messages came twice or late.
+// Mangled returns the numbers of messages that were delivered twice, and late.
 func (w *Wire) Mangled() (twice, late int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,11 +42,11 @@ func (w *Wire) Mangled() (twice, late int) {
 // mangler passes on whole frames of the protocol between clients and nodes.
 type mangler struct {
 	wire *Wire
-	rest []byte // of a frame whose end has not come
+	rest []byte // frame whose end has not arrived yet
 	late sync.WaitGroup
 	over chan struct{} // closed by close
 
-	mu sync.Mutex // is held while a frame is written
+	mu sync.Mutex // held while a frame is written
 	to net.Conn
 }
 
@@ -60,7 +60,7 @@ func (m *mangler) close() {
 	m.late.Wait()
 }
 
-// Write passes on the frames that end in piece.
+// Write passes on the frames that end within piece.
 func (m *mangler) Write(piece []byte) (int, error) {
 	m.rest = append(m.rest, piece...)
 	var now []byte
@@ -107,7 +107,7 @@ func (m *mangler) later(frame []byte, late time.Duration) {
 	})
 }
 
-// fate is how many times a message is delivered, and with which delay.
+// fate returns how many times a message is delivered, and with what delay.
 func (w *Wire) fate() (times int, late time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,8 +123,8 @@ func (w *Wire) fate() (times int, late time.Duration) {
 	return times, late
 }
 
-// frame returns the length of the first frame, or 0 if it has not come to its end, and whether it
-// is a message.
+// frame returns the length of the first frame, or 0 if it is incomplete, and whether it is a
+// message.
 func frame(text []byte) (length int, isMessage bool) {
 	line, _, whole := bytes.Cut(text, []byte("\r\n"))
 	if !whole {

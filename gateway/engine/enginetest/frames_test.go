@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFrame: a message ends where its length says, also if its payload looks like one.
+// TestFrame: a message ends where its length says, even if its payload looks like a message.
 func TestFrame(t *testing.T) {
 	for text, want := range map[string]struct {
 		length    int
@@ -36,8 +36,8 @@ func TestFrame(t *testing.T) {
 	}
 }
 
-// TestFramesAreRepeatedAndReordered: whole messages come twice or out of order, in whatever pieces
-// they arrive. Nothing else does.
+// TestFramesAreRepeatedAndReordered: whole messages are repeated or reordered, in whatever pieces
+// they arrive, and nothing else is.
 func TestFramesAreRepeatedAndReordered(t *testing.T) {
 	target, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -72,7 +72,7 @@ func TestFramesAreRepeatedAndReordered(t *testing.T) {
 	for _, piece := range []string{"PUB a 2\r", "\nhi\r\nPUB", " b 2\r\nhi\r\nPI", "NG\r\n"} {
 		_, err = conn.Write([]byte(piece))
 		require.NoError(t, err)
-		time.Sleep(time.Millisecond) // pieces of their own, mostly
+		time.Sleep(time.Millisecond) // so most of them are pieces of their own
 	}
 	all := string(<-got)
 	for text, times := range map[string]int{"PUB a 2\r\nhi\r\n": 2, "PUB b 2\r\nhi\r\n": 2, "PING\r\n": 1} {

@@ -13,18 +13,18 @@ import (
 	"adgateway/gateway/engine/stock"
 )
 
-// OwnNATS is a NATS server of a user's own, with the gateways of a cluster as users, and with
-// admin, who may do everything in their account.
+// OwnNATS is an external NATS server, whose users are the gateways of a cluster, and admin, who has
+// all rights in their account.
 type OwnNATS struct {
 	URL   string
-	Admin string // URL of the user admin
+	Admin string // URL for the user admin
 
 	cluster string
-	seeds   map[string]string // files, by gateway
-	public  map[string]string // keys, by gateway
+	seeds   map[string]string // seed files by gateway
+	public  map[string]string // public keys by gateway
 }
 
-// Keys makes the NKeys of gateways of a cluster, before their server runs.
+// Keys creates the NKeys of a cluster's gateways, before their server runs.
 func Keys(t testing.TB, cluster string, gateways ...string) *OwnNATS {
 	t.Helper()
 	n := &OwnNATS{cluster: cluster, seeds: map[string]string{}, public: map[string]string{}}
@@ -41,14 +41,14 @@ func Keys(t testing.TB, cluster string, gateways ...string) *OwnNATS {
 	return n
 }
 
-// Seed returns the file with the seed of a gateway.
+// Seed returns the path of the file with a gateway's seed.
 func (n *OwnNATS) Seed(gateway string) string { return n.seeds[gateway] }
 
 // Public returns the public key of a gateway.
 func (n *OwnNATS) Public(gateway string) string { return n.public[gateway] }
 
-// Start runs the server with an account, [stock.OwnAccount] if it is empty, and with more subjects
-// to which gateways may publish. The test's end stops it.
+// Start runs the server with an account, which is [stock.OwnAccount] if it is empty, and with
+// additional subjects that gateways may publish to. The server is stopped at the end of the test.
 func (n *OwnNATS) Start(t testing.TB, account string, publish ...string) {
 	t.Helper()
 	if account == "" {

@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// Wire is a proxy on the way from one process to another. It can hold bytes back while
-// the connections stay open, which is the hard kind of partition (facts J8), make them
-// late, and show them to a listener. It is safe for concurrent use.
+// Wire is a proxy between two processes. It can hold bytes back while the connections stay open,
+// which is the difficult kind of partition (facts J8), delay them, and show them to a listener. It
+// is safe for concurrent use.
 type Wire struct {
 	listener net.Listener
 	work     sync.WaitGroup
 	done     chan struct{} // closed by Close
 
 	mu     sync.Mutex
-	change *sync.Cond    // of what follows
-	target string        // empty until it is known
-	holds  int           // how often it is held
-	deaf   bool          // messages from there are held
-	mute   bool          // messages to there are held
-	late   time.Duration // the most that a piece is late
+	change *sync.Cond    // signals changes of the fields below
+	target string        // empty while unknown
+	holds  int           // number of times that it is held
+	deaf   bool          // messages from the other end are held
+	mute   bool          // messages to the other end are held
+	late   time.Duration // maximum delay of a piece
 	tap    func([]byte)
-	framed bool // it is one between a client and a node
+	framed bool // it connects a client and a node
 	closed bool
 
 	open map[net.Conn]bool
 
 	mischief     Mischief
-	twice, tardy int // how many messages came so
+	twice, tardy int // numbers of repeated and delayed messages
 }
 
-// NewWire returns a wire that leads to an address; empty: see [Wire.To]. [Wire.Close]
-// must follow.
+// NewWire returns a wire that leads to an address. If the address is empty, see [Wire.To]. The
+// caller must call [Wire.Close].
 func NewWire(target string) (*Wire, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,13 +46,13 @@ func NewWire(target string) (*Wire, error) {
 	return w, nil
 }
 
-// Address is where the wire is entered.
+// Address returns the address at which the wire accepts connections.
 func (w *Wire) Address() string { return w.listener.Addr().String() }
 
-// To says where new connections lead.
+// To sets the address that new connections lead to.
 func (w *Wire) To(target string) { w.set(func() { w.target = target }) }
 
-// Hold keeps everything back, or lets it pass again. It counts.
+// Hold holds everything back, or releases it. Calls are counted.
 func (w *Wire) Hold(on bool) {
 	w.set(func() {
 		if on {
@@ -63,18 +63,18 @@ func (w *Wire) Hold(on bool) {
 	})
 }
 
-// HoldAnswers holds the messages of the other end, or lets them pass again. Messages to it still
+// HoldAnswers holds messages from the other end, or releases them. Messages to the other end still
 // arrive, but nobody learns that.
 func (w *Wire) HoldAnswers(on bool) { w.set(func() { w.deaf = on }) }
 
-// HoldCalls holds messages to the other end, or lets them pass again. Messages of the other end
-// still arrive.
+// HoldCalls holds messages to the other end, or releases them. Messages from the other end still
+// arrive.
 func (w *Wire) HoldCalls(on bool) { w.set(func() { w.mute = on }) }
 
-// Delay delays each piece by a random time, at most most.
+// Delay delays each piece by a random time up to most.
 func (w *Wire) Delay(most time.Duration) { w.set(func() { w.late = most }) }
 
-// Tap calls listen with each piece that passes, in both directions. It may be called
+// Tap calls listen with each piece that passes, in either direction. listen may be called
 // concurrently, and must not keep the bytes.
 func (w *Wire) Tap(listen func([]byte)) { w.set(func() { w.tap = listen }) }
 
@@ -100,7 +100,7 @@ func (w *Wire) set(change func()) {
 	w.change.Broadcast()
 }
 
-// pass waits until bytes may pass, there or back, and reports false when the wire is closed.
+// pass waits until bytes may pass, there or back, and returns false if the wire is closed.
 func (w *Wire) pass(bytes []byte, back bool) bool {
 	w.mu.Lock()
 	late, tap := w.late, w.tap
@@ -122,7 +122,7 @@ func (w *Wire) pass(bytes []byte, back bool) bool {
 	return !w.closed
 }
 
-// hold keeps conn for closing, and reports false when the wire is closed already.
+// hold registers conn for closing, and returns false if the wire is already closed.
 func (w *Wire) hold(conn net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +144,7 @@ func (w *Wire) drop(conn net.Conn) {
 func (w *Wire) accept() {
 	for {
 		conn, err := w.listener.Accept()
-		if err != nil { // it was closed
+		if err != nil { // the listener was closed
 			return
 		}
 		if w.hold(conn) {
@@ -172,7 +172,7 @@ func (w *Wire) serve(near net.Conn) {
 	back.Wait()
 }
 
-// copy passes bytes on, and closes both ends when one of them ends.
+// copy passes bytes on, and closes both ends when either one ends.
 func (w *Wire) copy(to, from net.Conn, back bool) {
 	out := io.Writer(to)
 	if w.framed {

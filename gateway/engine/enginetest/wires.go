@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// Wires are the ways between the nodes of a cluster, one for each pair and direction. The
-// nodes must know each other by [Wires.Peers] only.
+// Wires are the wires between the nodes of a cluster, one per pair and direction. The nodes must
+// only know each other by [Wires.Peers].
 type Wires struct{ all []between }
 
-// between is the way from a node to another one.
+// between is the wire from one node to another.
 type between struct {
 	from, to int
 	wire     *Wire
 }
 
-// NewWires returns the ways between some nodes. [Wires.Close] must follow, also after an
+// NewWires returns the wires between some nodes. The caller must call [Wires.Close], even after an
 // error.
 func NewWires(nodes int) (*Wires, error) {
 	w := &Wires{}
@@ -34,7 +34,7 @@ func NewWires(nodes int) (*Wires, error) {
 	return w, nil
 }
 
-// Peers are the addresses under which a node knows the others.
+// Peers returns the addresses under which a node knows the others.
 func (w *Wires) Peers(node int) []string {
 	var addresses []string
 	for _, one := range w.all {
@@ -45,7 +45,7 @@ func (w *Wires) Peers(node int) []string {
 	return addresses
 }
 
-// To says where a node listens now.
+// To sets the address at which a node listens.
 func (w *Wires) To(node int, address string) {
 	for _, one := range w.all {
 		if one.to == node {
@@ -54,7 +54,7 @@ func (w *Wires) To(node int, address string) {
 	}
 }
 
-// Cut holds back everything between a node and the others, or lets it pass again.
+// Cut holds back all traffic between a node and the others, or releases it.
 func (w *Wires) Cut(node int, off bool) {
 	for _, one := range w.all {
 		if one.from == node || one.to == node {
@@ -63,7 +63,7 @@ func (w *Wires) Cut(node int, off bool) {
 	}
 }
 
-// From calls do with those by which a node reaches the others.
+// From calls do with the wires by which a node reaches the others.
 func (w *Wires) From(node int, do func(*Wire)) {
 	for _, one := range w.all {
 		if one.from == node {
@@ -72,14 +72,14 @@ func (w *Wires) From(node int, do func(*Wire)) {
 	}
 }
 
-// Each calls do with all of the wires.
+// Each calls do with all wires.
 func (w *Wires) Each(do func(*Wire)) {
 	for _, one := range w.all {
 		do(one.wire)
 	}
 }
 
-// Close ends all of them.
+// Close closes all wires.
 func (w *Wires) Close() { w.Each((*Wire).Close) }
 
 func local(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }

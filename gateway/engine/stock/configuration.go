@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writer builds a configuration file, indented by its blocks.
+// writer builds a configuration file, indented by block.
 type writer struct {
 	text  strings.Builder
 	depth int
@@ -34,13 +34,13 @@ func (w *writer) list(name string, texts []string) {
 	w.line("]")
 }
 
-// quoted writes text as the configuration's lexer reads it back.
+// quoted writes a text as a string in the configuration's syntax.
 func quoted(text string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
 }
 
-// Configuration is the configuration file with which nats-server 2.14.5 or later is
-// the node that o describes. It is meant for options that [Options.Check] accepts.
+// Configuration returns the configuration file with which nats-server 2.14.5 or later is the node
+// that o describes. o should satisfy [Options.Check].
 func Configuration(o Options) string {
 	w := &writer{}
 	w.line("# A node for adgateway: the gateways rely on these settings and check them.")
@@ -147,7 +147,7 @@ func (o Options) writeAccounts(w *writer) {
 	})
 }
 
-// namesCertificates reports whether a gateway is known by a name in its certificate.
+// namesCertificates reports whether any gateway is identified by a name in its certificate.
 func (o Options) namesCertificates() bool {
 	return slices.ContainsFunc(o.users(), func(u user) bool { return !PublicNKey(u.name) })
 }

@@ -7,27 +7,28 @@ import (
 
 // Permissions are the subjects that a user of a node may publish to and subscribe to. All others
 // are denied. A node sends its answers to the subject that the question names, whether or not the
-// user may publish there (facts J40). So a subject proves nothing about the sender of a message:
-// gateways believe only messages that are sealed with the key of the cluster.
+// asking user may publish there (facts J40). So a subject proves nothing about the sender of a
+// message, and gateways only trust messages that are sealed with the cluster's key.
 type Permissions struct{ Publish, Subscribe []string }
 
-// LogStream is the name of the stream with the log of a cluster.
+// LogStream returns the name of the stream with a cluster's log.
 func LogStream(cluster string) string { return "ADGW_" + cluster + "_log" }
 
-// LogSubject is where the gateway that leads a cluster publishes its log.
+// LogSubject returns the subject to which a cluster's leading gateway publishes its log.
 func LogSubject(cluster string) string { return "adgw." + cluster + ".log" }
 
-// BeatSubject is the subject of a gateway's heartbeats; "*" stands for all gateways.
+// BeatSubject returns the subject of a gateway's heartbeats. "*" stands for all gateways.
 func BeatSubject(cluster, gateway string) string { return "adgw." + cluster + ".beat." + gateway }
 
-// InboxPrefix is where a gateway gets answers, so that no other one can read them: its
-// connections are made with it ([nats.CustomInboxPrefix]).
+// InboxPrefix returns the prefix of the subjects on which a gateway receives answers, so no other
+// gateway can read them. Its connections must use it ([nats.CustomInboxPrefix]).
 //
 // [nats.CustomInboxPrefix]: https://pkg.go.dev/github.com/nats-io/nats.go#CustomInboxPrefix
 func InboxPrefix(cluster, gateway string) string { return "adgw." + cluster + ".inbox." + gateway }
 
-// LogPermissions are the permissions of a gateway of a cluster: it appends to the log, says that it
-// lives, and reads. It makes, changes, empties and removes no stream, and removes no message.
+// LogPermissions returns the permissions of a gateway in a cluster: it may append to the log, send
+// heartbeats, and read. It may not create, change, purge or remove streams, and may not remove
+// messages.
 func LogPermissions(cluster, gateway string) Permissions {
 	return Permissions{
 		Publish:   append([]string{LogSubject(cluster), BeatSubject(cluster, gateway)}, reads(LogStream(cluster))...),
@@ -35,11 +36,11 @@ func LogPermissions(cluster, gateway string) Permissions {
 	}
 }
 
-// CreateSubject is the subject that creates the stream with the log of a cluster. Gateways may not
+// CreateSubject returns the subject for creating the stream with a cluster's log. Gateways may not
 // publish to it.
 func CreateSubject(cluster string) string { return "$JS.API.STREAM.CREATE." + LogStream(cluster) }
 
-// reads are the requests with which a stream is read.
+// reads returns the requests for reading a stream.
 func reads(stream string) []string {
 	return []string{
 		"$JS.API.STREAM.INFO." + stream, "$JS.API.STREAM.MSG.GET." + stream,
@@ -51,17 +52,17 @@ func reads(stream string) []string {
 
 // Member is a gateway of a cluster with a log.
 type Member struct {
-	Gateway string // its name in the cluster
-	User    string // DNS name in its certificate, or public NKey; empty: Gateway
+	Gateway string // name in the cluster
+	User    string // DNS name in its certificate, or public NKey; empty means Gateway
 }
 
-// user is who may connect to a node.
+// user is a user that may connect to a node.
 type user struct {
 	name string
 	Permissions
 }
 
-// users are the users of the node's settings.
+// users returns the users in the node's settings.
 func (o Options) users() (all []user) {
 	for _, m := range o.Members {
 		all = append(all, user{cmp.Or(m.User, m.Gateway), LogPermissions(o.Cluster, m.Gateway)})
@@ -89,9 +90,8 @@ func (p Permissions) write(w *writer) {
 	})
 }
 
-// OwnAccount returns the account that the gateways of a cluster need in a NATS of the user's own,
-// as nats-server reads it. A member whose NKey is not known gets a text in its place that
-// nats-server refuses.
+// OwnAccount returns the account that the gateways of a cluster need in an external NATS, in
+// nats-server's syntax. A member whose NKey is unknown gets a placeholder that nats-server refuses.
 func OwnAccount(cluster string, members []Member) string {
 	w := &writer{}
 	w.block("accounts", func() {

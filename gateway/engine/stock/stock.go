@@ -1,10 +1,10 @@
-// Package stock describes a node of the engine in which several gateways keep what they share: NATS
-// JetStream with the settings without which the gateways' promises do not hold.
+// Package stock describes a node of the engine in which several gateways store their shared data:
+// NATS JetStream with the settings that the gateways' guarantees rely on.
 //
-// [Options] are the few things that differ from node to node; [Options.Check] returns their faults.
-// [Configuration] is the node as a configuration file of nats-server: package engine runs exactly
-// that text, and a stock nats-server that is started with it is the same node. The package does not
-// import the server, so the gateway can print the text without containing one.
+// [Options] are the few settings that differ between nodes. [Options.Check] returns their faults.
+// [Configuration] returns the node as a nats-server configuration file. Package engine runs exactly
+// that text, and a stock nats-server started with it is the same node. The package does not import
+// the server, so the gateway can print the text without containing a server.
 package stock
 
 import (
@@ -17,44 +17,46 @@ import (
 )
 
 const (
-	// Account is the account whose subjects and streams the gateways use.
+	// Account is the account of the subjects and streams that the gateways use.
 	Account = "ADGW"
-	// SystemAccount has no users: no client can reach it (facts J22).
+	// SystemAccount has no users, so no client can reach it (facts J22).
 	SystemAccount = "SYS"
-	// MaxPayload is the size in bytes of the largest message.
+	// MaxPayload is the maximum size of a message in bytes.
 	MaxPayload = 8 << 20
-	// mostPeers is the limit on other nodes.
+	// mostPeers is the maximum number of other nodes.
 	mostPeers = 4
-	// clientUser is who clients are that the listener does not tell apart.
+	// clientUser is the user for all clients if the listener does not tell them apart.
 	clientUser = "gateway"
 )
 
-// Options are a node's own settings, and the facts in the list of its cluster.
+// Options are a node's own settings, and the relevant facts from its cluster's list.
 type Options struct {
-	Node    string // the node's name, unique in the cluster
-	Cluster string // the name of the cluster; required with Peers
+	Node    string // name of the node, unique in the cluster
+	Cluster string // name of the cluster; required with Peers
 
-	Listen        string // host:port for gateways; port -1 is any free one
+	Listen        string // host:port for gateways; port -1 means any free port
 	ClusterListen string // host:port for the other nodes; required with Peers
-	// Peers are host:port of each other node, at most four. Some may be missing, as there is no
-	// host in the place of one that was lost.
+	// Peers are the host:port addresses of the other nodes, at most four. Some may be missing, because
+	// a lost host may not have been replaced.
 	Peers []string
-	// Advertise is the host:port under which nodes hear of this one from each other; when empty,
-	// the address of its connections. Nodes that must use Peers alone get one that refuses.
+	// Advertise is the host:port under which nodes learn about this one from each other. If it is
+	// empty, they use the address of its connections. Nodes that must only use Peers get an address
+	// that refuses connections.
 	Advertise string
 
-	Store    string // folder of the streams, for this node alone
+	Store    string // folder of the streams, used only by this node
 	MaxStore int64  // bytes that streams may take
 
 	// Certificate is a PEM file, or the thumbprint of a certificate in the Windows store
-	// LocalMachine\My. It is shown to gateways and to the other nodes. Without it the
-	// node listens on loopback addresses only.
+	// LocalMachine\My. The node presents it to gateways and other nodes. Without it the node only
+	// listens on loopback addresses.
 	Certificate string
 	Key         string // PEM file; empty with a thumbprint
-	CA          string // PEM file of the authorities that signed the others' certificates
+	CA          string // PEM file with the authorities that signed the others' certificates
 
-	// Members are who may connect. Each has subjects of its own. When empty, everyone whose
-	// certificate CA signed; with Peers and a certificate it is not empty.
+	// Members are the gateways that may connect, each with subjects of its own. If there are none, any
+	// client may connect whose certificate CA signed. With Peers and a certificate, there must be at
+	// least one.
 	Members []Member
 
 	Monitor string // host:port on a loopback address for the monitoring page; empty for none
@@ -67,19 +69,19 @@ var (
 	dnsName    = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
 
-// Thumbprint reports whether a certificate is named by its thumbprint, not by a file.
+// Thumbprint reports whether a certificate is given by its thumbprint instead of a file.
 func Thumbprint(certificate string) bool { return thumbprint.MatchString(certificate) }
 
 // PublicNKey reports whether text is the public part of a user's NKey.
 func PublicNKey(text string) bool { return publicNKey.MatchString(text) }
 
-// Fault is a fault of options: the key of the setting, or the name of the fact about the cluster,
+// Fault is a fault in options: the key of the setting, or the name of the fact about the cluster,
 // and a sentence with the remedy.
 type Fault struct{ Key, Text string }
 
 func (f Fault) Error() string { return f.Key + ": " + f.Text }
 
-// Check returns everything that is wrong with o, or nil.
+// Check returns an error that joins all faults of o, or nil.
 func (o Options) Check() error {
 	var all []error
 	for _, fault := range o.Faults() {
@@ -95,7 +97,7 @@ func (f *faults) add(key, format string, values ...any) {
 	*f = append(*f, Fault{key, fmt.Sprintf(format, values...)})
 }
 
-// Faults returns everything that is wrong with o.
+// Faults returns all faults of o.
 func (o Options) Faults() []Fault {
 	var f faults
 	if !nodeName.MatchString(o.Node) {
@@ -132,7 +134,7 @@ func (o Options) Faults() []Fault {
 	return f
 }
 
-// IsGateway reports whether a text can name a gateway: the DNS name of a certificate, or a
+// IsGateway reports whether a text can identify a gateway: the DNS name in a certificate, or a
 // public NKey.
 func IsGateway(name string) bool { return publicNKey.MatchString(name) || dnsName.MatchString(name) }
 

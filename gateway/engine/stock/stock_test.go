@@ -55,7 +55,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsAloneMayHaveNoList: only what others share must not be open to everybody.
+// TestANodeThatIsAloneMayHaveNoList: a node without peers needs no list, because only shared data
+// must not be open to everyone.
 func TestANodeThatIsAloneMayHaveNoList(t *testing.T) {
 	o := good()
 	o.Peers, o.Members = nil, nil
@@ -82,7 +83,7 @@ func TestWithoutACertificate(t *testing.T) {
 	require.ErrorContains(t, o.Check(), "ca: ")
 }
 
-// TestTheManualHasTheAccount that a NATS of the user's own needs.
+// TestTheManualHasTheAccount: the manual shows the account that an external NATS needs.
 func TestTheManualHasTheAccount(t *testing.T) {
 	manual, err := os.ReadFile("../../manual/cluster-nats.md")
 	require.NoError(t, err)

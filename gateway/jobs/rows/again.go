@@ -14,7 +14,7 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// retry submits items of a job again.
+// retry submits items of a job once more.
 func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if !job.State.Ended() {
 		return call.Answer{}, wrongState(job, "one that has ended")
@@ -27,7 +27,7 @@ func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	next.Name, next.Operation, next.List, next.ResultKey = job.Name, job.Operation, job.List, job.ResultKey
 	next.Root, next.Retries, next.All = job.Root, job.ID, true
 	next.Secrets = job.Secrets
-	place := map[int]int{} // places of items in the new job
+	place := map[int]int{} // positions of items in the new job
 	var specs []jobs.Spec
 	succeeded := map[int]bool{}
 	err := s.Manager.Items(ctx, job, 0, func(i int, spec *jobs.Spec, result jobs.Result) bool {
@@ -64,7 +64,7 @@ func (s *Service) retry(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 }
 
 // keepOrder makes items wait for earlier ones that touch the same objects, because items between
-// them in the former job may have been left out.
+// them may be missing in the new job.
 func keepOrder(specs []jobs.Spec) {
 	waits := make([][]int, len(specs))
 	for i := range specs {
@@ -75,7 +75,7 @@ func keepOrder(specs []jobs.Spec) {
 	}
 }
 
-// moved returns the places of items in a new job, without those that are not in it.
+// moved returns the positions of items in a new job. It omits items that are not in it.
 func moved(items []int, place map[int]int) []int {
 	var all []int
 	for _, i := range items {

@@ -26,34 +26,34 @@ import (
 	"adgateway/ps"
 )
 
-// Items makes the calls of items, as the submitter of the job with its present rights, under the
-// keys of the items. All fields are required. It is safe for concurrent use.
+// Items makes the calls of items on behalf of the job's submitter, with that caller's current
+// rights, under the keys of the items. All fields are required. It is safe for concurrent use.
 type Items struct {
 	Operations []*ops.Operation
 	// Make makes a call of an operation.
 	Make   func(ctx context.Context, operation string, c call.Call) (call.Answer, error)
 	Rights Rights
 	Log    *logrus.Logger
-	// Clock returns the time of the store, by which rights of callers expire.
+	// Clock returns the store's time, by which the rights of callers expire.
 	Clock func() time.Time
-	// Count is called with the state of each called item. An item that is called again counts as
+	// Count is called with the state of each called item. An item that will be called again counts as
 	// held.
 	Count func(state string)
 }
 
-// Rights returns the present rights of a caller: one principal, or for a person one for each role,
-// which are not merged. It returns none if the caller is no longer known, or may do nothing. It
-// fails if the rights cannot be determined now.
+// Rights returns the current rights of a caller: one principal or, for a person, one for each role.
+// Roles are not merged. It returns none if the caller no longer exists, or has no rights. It fails
+// if the rights cannot be determined now.
 type Rights func(ctx context.Context, id identity.ID) ([]*identity.Principal, error)
 
-// How long a job is held when its item could not be run.
+// How long a job is held if its item could not be run.
 const (
 	holdCredential = 5 * time.Second
 	holdLane       = 2 * time.Second
 )
 
-// Call makes the call of an item, see [jobs.Options]. Of several roles it uses the first one that
-// may do this, as the pages do.
+// Call makes the call of an item, see [jobs.Options]. If the caller has several roles, it uses the
+// first one that allows the call, as the pages do.
 func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	all, err := s.Rights(ctx, item.Job.Caller.Identity())
 	if err != nil {
@@ -77,7 +77,7 @@ func (s Items) Call(ctx context.Context, item jobs.Call) jobs.Answer {
 	}); len(able) > 0 {
 		all = able
 	} else {
-		all = all[:1] // the refusal of this one is recorded
+		all = all[:1] // record the refusal in the first role
 	}
 	var answer jobs.Answer
 	var refused error
@@ -102,7 +102,8 @@ func (s Items) expired(p *identity.Principal) bool {
 	return !p.Expires.IsZero() && !s.Clock().Before(p.Expires)
 }
 
-// callAs makes the call of an item in one role of its caller. The error is the refusal.
+// callAs makes the call of an item in one role of its caller. The error means that the role refuses
+// it.
 func (s Items) callAs(
 	ctx context.Context, principal *identity.Principal, op *ops.Operation, values call.Values, item jobs.Call,
 ) (jobs.Answer, error) {
@@ -110,7 +111,7 @@ func (s Items) callAs(
 		ID: item.Spec.RequestID, Principal: principal, Input: values,
 		Item: &call.Item{Key: item.Spec.Key, Expires: item.Job.Expires},
 	}
-	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is not known
+	c.From, _ = netip.ParseAddr(item.Job.From) // stays invalid if it is unknown
 	if item.Spec.IfMatch != "" && item.Plan == "" {
 		c.Match = []string{item.Spec.IfMatch}
 	}
@@ -123,8 +124,8 @@ func (s Items) callAs(
 	return answer, err
 }
 
-// passedOn reports whether another role of the caller may make a refused call. Nothing was done
-// then.
+// passedOn reports whether a refused call may be tried in another role of the caller. Such a
+// refusal means that nothing was done.
 func passedOn(err error) bool {
 	if err == nil || errors.Is(err, call.ErrAgain) {
 		return false
@@ -137,9 +138,9 @@ func passedOn(err error) bool {
 	return false
 }
 
-// outranks reports whether the outcome in one role counts for more than the refusal in an earlier
-// one. A call that was not passed on counts most, then a limit, because it passes, then a fault of
-// the item.
+// outranks reports whether the error in one role takes precedence over the refusal in an earlier
+// role. A call that was not passed on ranks highest, then a limit, because it is temporary, then a
+// fault of the item.
 func outranks(err, earlier error) bool {
 	rank := func(err error) int {
 		switch e := problem.Of(err); {
@@ -195,7 +196,7 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 	result := jobs.Result{State: jobstate.Made, ChangeID: answer.ChangeID, Message: answer.Output}
 	_ = json.Unmarshal(schema.Member(answer.Records, "guid"), &result.GUID) // stays empty if there is none
 	var planned struct {
-		ID     string    `json:"id"` // null: there is no plan
+		ID     string    `json:"id"` // null if there is no plan
 		Effect ps.Effect `json:"effect"`
 	}
 	switch {
@@ -216,8 +217,8 @@ func itemAnswer(item jobs.Call, answer call.Answer) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// itemRefused returns the outcome of an item whose call failed, and the change that it made all the
-// same; empty: it made none.
+// itemRefused returns the outcome of an item whose call failed. changeID is the change that it made
+// nevertheless, or "" if it made none.
 func itemRefused(changeID string, err error) jobs.Answer {
 	if errors.Is(err, call.ErrAgain) {
 		return jobs.Answer{Again: true, For: holdLane}
@@ -247,8 +248,8 @@ func itemRefused(changeID string, err error) jobs.Answer {
 	return jobs.Answer{Result: result}
 }
 
-// sealSecret seals a generated secret to the key of the caller that will fetch the result: an
-// anonymous box (X25519, XSalsa20, Poly1305). Without a secret or a key it returns nil.
+// sealSecret seals a generated secret with the key of the caller that will fetch the result, as an
+// anonymous box (X25519, XSalsa20, Poly1305). It returns nil without a secret or a key.
 func sealSecret(secret *ops.Generated, key []byte) []byte {
 	if secret == nil || len(key) != 32 {
 		return nil

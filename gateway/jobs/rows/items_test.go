@@ -23,9 +23,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestAnItemThatKillsTheGatewayIsGivenUp: if the gateway dies during the call of an item before
-// anything was announced, the call is made again, but only a few times. A client's call may always
-// be made again.
+// TestAnItemThatKillsTheGatewayIsGivenUp: if the gateway dies during an item's call before anything
+// was announced, the call is made again, but only a few times. A client's call may be repeated any
+// number of times.
 func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		item bool
@@ -35,7 +35,7 @@ func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 		"a client's own": {false, 2*3 + 2},
 	} {
 		kept := harness.OpenStore(t, filepath.Join(t.TempDir(), "state.db"))
-		var claimed store.Entry // as the store has it while the call runs
+		var claimed store.Entry // as stored while the call runs
 		runs := 0
 		d := &harness.OneUser{City: "Rom", At: func(point string) {
 			if point != "claimed" {
@@ -60,7 +60,7 @@ func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 			if code != "" {
 				continue
 			}
-			// Back to where the end of the gateway leaves it.
+			// Restore the state that the end of the gateway leaves behind.
 			now, err := kept.Get(t.Context(), harness.Keys, claimed.Key)
 			require.NoError(t, err)
 			_, err = kept.Apply(t.Context(), store.Change{
@@ -75,7 +75,7 @@ func TestAnItemThatKillsTheGatewayIsGivenUp(t *testing.T) {
 	}
 }
 
-// losable is a store that cannot be reached while it is lost, and is read from a mirror then.
+// losable is a store that is unreachable while it is lost. Reads then use a mirror.
 type losable struct {
 	store.Store
 	lost atomic.Bool
@@ -96,9 +96,9 @@ func (l *losable) State() store.State {
 	return state
 }
 
-// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something.
-// The item names the change, and is not taken for one that changed nothing: it could not be
-// taken back then. Called again, it says the same.
+// TestAnItemWhoseOutcomeCouldNotBeKept: the store is lost after an item has changed something. The
+// item names the change, and does not count as one that changed nothing, which could not be undone.
+// When it is called again, its outcome is the same.
 func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	db := &losable{Store: store.NewMemory(nil)}
 	kept := storetest.Seal(t, db)
@@ -120,7 +120,7 @@ func TestAnItemWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	assert.Equal(t, ps.OutcomeDone, record.Outcome)
 }
 
-// TestAnItemSaysWhatItsAnswerWarnsOf: where that matters, it is not lost in the job.
+// TestAnItemSaysWhatItsAnswerWarnsOf: important warnings of an item's answer appear in its result.
 func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 	user := "[" + harness.Sample(schema.User) + "]"
 	oslo := &harness.OneUser{City: "Oslo", At: func(string) {}}
@@ -136,9 +136,8 @@ func TestAnItemSaysWhatItsAnswerWarnsOf(t *testing.T) {
 	}
 }
 
-// TestAnUndoWhoseOutcomeCouldNotBeKept: the store is lost after an item has taken a change
-// back, and is there again before the answer. The item is not taken for one that changed
-// nothing.
+// TestAnUndoWhoseOutcomeCouldNotBeKept: the store is lost after an item has undone a change, and is
+// available again before the answer. The item does not count as one that changed nothing.
 func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	var lost atomic.Bool
 	kept := storetest.Seal(t, &oneWriteLost{Store: store.NewMemory(nil), lost: &lost})
@@ -167,7 +166,7 @@ func TestAnUndoWhoseOutcomeCouldNotBeKept(t *testing.T) {
 	assert.Equal(t, past.ID, record.Undoes)
 }
 
-// oneWriteLost is a store that cannot be reached for one write once it is lost.
+// oneWriteLost is a store that is unreachable for a single write after it is lost.
 type oneWriteLost struct {
 	store.Store
 	lost *atomic.Bool
@@ -180,13 +179,14 @@ func (o *oneWriteLost) Apply(ctx context.Context, changes ...store.Change) (stor
 	return o.Store.Apply(ctx, changes...)
 }
 
-// TestAnItemThatIsCutOffIsCalledAgain: its session ends before it has changed anything, by
-// its time limit or by itself. That passes; an item of which it does not fails in the end.
+// TestAnItemThatIsCutOffIsCalledAgain: an item's session ends before it has changed anything,
+// because of its time limit or by itself. The item is called again. If its session ends every time,
+// the item finally fails.
 func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind  ps.Kind
-		times int // that it is cut off
-		calls int // until the item has ended
+		times int // number of times that it is cut off
+		calls int // number of calls until the item has ended
 		code  schema.Code
 	}{
 		"once, by its limit":      {ps.KindTimeout, 1, 2, ""},
@@ -215,8 +215,8 @@ func TestAnItemThatIsCutOffIsCalledAgain(t *testing.T) {
 	}
 }
 
-// TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object went first until
-// there was no time left. Nothing is wrong with the item.
+// TestAnItemThatWaitsForTooLongIsCalledAgain: other changes of its object took precedence until
+// there was no time left, which is not a fault of the item.
 func TestAnItemThatWaitsForTooLongIsCalledAgain(t *testing.T) {
 	kept := storetest.Seal(t, store.NewMemory(nil))
 	history := changes.New(kept, time.Hour, 1<<20)

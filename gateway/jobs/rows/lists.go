@@ -10,10 +10,10 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// list lists jobs, the newest first.
+// list lists jobs, newest first.
 func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error) {
 	b := a.Bound
-	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
+	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has checked it
 	before, err := s.Cursors.Open(a)
 	if err != nil {
 		return call.Answer{}, err
@@ -43,7 +43,7 @@ func (s *Service) list(ctx context.Context, a call.Accepted) (call.Answer, error
 // items lists the items of a job.
 func (s *Service) items(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	b := a.Bound
-	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has tried it
+	limit, _ := strconv.Atoi(b.Text(ops.LimitName)) // its kind has checked it
 	last, err := s.Cursors.Open(a)
 	if err != nil {
 		return call.Answer{}, err
@@ -68,7 +68,7 @@ func (s *Service) items(ctx context.Context, a call.Accepted, job *jobs.Job) (ca
 	return s.page(a, records, strconv.Itoa(next), more), nil
 }
 
-// page returns an answer with a part of a list, which continues after last if there is more.
+// page returns an answer with one page of a list. If more is set, the list continues after last.
 func (s *Service) page(a call.Accepted, records []any, last string, more bool) call.Answer {
 	answer := a.Found(records)
 	if more {

@@ -34,8 +34,8 @@ func (sub *submission) note(p jobs.Problem) {
 	sub.problems = append(sub.problems, p)
 }
 
-// column returns the number of the column that has a field; 0 if none has, or the list has
-// no columns. A parameter may have another name there than in its problem.
+// column returns the number of the column for a field, or 0 if there is none or the list has no
+// columns. A parameter may have a different name there than in its problem.
 func (sub *submission) column(op *ops.Operation, field string) int {
 	if sub.list.Format != joblist.CSV || len(sub.problems) == bounds.Problems.Own {
 		return 0
@@ -48,7 +48,7 @@ func (sub *submission) column(op *ops.Operation, field string) int {
 }
 
 // unknown reports a column that is not a parameter once, as a problem of the list, instead of once
-// for each item. Column names are not secret, so the message shows them in full.
+// per item. Column names are not secret, so the message shows them in full.
 func (sub *submission) unknown(i int, c *call.Parameters, name string, found int) []schema.FieldError {
 	if sub.list.Format != joblist.CSV || len(c.Problems) == found {
 		return c.Problems
@@ -66,7 +66,7 @@ func (sub *submission) unknown(i int, c *call.Parameters, name string, found int
 	return c.Problems[:found]
 }
 
-// sortProblems sorts the problems by their places.
+// sortProblems sorts the problems by position.
 func (sub *submission) sortProblems() {
 	slices.SortStableFunc(sub.problems, func(a, b jobs.Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))

@@ -14,21 +14,21 @@ import (
 )
 
 // A job is shown to its submitter, and its figures to callers with ops:read. An item is shown as
-// far as the reader may read its object now. Otherwise it has only a number, a state, and a
-// sentence that says why.
+// far as the reader may read its object now. Otherwise only its number, its state, and a sentence
+// with the reason are shown.
 
-// reader is a caller that reads a job, with its present rights.
+// reader is a caller that reads a job, with its current rights.
 type reader struct {
 	*Service
 	sight change.Sight
-	owner bool // the reader owns the job
+	owner bool // whether the reader owns the job
 }
 
 func (s *Service) readerOf(p *identity.Principal, job *jobs.Job) reader {
 	return reader{s, change.SightOf(p), owns(p, job)}
 }
 
-// withheld returns why an item is not shown, as a sentence; empty: it is shown.
+// withheld returns the reason why an item is not shown, as a sentence, or "" if it is shown.
 func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Result) string {
 	op := ops.Find(r.Operations, spec.Operation)
 	switch {
@@ -51,7 +51,7 @@ func (r reader) withheld(ctx context.Context, spec *jobs.Spec, result jobs.Resul
 	return "The item is not shown: it is about an object outside the limits of the credential, or may be."
 }
 
-// made returns the change of an item, or the change that the item undoes.
+// made returns the change made by an item, or the change that the item undoes.
 func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (change.Made, bool) {
 	undone, _ := spec.Parameters[ops.ChangeIDParam].(string)
 	id := cmp.Or(result.ChangeID, undone)
@@ -61,8 +61,8 @@ func (r reader) made(ctx context.Context, spec *jobs.Spec, result jobs.Result) (
 	return r.Made(ctx, id)
 }
 
-// unlearned reports whether the reader's own item reveals nothing new: it was found within the
-// reader's present limits, or nothing was looked up.
+// unlearned reports whether the reader's own item reveals nothing new, because it was found within
+// the reader's current limits, or nothing was looked up.
 func (r reader) unlearned(spec *jobs.Spec, result jobs.Result) bool {
 	if spec.Found != nil && spec.Found.Within != r.sight.Digest() {
 		return false
@@ -89,7 +89,8 @@ func (r reader) item(ctx context.Context, spec *jobs.Spec, result jobs.Result) s
 	return showItem(spec, result)
 }
 
-// write writes an item into a result as shown to the reader, and reports whether it is withheld.
+// write writes an item into a result as shown to the reader, and reports whether the item is
+// withheld.
 func (r reader) write(
 	ctx context.Context, job *jobs.Job, to *joblist.Result, spec *jobs.Spec, result jobs.Result,
 ) (withheld bool, err error) {
@@ -100,8 +101,8 @@ func (r reader) write(
 	return false, to.Write(r.itemAsWritten(job, spec), outcomeOf(result))
 }
 
-// job returns a job as shown to the reader. Readers other than the owner see the words of the list
-// only if they may read everything that the list may be about.
+// job returns a job as shown to the reader. Readers other than the owner see texts of the list only
+// if they may read everything that the list may refer to.
 func (r reader) job(p *jobs.Progress) shownJob {
 	shown := show(p)
 	if r.owner || r.readsAll(p.Operation) {
@@ -115,8 +116,8 @@ func (r reader) job(p *jobs.Progress) shownJob {
 	return shown
 }
 
-// readsAll reports whether the reader may read everything that items of an operation may be about;
-// empty: of several operations.
+// readsAll reports whether the reader may read everything that items of an operation may refer to.
+// An empty operation stands for several operations.
 func (r reader) readsAll(operation string) bool {
 	if op := ops.Find(r.Operations, operation); op != nil && op.ReadScope() != identity.ChangeRead {
 		return r.sight.Free(op.Lane) && r.sight.Reads(op)

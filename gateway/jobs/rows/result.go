@@ -14,9 +14,9 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// result answers with the list and the outcomes of its items at the time of sending. It never
-// contains secrets of the list. It contains generated ones, sealed to the key of the submitter,
-// until a result was sent to its end.
+// result answers with the list and the outcomes of its items at the time of sending. The answer
+// never contains secrets from the list. Until a result has been sent to its end, it contains
+// generated secrets, sealed with the submitter's key.
 func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error) {
 	if err := withList(job); err != nil {
 		return call.Answer{}, err
@@ -40,7 +40,7 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	}
 	if sealed && reader.owner {
 		document.Sent = func() {
-			if !complete { // the secrets of omitted items are not sent yet
+			if !complete { // the secrets of omitted items have not been sent yet
 				return
 			}
 			if err := s.Manager.Delivered(ctx, job); err != nil {
@@ -52,7 +52,8 @@ func (s *Service) result(ctx context.Context, a call.Accepted, job *jobs.Job) (c
 	return call.Answer{Document: &document}, nil
 }
 
-// writeResult writes the items of a job. It returns how many it wrote, and whether all were shown.
+// writeResult writes the items of a job. It returns the number of written items, and whether all of
+// them were shown in full.
 func (r reader) writeResult(
 	ctx context.Context, job *jobs.Job, to *joblist.Result,
 ) (items int, complete bool, err error) {
@@ -71,7 +72,7 @@ func (r reader) writeResult(
 	return items, complete, err
 }
 
-// outcomeOf returns the outcome of an item, as a result has it.
+// outcomeOf returns the outcome of an item in the form for results.
 func outcomeOf(result jobs.Result) joblist.Outcome {
 	return joblist.Outcome{
 		State: string(result.State), Code: result.Code, Message: result.Message, ChangeID: result.ChangeID,
@@ -79,7 +80,7 @@ func outcomeOf(result jobs.Result) joblist.Outcome {
 	}
 }
 
-// listOf returns the form of the list of a job.
+// listOf returns the format of a job's list.
 func listOf(job *jobs.Job) *joblist.List {
 	list := &joblist.List{Format: joblist.Format(job.List.Format), BOM: job.List.BOM, Header: job.List.Header}
 	for _, separator := range job.List.Separator {
@@ -88,7 +89,7 @@ func listOf(job *jobs.Job) *joblist.List {
 	return list
 }
 
-// isSecret reports whether a column holds secrets, of any operation.
+// isSecret reports whether a column holds secrets, for any operation.
 func (s *Service) isSecret(name string) bool {
 	for _, op := range s.Operations {
 		if p := op.Param(name); p != nil && p.Kind.Secret() {
@@ -98,7 +99,7 @@ func (s *Service) isSecret(name string) bool {
 	return false
 }
 
-// itemAsWritten returns an item with the names that its list has.
+// itemAsWritten returns an item with the parameter names of its list.
 func (s *Service) itemAsWritten(job *jobs.Job, spec *jobs.Spec) joblist.Item {
 	item := joblist.Item{
 		Line: spec.Line, ID: spec.ID, Operation: spec.Operation, IfMatch: spec.IfMatch, After: spec.After,

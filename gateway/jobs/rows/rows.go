@@ -1,13 +1,13 @@
 // Package rows answers the calls about jobs and makes the calls of their items.
 //
 // [Service] has the handlers of the rows job.*: a list is read, bound and checked as a whole before
-// anything of it runs (submit.go, problems.go), jobs and their items are listed (lists.go,
-// shown.go), the items of one job become another one that tries them again or undoes them
-// (again.go), and a job reports its progress (stream.go) and the outcomes of its items (result.go).
-// [Items] makes the call of an item as a client would, under the key of the item (items.go).
+// any of it runs (submit.go, problems.go), jobs and their items are listed (lists.go, shown.go),
+// the items of one job become another job that retries or undoes them (again.go), and a job reports
+// its progress (stream.go) and the outcomes of its items (result.go). [Items] makes the call of an
+// item as a client would, under the key of the item (items.go).
 //
 // Package jobs, which runs them, knows neither operations nor calls. This package knows nothing of
-// HTTP, nor of how a call goes through its stages.
+// HTTP, nor of the stages of a call.
 package rows
 
 import (
@@ -30,15 +30,15 @@ import (
 
 // Options configure a service. All except Manager are required.
 type Options struct {
-	Manager    *jobs.Manager // nil: the gateway keeps no jobs, and calls about them are refused
+	Manager    *jobs.Manager // nil if the gateway keeps no jobs, so calls about them are refused
 	Operations []*ops.Operation
-	// Rights returns what a caller may do now, as [Items] has it.
+	// Rights returns the current rights of a caller, as for [Items].
 	Rights Rights
-	// Read makes a call of a row that reads.
+	// Read makes a call of a reading row.
 	Read func(ctx context.Context, c call.Call) (call.Answer, error)
-	// WhyNotUndoable returns why a change cannot be undone, as a sentence; empty: it can.
+	// WhyNotUndoable returns the reason why a change cannot be undone, as a sentence, or "" if it can.
 	WhyNotUndoable func(ctx context.Context, change string) string
-	// Made returns a change of the history, by its id, or false if there is none.
+	// Made returns the change with an id from the history, or false if there is none.
 	Made    func(ctx context.Context, id string) (change.Made, bool)
 	Cursors call.Cursors
 	Streams *call.Streams
@@ -50,7 +50,7 @@ type Options struct {
 type Limits struct {
 	MaxItems int
 	MaxBytes int64
-	Secrets  bool // lists may contain passwords
+	Secrets  bool // whether lists may contain passwords
 }
 
 // Check returns an error that names the missing limits.
@@ -61,7 +61,7 @@ func (l *Limits) Check() error {
 // Service answers the calls about jobs. It is safe for concurrent use.
 type Service struct {
 	Options
-	names []string // names of the parameters of every operation
+	names []string // parameter names of all operations
 }
 
 // New returns a service.
@@ -115,7 +115,7 @@ func noJobs() error {
 	return problem.New(schema.NotSupported, "This gateway keeps no jobs (store.file is off).")
 }
 
-// about returns the handler of a row for one job.
+// about returns the handler of a row that concerns a single job.
 func (s *Service) about(
 	answer func(ctx context.Context, a call.Accepted, job *jobs.Job) (call.Answer, error),
 ) call.Handler {
@@ -128,7 +128,7 @@ func (s *Service) about(
 	}
 }
 
-// control returns the handler of a row that changes a job and then shows it.
+// control implements a row that changes a job and then shows it.
 func (s *Service) control(
 	ctx context.Context, a call.Accepted, job *jobs.Job,
 	do func(*jobs.Manager, context.Context, string) (*jobs.Job, error),
@@ -166,10 +166,10 @@ func (s *Service) find(ctx context.Context, a call.Accepted) (*jobs.Job, error) 
 		"There is no job '%s': it was never submitted, is no longer kept, or belongs to another credential.", id)
 }
 
-// owns reports whether a job is the caller's.
+// owns reports whether a job belongs to the caller.
 func owns(p *identity.Principal, job *jobs.Job) bool { return job.Caller.Identity() == p.Identity() }
 
-// withList refuses calls that need the list of a job without one.
+// withList refuses calls that need a job's list if the job no longer has it.
 func withList(job *jobs.Job) error {
 	if !job.Listless {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/schema/jobstate"
 )
 
-// shownJob is a job as answers show it.
+// shownJob is a job as shown in answers.
 type shownJob struct {
 	ID           string         `json:"id"`
 	Kind         string         `json:"kind"`
@@ -75,12 +75,12 @@ func show(p *jobs.Progress) shownJob {
 	return shown
 }
 
-// Entry returns the message of webhooks about a job that has ended, as [jobs.Options] want it.
+// Entry returns the webhook message for a finished job, for [jobs.Options].
 func Entry(job *jobs.Job) []byte {
 	return schema.JSON(map[string]any{"type": "job", "data": show(&jobs.Progress{Job: *job})})
 }
 
-// shownItem is an item as answers show it.
+// shownItem is an item as shown in answers.
 type shownItem struct {
 	Line      int           `json:"line"`
 	ID        *string       `json:"id"`

@@ -18,11 +18,11 @@ import (
 )
 
 // A job by rule is a list that the gateway writes: it reads the accounts that the rule finds within
-// the caller's rights, and makes an item for each account and action. After that it is a job like
-// any other, whose items do not change.
+// the caller's rights, and creates an item for each account and action. After that it is a job like
+// any other, and its items do not change.
 
-// staleKind is a class of accounts: the row that lists unused ones, the parameter that names one in
-// the rows that change it, and these rows by action.
+// staleKind is a class of accounts: the row that lists unused ones, the parameter that names an
+// account in the rows that change it, and these rows by action.
 type staleKind struct {
 	list, target string
 	rows         map[string]string
@@ -37,20 +37,20 @@ var (
 	}}
 )
 
-// The columns of a result that say why the rule found an account.
+// The columns of a result that explain why the rule found an account.
 const (
 	accountColumn = "Account"
 	reasonColumn  = "Reason"
 	sinceColumn   = "Since"
 )
 
-// staleAccount is an account as the list shows it.
+// staleAccount is an account as shown in the list.
 type staleAccount struct {
 	GUID, SamName, Reason, Since string
 	Enabled                      bool
 }
 
-// handler returns the handler of a row that submits a job of unused accounts.
+// handler returns the handler of a row that submits a job for unused accounts.
 func (k staleKind) handler(s *Service) call.Handler {
 	return func(ctx context.Context, a call.Accepted) (call.Answer, error) {
 		actions := strings.Split(a.Bound.Text(ops.StaleAction), ",")
@@ -98,7 +98,7 @@ func (k staleKind) accounts(ctx context.Context, s *Service, a call.Accepted) ([
 		}
 	}
 	target := a.Bound.Text(ops.StaleTarget)
-	if target != "" { // accounts that are there are not moved again
+	if target != "" { // accounts in the target OU are not moved again
 		var excluded []string
 		if a.Bound.Has(ops.ExcludeOU) {
 			excluded = schema.Texts(a.Bound.Text(ops.ExcludeOU)).List()
@@ -119,8 +119,8 @@ func (k staleKind) accounts(ctx context.Context, s *Service, a call.Accepted) ([
 	return all, nil
 }
 
-// atTarget turns the error of a list into one about the target of a move, if the list was to leave
-// out only the target.
+// atTarget turns an error about the list into one about the target of a move, if the target is the
+// only OU that the list leaves out.
 func atTarget(err error, a call.Accepted) error {
 	if a.Bound.Has(ops.StaleTarget) && !a.Bound.Has(ops.ExcludeOU) {
 		failed := problem.Of(err)
@@ -133,7 +133,7 @@ func atTarget(err error, a call.Accepted) error {
 	return err
 }
 
-// listOf returns the list of a job: for each account one item per action, in their order.
+// listOf returns the list of a job, which has one item per account and action, in order.
 func (k staleKind) listOf(found []staleAccount, actions []string, target string) *joblist.List {
 	list := &joblist.List{Format: joblist.CSV, Header: []string{
 		"Operation", k.target, "Id", "After", accountColumn, reasonColumn, sinceColumn,

@@ -13,8 +13,8 @@ import (
 // progressEvery is the minimum time between two progress events of a job.
 const progressEvery = time.Second
 
-// stream sends the progress of a job as server-sent events until it ends: at most one event a
-// second, and the failed items if they are asked for.
+// stream sends the progress of a job as server-sent events until it ends, with at most one event
+// per second, and the failed items if they are requested.
 func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) error {
 	job, err := s.find(ctx, a)
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 		of: s, id: job.ID, items: a.Bound.Text(ops.JobItems) == "failed", watch: s.Manager.Watch(job.ID),
 	}
 	defer stream.watch.Stop()
-	a.Leave() // the stream would use up a caller that may run few requests at a time
+	a.Leave() // otherwise the stream would block a caller with a low concurrency limit
 	err = to.Begin()
 	for ended := false; err == nil && !ended; {
 		if ended, err = stream.send(ctx, to); err == nil && !ended {
@@ -50,7 +50,7 @@ func (s *Service) stream(ctx context.Context, a call.Accepted, to call.Events) e
 const errRunsElsewhere = call.EndOfEvents(
 	"another gateway runs the job from now on: ask for the stream again")
 
-// after returns a channel that is closed after a time.
+// after returns a channel that is closed after a while.
 func after(d time.Duration) <-chan struct{} {
 	elapsed := make(chan struct{})
 	time.AfterFunc(d, func() { close(elapsed) })
@@ -61,7 +61,7 @@ func after(d time.Duration) <-chan struct{} {
 type progressStream struct {
 	of     *Service
 	id     string
-	items  bool // failed items are sent, too
+	items  bool // also send failed items
 	watch  *jobs.Watch
 	sentAt time.Time
 }

@@ -28,9 +28,10 @@ import (
 )
 
 // A text that is not a list is refused. So is a list whose caller lacks a scope for an item, or
-// whose items wait for each other. Every other mistake makes a job that is rejected and says where.
+// whose items wait for each other. Any other mistake creates a rejected job that names its
+// position.
 
-// listForms are the forms of lists by media type.
+// listForms are the formats of lists, by media type.
 var listForms = map[string]joblist.Format{
 	ops.MediaCSV: joblist.CSV, ops.MediaNDJSON: joblist.NDJSON, ops.MediaJSON: joblist.JSON,
 }
@@ -40,19 +41,19 @@ type submission struct {
 	s        *Service
 	a        call.Accepted
 	list     *joblist.List
-	common   *ops.Operation // operation of items that name none; nil: there is none
-	missing  identity.Scope // a scope that an item needs and the caller lacks
+	common   *ops.Operation // operation of items that do not name one; nil if there is none
+	missing  identity.Scope // a scope that an item needs but the caller lacks
 	specs    []jobs.Spec
 	secrets  []map[string]string
 	faulty   []bool
 	problems []jobs.Problem
-	columns  map[string]bool // unknown columns that were reported, by operation and name
+	columns  map[string]bool // unknown columns that have been reported, by operation and name
 	more     int             // number of problems that are not listed
-	rejected bool            // the list is rejected even if items with mistakes are left out
-	cut      bool            // there were so many problems that the list was not read to its end
+	rejected bool            // the list is rejected even if items with mistakes are skipped
+	cut      bool            // because of too many problems the list was not read to its end
 }
 
-// skips reports whether items with mistakes are left out.
+// skips reports whether items with mistakes are skipped.
 func skips(a call.Accepted) bool { return a.Bound.Text(ops.JobSkip) == "true" }
 
 // submit submits a list as a job.
@@ -91,7 +92,7 @@ func unreadableList(err error) error {
 	return problem.New(code, "This is no list that can be run: %s", strings.TrimSuffix(err.Error(), ".")+".")
 }
 
-// circular returns the refusal of a list that makes its items wait for each other.
+// circular returns the refusal of a list whose items wait for each other.
 func circular(circles []joblist.Problem) error {
 	problems := make([]schema.FieldError, len(circles))
 	for i, c := range circles {
@@ -101,7 +102,7 @@ func circular(circles []joblist.Problem) error {
 	return problem.Invalid(problems)
 }
 
-// listable returns the operation of items, or the fault of its name.
+// listable returns the operation with a name, or the name's fault.
 func (s *Service) listable(name string) (*ops.Operation, string) {
 	var known []string
 	for _, op := range s.Operations {
@@ -138,7 +139,7 @@ func (sub *submission) bind() error {
 	sub.cut = sub.list.Cut
 	for i := range items {
 		if sub.cut = sub.cut || !skips(sub.a) && len(sub.problems) >= bounds.Problems.Own; sub.cut {
-			break // nothing of the list is run
+			break // no item of the list will run
 		}
 		if sub.faulty[i] = items[i].Invalid; !sub.faulty[i] || len(items[i].Parameters) > 0 {
 			sub.bindItem(i)
@@ -160,7 +161,7 @@ func (sub *submission) bind() error {
 		sub.note(jobs.Problem(p))
 	}
 	sub.sortProblems()
-	sub.rejected = sub.rejected || len(problems) > 0 // leaving out items does not repair the order
+	sub.rejected = sub.rejected || len(problems) > 0 // skipping items does not repair the order
 	for i, unit := range units {
 		sub.specs[i].Waits, sub.specs[i].Needs = unit.Before, unit.After
 	}
@@ -172,7 +173,7 @@ func touches(specs []jobs.Spec) func(i int) joblist.Touch {
 	return func(i int) joblist.Touch { return joblist.Touch{Changes: specs[i].Changes, Uses: specs[i].Uses} }
 }
 
-// bindItem binds one item, like a request with its parameters.
+// bindItem binds one item, as a request with the same parameters is bound.
 func (sub *submission) bindItem(i int) {
 	item, spec := &sub.list.Items[i], &sub.specs[i]
 	spec.Line, spec.ID, spec.IfMatch, spec.After = item.Line, item.ID, item.IfMatch, item.After
@@ -218,7 +219,7 @@ func (sub *submission) bindItem(i int) {
 // take reads one value of an item.
 func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	found := len(c.Problems)
-	p := c.Pair(name) // a list without a header row has values there
+	p := c.Pair(name) // in a list without a header row, the name may be a value
 	switch {
 	case p == nil:
 		c.Problems = sub.unknown(i, c, name, found)
@@ -240,7 +241,7 @@ func (sub *submission) take(i int, c *call.Parameters, name string, value any) {
 	c.Given[p.Name] = decoded
 }
 
-// listValue returns a value of a list in the form that a body has.
+// listValue converts a value from a list to the form of a value in a body.
 func listValue(value any, kind schema.Kind) (any, error) {
 	if text, isText := value.(string); isText {
 		return text, nil
@@ -252,7 +253,7 @@ func listValue(value any, kind schema.Kind) (any, error) {
 	return call.Scalar(raw, kind)
 }
 
-// generatedBy returns the parameter that a generated secret replaces.
+// generatedBy returns the name of the parameter that a generated secret replaces.
 func generatedBy(op *ops.Operation, b *ops.Bound) string {
 	at := slices.IndexFunc(op.Params, func(p ops.Param) bool { return p.Generated == b.Generated.Member })
 	return op.Params[at].Name
@@ -276,7 +277,7 @@ func (sub *submission) guard(i int, op *ops.Operation, text string) {
 func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation) {
 	spec := &sub.specs[i]
 	if sub.faulty[i] {
-		return // the item is not run
+		return // the item will not run
 	}
 	spec.Parameters = map[string]any{}
 	for name, value := range given {
@@ -303,7 +304,7 @@ func (sub *submission) keepParameters(i int, given ops.Given, op *ops.Operation)
 	}
 }
 
-// submission returns the bound list as a submission.
+// submission returns the bound list in the form for the manager.
 func (sub *submission) submission() jobs.Submission {
 	b := sub.a.Bound
 	job := newJob(sub.a)

@@ -17,16 +17,16 @@ import (
 	"adgateway/gateway/manual"
 )
 
-// rendered is a page as HTML.
+// rendered is a page in HTML.
 type rendered struct {
 	text     template.HTML
 	headings []heading
 }
 
-// heading is a heading of the second level.
+// heading is a second-level heading.
 type heading struct{ Anchor, Text string }
 
-// render converts a page. HTML in its Markdown is left out.
+// render converts a page. It omits HTML in the Markdown.
 func render(page manual.Page) rendered {
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.Table),
@@ -41,7 +41,7 @@ func render(page manual.Page) rendered {
 	document := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(context))
 	var html bytes.Buffer
 	if err := markdown.Renderer().Render(&html, source, document); err != nil {
-		panic(err) // a buffer takes everything, and the page is part of the program
+		panic(err) // writing to a buffer never fails, and the page is part of the program
 	}
 	r := rendered{text: template.HTML(html.String())}
 	for node := document.FirstChild(); node != nil; node = node.NextSibling() {
@@ -54,7 +54,7 @@ func render(page manual.Page) rendered {
 	return r
 }
 
-// anchors gives headings the anchors that links to them have.
+// anchors gives headings the anchors that links to them use.
 type anchors struct{}
 
 func (anchors) Generate(value []byte, _ ast.NodeKind) []byte {
@@ -63,7 +63,7 @@ func (anchors) Generate(value []byte, _ ast.NodeKind) []byte {
 
 func (anchors) Put([]byte) {}
 
-// withoutHTML removes the HTML of a page, but for the line breaks in tables.
+// withoutHTML removes the HTML of a page, except for the line breaks in tables.
 type withoutHTML struct{}
 
 // Transform implements [parser.ASTTransformer].
@@ -77,7 +77,7 @@ func (withoutHTML) Transform(document *ast.Document, reader text.Reader, _ parse
 			blocks = append(blocks, node)
 			if string(node.Segments.Value(reader.Source())) == "<br>" {
 				lineBreak := ast.NewString([]byte("<br>"))
-				lineBreak.SetCode(true) // written as it is
+				lineBreak.SetCode(true) // written unchanged
 				node.Parent().InsertBefore(node.Parent(), node, lineBreak)
 			}
 		}
@@ -87,8 +87,9 @@ func (withoutHTML) Transform(document *ast.Document, reader text.Reader, _ parse
 	}
 }
 
-// rows gives each row of a table that begins with a text in code font this text as an anchor, so a
-// link may lead to one error code or setting. Wide tables can be scrolled with the keyboard.
+// rows makes the first cell of a table row an anchor if it begins with a text in code font, so a
+// link can lead to a single error code or setting. It also makes wide tables scrollable with the
+// keyboard.
 type rows struct{}
 
 // Transform implements [parser.ASTTransformer].
@@ -113,8 +114,8 @@ func (rows) Transform(document *ast.Document, reader text.Reader, _ parser.Conte
 	})
 }
 
-// links makes the links between the files of a page links between the pages of the site. A link to a
-// file that the program does not have becomes its text.
+// links turns links between the files of pages into links between the pages of the site. A link to
+// a file that is not in the program is replaced by its text.
 type links struct{ from string }
 
 // Transform implements [parser.ASTTransformer].
@@ -143,7 +144,7 @@ func (l links) Transform(document *ast.Document, _ text.Reader, _ parser.Context
 	}
 }
 
-// target returns where a link leads on the site, and whether it leads anywhere there.
+// target returns the target of a link on the site, and whether there is one.
 func (l links) target(link string) (string, bool) {
 	if strings.Contains(link, "://") || strings.HasPrefix(link, "#") {
 		return link, true
@@ -170,7 +171,7 @@ func walk(document ast.Node, visit func(ast.Node)) {
 	})
 }
 
-// textOf returns the text of a node without its marks.
+// textOf returns the text of a node without markup.
 func textOf(node ast.Node, source []byte) string {
 	var b strings.Builder
 	walk(node, func(n ast.Node) {

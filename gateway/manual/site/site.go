@@ -1,5 +1,5 @@
-// Package site serves the manual as web pages, and the home page that links to it. The pages have
-// no script, and need nothing that this server does not have.
+// Package site serves the manual as web pages, and the home page that links to it. The pages
+// contain no scripts and depend on nothing outside this server.
 package site
 
 import (
@@ -15,10 +15,10 @@ import (
 	"adgateway/gateway/ui/look"
 )
 
-// Path is where the manual is.
+// Path is the path of the manual.
 const Path = "/manual/"
 
-// HelpOf returns where the manual explains an error code.
+// HelpOf returns the path of the manual's explanation of an error code.
 func HelpOf(code string) string { return Path + "reference/errors#" + code }
 
 // Policy is the Content-Security-Policy of the pages.
@@ -37,8 +37,8 @@ var files embed.FS
 
 var layout = template.Must(template.ParseFS(files, "layout.html"))
 
-// style is the style sheet of the pages, and styleName the name that it is served by, which changes
-// with it so that browsers may keep it.
+// style is the style sheet of the pages. styleName is the name under which it is served. The name
+// changes with the style sheet, so browsers may cache it.
 var (
 	style     = look.Colors + string(must(files.ReadFile("manual.css")))
 	styleName = func() string {
@@ -49,7 +49,7 @@ var (
 
 func must[T any](value T, err error) T {
 	if err != nil {
-		panic(err) // only for embedded files
+		panic(err) // only used for embedded files
 	}
 	return value
 }
@@ -60,14 +60,14 @@ type view struct {
 	Style string
 	Title string
 	Query string
-	// One of these is shown.
+	// Exactly one of these is shown.
 	Text   template.HTML // of a page
 	Index  []manual.Section
 	Home   bool
 	Search *results
 	Lost   *lost
 
-	Headings []heading // of a page
+	Headings []heading // headings of the page
 }
 
 // results are the results of a search.
@@ -78,10 +78,10 @@ type results struct {
 
 // lost is the answer for a page that does not exist.
 type lost struct {
-	Nearest string // the name of the page that was probably meant; empty: none is near
+	Nearest string // name of the page that was probably meant; empty if none is close
 }
 
-// ServeHTTP answers GET and HEAD for paths below [Path].
+// ServeHTTP answers GET and HEAD requests for paths below [Path].
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, Path), "/")
 	switch {
@@ -98,7 +98,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ServeHome answers a browser that asks for the root of the server.
+// ServeHome answers a browser that requests the server's root.
 func (s *Site) ServeHome(w http.ResponseWriter) {
 	s.show(w, http.StatusOK, view{Title: "adgateway", Home: true})
 }
@@ -139,7 +139,7 @@ func (s *Site) show(w http.ResponseWriter, status int, v view) {
 	_, _ = w.Write([]byte(page.String())) // fails only if the browser has left
 }
 
-// renderedPages are all pages as HTML, rendered when the first one is asked for.
+// renderedPages are all pages in HTML, rendered when the first one is requested.
 var renderedPages = sync.OnceValue(func() map[string]rendered {
 	all := map[string]rendered{}
 	for _, name := range manual.Names() {

@@ -30,7 +30,7 @@ var (
 	hrefs = regexp.MustCompile(` href="([^"]*)"`)
 )
 
-// elsewhere are paths that others serve.
+// elsewhere are paths that other handlers serve.
 var elsewhere = map[string]bool{
 	"/": true, "/docs/": true, "/ui/": true, "/openapi.json": true, "/readyz": true, "/version": true,
 }

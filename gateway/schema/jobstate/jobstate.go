@@ -78,7 +78,7 @@ func (s Item) Ended() bool { return s != Waiting && s != Going }
 // Succeeded reports whether the item's change is in effect.
 func (s Item) Succeeded() bool { return s == Made || s == Noop }
 
-// Mode is how a list is processed.
+// Mode determines how a list is processed.
 type Mode string
 
 // The modes. After the last two a job is [Ready].
