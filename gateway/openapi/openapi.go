@@ -33,6 +33,7 @@ type Options struct {
 	V30     bool   // OpenAPI 3.0 instead of 3.1, for older generators
 	Classic bool   // the answers of the classic dialect
 	Sandbox bool   // the server simulates its domain
+	Tickets bool   // people are also known by their Kerberos tickets
 }
 
 // Document describes the operations of a table. The same input yields the same bytes.
@@ -54,6 +55,9 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 			{tokenHeader: {}}, {bearer: {}}, {basic: {}},
 		},
 	}
+	if b.Tickets {
+		document.Security = append(document.Security, openapi3.SecurityRequirement{ticket: {}})
+	}
 	if b.V30 {
 		document.OpenAPI = "3.0.3"
 	}
@@ -72,7 +76,7 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 		}
 	}
 	b.operational(document)
-	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: securitySchemes(), Headers: headers()}
+	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: b.securitySchemes(), Headers: headers()}
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
@@ -532,9 +536,10 @@ const (
 	tokenHeader = "AuthToken"
 	bearer      = "Bearer"
 	basic       = "Basic"
+	ticket      = "Negotiate"
 )
 
-func securitySchemes() openapi3.SecuritySchemes {
+func (b *builder) securitySchemes() openapi3.SecuritySchemes {
 	all := openapi3.SecuritySchemes{}
 	for name, scheme := range map[string]*openapi3.SecurityScheme{
 		tokenHeader: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("header").WithName("Auth-Token").
@@ -543,6 +548,11 @@ func securitySchemes() openapi3.SecuritySchemes {
 		basic:  openapi3.NewSecurityScheme().WithType("http").WithScheme("basic").WithDescription("A user of the gateway."),
 	} {
 		all[name] = &openapi3.SecuritySchemeRef{Value: scheme}
+	}
+	if b.Tickets {
+		all[ticket] = &openapi3.SecuritySchemeRef{Value: openapi3.NewSecurityScheme().WithType("http").WithScheme("negotiate").
+			WithDescription("The Kerberos ticket of a person; NTLM is refused. A call that may change something is 403 " +
+				"if a browser sends it from a page of another site.")}
 	}
 	return all
 }

@@ -1,6 +1,10 @@
 package signin
 
 import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -9,7 +13,54 @@ import (
 	"golang.org/x/time/rate"
 
 	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
+	"adgateway/gateway/store"
 )
+
+// A ticket can be sent again by whoever has seen it, with the authenticator that was sent with it. So
+// each use is in the store, where all gateways find it, also after a restart.
+
+// used is the use of a ticket as stored.
+type used struct{ store.Formatted }
+
+// useLife is for how long a use is stored. The clock of the client may be ahead of the gateway's, and
+// that of the gateway that gets the ticket again behind it.
+const useLife = 2*negotiate.Skew + time.Minute
+
+// use stores the use of a ticket. It fails with a [*negotiate.Refusal] if it was stored before, or with
+// [ErrStore].
+func (g *Gate) use(ctx context.Context, use []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+	defer cancel()
+	err := g.useIn(ctx, g.own, use) // what the store fails to keep is not used again here
+	if err != nil || g.o.Store == g.own {
+		return err
+	}
+	var refused *negotiate.Refusal
+	switch err = g.useIn(ctx, g.o.Store, use); {
+	case err == nil, errors.As(err, &refused):
+		return err
+	case g.o.Store.Remote():
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	g.o.Problem(fmt.Errorf("the uses of tickets cannot be kept, so that they end with the gateway: %w", err))
+	return nil
+}
+
+func (g *Gate) useIn(ctx context.Context, in *store.Sealed, use []byte) error {
+	value, err := store.Encode(in, used{})
+	if err != nil {
+		return err
+	}
+	_, err = in.Apply(ctx, store.Change{
+		Kind: useKind, Key: hex.EncodeToString(use), Expect: store.Absent, Value: value,
+		Expires: g.o.Now().Add(useLife),
+	})
+	if errors.Is(err, store.ErrConflict) {
+		return negotiate.Refuse(negotiate.Replayed, "the same authenticator was used before, here or at another gateway")
+	}
+	return err
+}
 
 // failures counts invalid tickets by address.
 type failures struct {

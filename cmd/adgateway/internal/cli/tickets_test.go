@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -125,9 +126,15 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 		"another domain":  {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE"}), "Accounts of your domain", "OTHER.EXAMPLE"},
 		"an at sign":      {r.Header(t, negotiatetest.Ticket{Name: "helpdesk@corp.example"}), "does not belong to a person", "has a character"},
 		"a backslash":     {r.Header(t, negotiatetest.Ticket{Name: `CORP\helpdesk`}), "does not belong to a person", "has a character"},
-		"a computer":      {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "does not belong to a person", "of a computer"},
-		"nobody":          {r.Header(t, negotiatetest.Ticket{Name: "nobody"}), "may not log on", "no account with the name"},
-		"NTLM":            {encoded([]byte("NTLMSSP\x00\x01")), "NTLM is not accepted", "NTLM"},
+		"not yet valid":   {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Begins: time.Hour, Ends: 2 * time.Hour}), "is not valid yet", "not yet valid"},
+		"a fast clock":    {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Clock: 6 * time.Minute}), "more than five minutes", "skew"},
+		"another forest": {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE", Data: r.Data(t, negotiatetest.Account{
+			Name: "helpdesk", Domain: "OTHER", DomainSID: "S-1-5-21-7-8-9", ID: 1105, Groups: []uint32{512}})}), "Accounts of your domain", "OTHER"},
+		"data that is not signed": {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Data: r.Unsigned(t, negotiatetest.Account{
+			Name: "helpdesk", Domain: "CORP", DomainSID: "S-1-5-21-1-2-3", ID: 1105})}), "is not valid here", "checksum"},
+		"a computer": {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "does not belong to a person", "of a computer"},
+		"nobody":     {r.Header(t, negotiatetest.Ticket{Name: "nobody"}), "may not log on", "no account with the name"},
+		"NTLM":       {encoded([]byte("NTLMSSP\x00\x01")), "NTLM is not accepted", "NTLM"},
 		"NTLM, wrapped": {encoded(negotiatetest.Wrap(t, []byte("NTLMSSP\x00"), asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10})),
 			"NTLM is not accepted", "NTLM"},
 		"64 kB":        {encoded(make([]byte, 64<<10)), "too large", "bytes"},
@@ -152,6 +159,38 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 			assert.Contains(t, line, c.cause, "the log says why")
 			assert.NotContains(t, line, strings.TrimPrefix(c.header, "Negotiate ")+"\"")
 		})
+	}
+}
+
+// TestAUsedTicketStaysUsedAfterARestart: whoever has seen it gains nothing by waiting for one.
+func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
+	store := "store.file=" + filepath.Join(t.TempDir(), "state.db")
+	r := startRealm(t, "kerberos", "--set", store)
+	used := map[string]string{"Authorization": r.Header(t, negotiatetest.Ticket{Name: "helpdesk"})}
+	first := r.send(t, http.MethodGet, details, "", used)
+	require.Equal(t, http.StatusOK, first.status, first.body)
+	page := r.send(t, http.MethodGet, "/ui/signin/kerberos", "", used)
+	assert.Equal(t, http.StatusUnauthorized, page.status, "nor to sign in")
+	require.Zero(t, r.stop())
+	again := &realm{startSandbox(t, "--token", "t", "--set", "signIn.mode=kerberos", "--set", "signIn.keytab="+r.Keytab, "--set", store), r.Authority}
+	got := again.send(t, http.MethodGet, details, "", used)
+	assert.Equal(t, http.StatusUnauthorized, got.status, got.body)
+	assert.Contains(t, got.body, "was used already")
+	other := again.send(t, http.MethodGet, details, "", again.as(t, "helpdesk"))
+	assert.Equal(t, http.StatusOK, other.status, other.body)
+}
+
+// TestTheDocumentNamesTickets where they are accepted.
+func TestTheDocumentNamesTickets(t *testing.T) {
+	for mode, named := range map[string]bool{"form": false, "form+kerberos": true} {
+		args := []string{"--token", "t", "--set", "signIn.mode=" + mode}
+		if named {
+			args = append(args, "--set", "signIn.keytab="+negotiatetest.New(t).Keytab)
+		}
+		r := &realm{runningSandbox: startSandbox(t, args...)}
+		document := r.send(t, http.MethodGet, "/openapi.json", "", nil)
+		require.Equal(t, http.StatusOK, document.status)
+		assert.Equal(t, named, strings.Contains(document.body, `"Negotiate":[]`), mode)
 	}
 }
 
