@@ -59,6 +59,7 @@ func startAuthority(t *testing.T) *authority {
 	a.run("", "kdb5_util", "create", "-s", "-r", "CORP.EXAMPLE", "-P", "the key of the database")
 	for _, query := range []string{
 		"addprinc -randkey HTTP/" + gatewayName, "addprinc -randkey cifs/" + gatewayName, "ktadd -k " + a.keytab() + " HTTP/" + gatewayName,
+		"addprinc -randkey HTTP/" + localName, "ktadd -k " + a.keytab() + " HTTP/" + localName,
 		"addprinc -pw Secret-1 helpdesk", "addprinc -pw Secret-1 nobody", "addprinc -pw Secret-1 operator",
 	} {
 		a.run("", "kadmin.local", "-q", query)
@@ -84,6 +85,7 @@ func (a *authority) configure(address string) {
  }
 [domain_realm]
  .corp.example = CORP.EXAMPLE
+ .localhost = CORP.EXAMPLE
 `, address, a.folder))
 	a.env = append(os.Environ(), "KRB5_CONFIG="+a.folder+"/krb5.conf")
 }
