@@ -16,6 +16,7 @@ package negotiate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -131,9 +132,13 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 		return nil, err
 	}
 	token.Value = found.token
-	use, err := useOf(token.Value)
+	req, err := parseRequest(token.Value)
 	if err != nil {
 		return nil, err
+	}
+	if asked := req.Ticket.SName.NameString; !isService(asked) { // Windows accepts one for any service of its account
+		cause := fmt.Sprintf("the ticket is for %q, and not for %s", strings.Join(asked, "/")+"@"+req.Ticket.Realm, service)
+		return nil, refuse(OtherService, cause)
 	}
 	person, err := a.Mechanism.Check(ctx, token)
 	if err != nil {
@@ -145,7 +150,7 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	if person.Reply, err = found.reply(person.Reply); err != nil {
 		return nil, err
 	}
-	person.Use = use
+	person.Use = useOf(req)
 	return person, nil
 }
 

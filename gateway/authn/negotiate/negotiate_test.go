@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +24,8 @@ import (
 
 	"adgateway/gateway/authn/negotiate/negotiatetest"
 )
+
+var tickets = flag.String("tickets", "", "folder for a keytab, and for tokens for its key; empty: none are written")
 
 var oidNTLM = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}
 
@@ -284,6 +288,33 @@ func TestDataWithAnotherSignature(t *testing.T) {
 			_, err := here.Accept(t.Context(), Token{Value: authority.Token(t, negotiatetest.Ticket{Data: c.data})})
 			assert.Equal(t, c.want, reasonOf(t, err))
 		})
+	}
+}
+
+// TestTicketsForOthers writes tokens that another acceptor checks, as they are and as a client sends them.
+func TestTicketsForOthers(t *testing.T) {
+	authority := negotiatetest.New(t)
+	for name, ticket := range map[string]negotiatetest.Ticket{
+		"valid":   {Name: "helpdesk"},
+		"expired": {Name: "helpdesk", Begins: -11 * time.Hour, Ends: -time.Hour},
+		"clock":   {Name: "helpdesk", Clock: -6 * time.Minute},
+		"service": {Name: "helpdesk", Service: "cifs/gateway.corp.example"},
+		"key":     {Name: "helpdesk", OtherKey: true},
+	} {
+		ticket.Bare = true
+		bare := authority.Token(t, ticket)
+		wrapped := base64.StdEncoding.EncodeToString(negotiatetest.Wrap(t, bare, gssapi.OIDKRB5.OID()))
+		if *tickets != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(*tickets, name), bare, 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(*tickets, name+".header"), []byte("Negotiate "+wrapped), 0o600))
+		}
+		_, err := acceptor(t, authority, Required).Accept(t.Context(), Token{Value: bare})
+		assert.Equal(t, name == "valid", err == nil, name)
+	}
+	if *tickets != "" {
+		keys, err := os.ReadFile(authority.Keytab)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(*tickets, "keytab"), keys, 0o600))
 	}
 }
 

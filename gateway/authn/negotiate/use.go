@@ -10,13 +10,9 @@ import (
 // useOf returns what identifies the use of a ticket: a digest of its authenticator. That is encrypted
 // together with its checksum, so it cannot be changed without the key, and the same authenticator in
 // another wrapping is the same use.
-func useOf(token []byte) (use []byte, err error) {
-	req, err := parseRequest(token)
-	if err != nil {
-		return nil, err
-	}
+func useOf(req *messages.APReq) []byte {
 	sum := sha256.Sum256(req.EncryptedAuthenticator.Cipher)
-	return sum[:], nil
+	return sum[:]
 }
 
 // parseRequest returns the AP-REQ of a context token. The library panics on some truncated ones.
