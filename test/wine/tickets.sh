@@ -1,6 +1,6 @@
 # Tickets of Kerberos, which Wine checks with the library of MIT Kerberos and a keytab. Sourced by wine.sh.
 
-title "The calls of SSPI: libraries, credentials, tokens that are no tickets, and tickets"
+title "The calls of SSPI: libraries, credentials, tokens that are no tickets, and tickets; policies of browsers"
 tickets=$out/tmp/tickets
 mkdir -p "$tickets"
 printf '[libdefaults]\n default_realm = CORP.EXAMPLE\n' > "$tickets/krb5.conf"
@@ -11,7 +11,14 @@ wineserver -k || true # it takes the environment of its first program
 export KRB5_CONFIG=$tickets/krb5.conf KRB5_KTNAME=FILE:$tickets/keytab
 TICKETS=$(winepath -w "$tickets")
 export TICKETS
-ends 0 "$(winepath -w "$out/tmp/host.test.exe")" -test.v -test.run '^(TestTheLayoutOfSSPI|TestEveryCallOfSSPIIsThere|TestTokensThatAreNoTickets|TestTicketsOfAnAuthority)$'
+policy() { wine reg add "HKLM\\SOFTWARE\\Policies\\$1" /v "$2" /d "$3" /f >/dev/null 2>&1; }
+policy 'Microsoft\Edge' AuthServerAllowlist 'other.example,*.corp.example'
+policy 'Google\Chrome' AuthServerAllowlist 'gateway.corp.example'
+policy 'Mozilla\Firefox\Authentication\SPNEGO' 1 'https://gateway.corp.example'
+policy 'Microsoft\Windows\CurrentVersion\Internet Settings\ZoneMapKey' 'https://gateway.corp.example' 1
+policy 'Microsoft\Windows\CurrentVersion\Internet Settings\ZoneMapKey' 'https://internet.example' 3
+tests='TheLayoutOfSSPI|EveryCallOfSSPIIsThere|TokensThatAreNoTickets|TicketsOfAnAuthority|PoliciesOfBrowsers'
+ends 0 "$(winepath -w "$out/tmp/host.test.exe")" -test.v -test.run "^Test($tests)\$"
 [[ $said != *SKIP* ]] || fail "a test was skipped"
 
 title "A sandbox that checks tickets with Windows answers each token with a sentence"

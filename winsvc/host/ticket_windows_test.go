@@ -99,3 +99,17 @@ func TestTicketsOfAnAuthority(t *testing.T) {
 		refused(t, name, err)
 	}
 }
+
+// TestPoliciesOfBrowsers reads what test/wine/tickets.sh has written to the registry.
+func TestPoliciesOfBrowsers(t *testing.T) {
+	policies, err := BrowserPolicies()
+	require.NoError(t, err)
+	if os.Getenv("TICKETS") == "" {
+		return // whatever this computer has
+	}
+	by := map[string]bool{}
+	for _, p := range policies {
+		by[p.Browser] = p.Allows("gateway.corp.example") && !p.Allows("internet.example")
+	}
+	assert.Equal(t, map[string]bool{"Edge": true, "Chrome": true, "Firefox": true, "Internet Options": true}, by)
+}

@@ -56,7 +56,7 @@ func (e *examination) probes() doctor.Probes {
 
 		Listen:     tryListening,
 		PortHolder: host.PortHolder,
-		KeyProbes:  doctor.KeyProbes{Certificate: certificateOf, Keytab: namesInKeytab},
+		KeyProbes:  doctor.KeyProbes{Certificate: certificateOf, Keytab: namesInKeytab, Browsers: host.BrowserPolicies},
 		Names:      host.Names,
 
 		Receiver: app.ReachWebhook,

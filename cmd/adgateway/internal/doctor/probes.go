@@ -66,12 +66,14 @@ type Probes struct {
 	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// KeyProbes are about the certificate and the keytab of the gateway.
+// KeyProbes are about the certificate and the keytab of the gateway, and who sends tickets for them.
 type KeyProbes struct {
 	// Certificate returns errors.ErrUnsupported if the settings name none.
 	Certificate func(s *config.Settings) (Certificate, error)
 	// Keytab returns the names that a keytab has keys for.
 	Keytab func(path string) ([]string, error)
+	// Browsers returns the policies of this computer that let browsers send tickets.
+	Browsers func() ([]host.BrowserPolicy, error)
 }
 
 // NodeProbes are used only by the checks of a node.
