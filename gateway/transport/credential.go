@@ -190,7 +190,7 @@ func (x *exchange) followsLink() bool {
 }
 
 // A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a
-// call is made in the first role that allows it.
+// call is made in the first role that allows it, and a list is read in as many as can be one.
 
 // roles returns what the caller of a request may do, at least one principal. A ticket is accepted
 // once; after that, only the person's rights are looked up.
@@ -326,12 +326,12 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in each role until one allows it. The refusal comes from the first role, unless
+// inRoles makes a call in each of some roles until one allows it. The refusal comes from the first role, unless
 // another one has reached a limit, which passes.
 func (x *exchange) inRoles(
-	do func(*identity.Principal) (call.Answer, error),
+	roles []*identity.Principal, do func(*identity.Principal) (call.Answer, error),
 ) (answer call.Answer, err error) {
-	for i, p := range able(x.allRoles, x.op) {
+	for i, p := range roles {
 		next, failed := do(p)
 		if !passedOn(failed) || x.stream != nil {
 			return next, failed

@@ -29,6 +29,8 @@ type Calls interface {
 	// there is an error. If there is an error after the sink has taken records, the records are not
 	// complete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
+	// Together returns the roles in which a row is called; of a list, as few as show the same.
+	Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal
 	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
 	// none was sent.
 	Subscribe(ctx context.Context, c call.Call, to call.Events) error

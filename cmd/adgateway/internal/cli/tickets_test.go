@@ -305,6 +305,24 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	assert.NotContains(t, form.body, `name="password"`, "the mode is kerberos alone")
 }
 
+// TestListsOfATicketAreThoseOfAllRoles, whichever comes first.
+func TestListsOfATicketAreThoseOfAllRoles(t *testing.T) {
+	const berlin, all = `"scopes":["user:read","computer:read","group:read"],"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`, `"scopes":["user:read","computer:read","group:read"]`
+	for name, roles := range map[string][2]string{"the narrow one first": {berlin, all}, "the wide one first": {all, berlin}} {
+		t.Run(name, func(t *testing.T) {
+			r := startRealm(t, "kerberos", "--set", `signIn.roles=[
+				{"group":"GW-Helpdesk",`+roles[0]+`},{"group":"GW-Operators",`+roles[1]+`}]`)
+			added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", map[string]string{"Auth-Token": "Bearer t"})
+			require.Less(t, added.status, 300, added.body)
+			for _, path := range []string{"/api/Search?Text=operator", "/api/ADUser/ListUsers/All", "/api/ADUser/ListUsers/All?Limit=500"} {
+				got := r.send(t, http.MethodGet, path, "", r.as(t, "operator"))
+				require.Equal(t, http.StatusOK, got.status, got.body)
+				assert.Contains(t, got.body, `"username":"operator"`, path)
+			}
+		})
+	}
+}
+
 // TestRolesOfATicketAreNotMerged: a call is made in the one that allows it.
 func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	r := startRealm(t, "kerberos", "--set", `signIn.roles=[
