@@ -47,7 +47,8 @@ func (t Table) both(op *ops.Operation, a, b *identity.Principal) *identity.Princ
 		return nil
 	}
 	both := *a
-	both.Limits, both.Scopes = limits, slices.DeleteFunc(scopes, func(s identity.Scope) bool { return !a.Has(s) })
+	both.Limits = limits
+	both.Scopes = slices.DeleteFunc(scopes, func(s identity.Scope) bool { return !a.Has(s) })
 	return &both
 }
 

@@ -16,7 +16,7 @@ func TestRolesOfAListAreReadAsOne(t *testing.T) {
 	require.NoError(t, err)
 	table := NewTable(ops.Table(), all)
 	role := func(limits identity.Limits, scopes ...identity.Scope) *identity.Principal {
-		return &identity.Principal{ID: "S-1", Name: "anna", Kind: identity.KindPerson, Scopes: scopes, Limits: limits}
+		return &identity.Principal{ID: "S-1", Kind: identity.KindPerson, Scopes: scopes, Limits: limits}
 	}
 	ous := func(ous ...string) identity.Limits { return identity.Limits{OUs: ous} }
 	read := []identity.Scope{identity.UserRead, identity.GroupRead, identity.ComputerRead}

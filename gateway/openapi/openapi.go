@@ -550,9 +550,10 @@ func (b *builder) securitySchemes() openapi3.SecuritySchemes {
 		all[name] = &openapi3.SecuritySchemeRef{Value: scheme}
 	}
 	if b.Tickets {
-		all[ticket] = &openapi3.SecuritySchemeRef{Value: openapi3.NewSecurityScheme().WithType("http").WithScheme("negotiate").
-			WithDescription("The Kerberos ticket of a person; NTLM is refused. A call that may change something is 403 " +
-				"if a browser sends it from a page of another site.")}
+		scheme := openapi3.NewSecurityScheme().WithType("http").WithScheme("negotiate")
+		scheme.Description = "The Kerberos ticket of a person; NTLM is refused. A call that may change " +
+			"something is 403 if a browser sends it from a page of another site."
+		all[ticket] = &openapi3.SecuritySchemeRef{Value: scheme}
 	}
 	return all
 }

@@ -326,8 +326,8 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in each of some roles until one allows it. The refusal comes from the first role, unless
-// another one has reached a limit, which passes.
+// inRoles makes a call in each of some roles until one allows it. The refusal comes from the first
+// role, unless another one has reached a limit, which passes.
 func (x *exchange) inRoles(
 	roles []*identity.Principal, do func(*identity.Principal) (call.Answer, error),
 ) (answer call.Answer, err error) {

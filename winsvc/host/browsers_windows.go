@@ -44,7 +44,9 @@ func BrowserPolicies() (all []BrowserPolicy, err error) {
 }
 
 // valuesOf returns the texts of a key of the registry that are wanted, by name.
-func valuesOf(root registry.Key, path string, wanted func(name, text string) bool) (map[string]string, error) {
+func valuesOf(
+	root registry.Key, path string, wanted func(name, text string) bool,
+) (map[string]string, error) {
 	key, err := registry.OpenKey(root, path, registry.QUERY_VALUE)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -56,7 +58,8 @@ func valuesOf(root registry.Key, path string, wanted func(name, text string) boo
 	names, err := key.ReadValueNames(0)
 	found := map[string]string{}
 	for _, name := range names {
-		if text, _, err := key.GetStringValue(name); err == nil && wanted(name, text) { // others are no sites
+		text, _, err := key.GetStringValue(name)
+		if err == nil && wanted(name, text) { // values of other types name no site
 			found[name] = text
 		}
 	}

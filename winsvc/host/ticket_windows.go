@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The calls of SSPI (sspi.h), which golang.org/x/sys does not have. Under Wine they accept and refuse tickets; only
-// Windows makes an access token of an account.
+// The calls of SSPI (sspi.h), which golang.org/x/sys does not have. Under Wine they accept and refuse
+// tickets; only Windows makes an access token of an account.
 var (
 	secur32               = windows.NewLazySystemDLL("secur32.dll")
 	acquireCredentials    = secur32.NewProc("AcquireCredentialsHandleW")

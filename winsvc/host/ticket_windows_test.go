@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheLayoutOfSSPI is that of sspi.h on 64 bits.
+// TestTheLayoutOfSSPI: structures are laid out as sspi.h has them on 64 bits.
 func TestTheLayoutOfSSPI(t *testing.T) {
 	assert.EqualValues(t, 16, unsafe.Sizeof(handle{}))
 	assert.EqualValues(t, 16, unsafe.Sizeof(buffer{}))

@@ -50,7 +50,7 @@ type Person struct {
 	// encoded. Nil: the client did not ask for it.
 	Reply []byte
 	// Use identifies this use of the ticket, whichever gateway it comes to. The [Acceptor] sets it,
-	// and accepts it again: whoever keeps the uses refuses a second one with [Replayed].
+	// and accepts it again: its caller keeps the uses, and refuses a second one with [Replayed].
 	Use []byte
 }
 
@@ -136,9 +136,10 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	if err != nil {
 		return nil, err
 	}
-	if asked := req.Ticket.SName.NameString; !isService(asked) { // Windows accepts one for any service of its account
-		cause := fmt.Sprintf("the ticket is for %q, and not for %s", strings.Join(asked, "/")+"@"+req.Ticket.Realm, service)
-		return nil, refuse(OtherService, cause)
+	// Windows accepts a ticket for any service of its account.
+	if asked := req.Ticket.SName.NameString; !isService(asked) {
+		name := strings.Join(asked, "/") + "@" + req.Ticket.Realm
+		return nil, refuse(OtherService, fmt.Sprintf("the ticket is for %q, and not for %s", name, service))
 	}
 	person, err := a.Mechanism.Check(ctx, token)
 	if err != nil {

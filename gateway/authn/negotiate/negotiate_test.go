@@ -25,7 +25,7 @@ import (
 	"adgateway/gateway/authn/negotiate/negotiatetest"
 )
 
-var tickets = flag.String("tickets", "", "folder for a keytab, and for tokens for its key; empty: none are written")
+var tickets = flag.String("tickets", "", "folder for a keytab, and for tokens; empty: none are written")
 
 var oidNTLM = asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10}
 
@@ -263,7 +263,7 @@ func TestGroupsAreInThreePlaces(t *testing.T) {
 		corp + "-513", corp + "-1201", other + "-1301", "S-1-18-1", corp + "-1401", corp + "-1402",
 	}, person.Groups)
 
-	foreign := negotiatetest.Account{Name: "lweber", Domain: "OTHER", DomainSID: other, ID: 1105, Groups: []uint32{513}}
+	foreign := negotiatetest.Account{Name: "lweber", Domain: "OTHER", DomainSID: other, ID: 1105}
 	ticket := negotiatetest.Ticket{Realm: "OTHER.EXAMPLE", Data: authority.Data(t, foreign)}
 	_, err = here.Accept(t.Context(), Token{Value: authority.Token(t, ticket)})
 	assert.Equal(t, OtherDomain, reasonOf(t, err))
@@ -273,9 +273,12 @@ func TestGroupsAreInThreePlaces(t *testing.T) {
 func TestDataWithAnotherSignature(t *testing.T) {
 	authority := negotiatetest.New(t)
 	here := acceptor(t, authority, Required)
-	account := negotiatetest.Account{Name: "lweber", Domain: "CORP", DomainSID: "S-1-5-21-1-2-3", ID: 1105, Groups: []uint32{1201}}
+	account := negotiatetest.Account{
+		Name: "lweber", Domain: "CORP", DomainSID: "S-1-5-21-1-2-3", ID: 1105, Groups: []uint32{1201},
+	}
 	own := authority.Data(t, account)
-	changed := bytes.Replace(own, binary.LittleEndian.AppendUint32(nil, 1201), binary.LittleEndian.AppendUint32(nil, 512), 1)
+	number := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
+	changed := bytes.Replace(own, number(1201), number(512), 1)
 	require.NotEqual(t, own, changed)
 	for name, c := range map[string]struct {
 		data []byte
@@ -306,7 +309,8 @@ func TestTicketsForOthers(t *testing.T) {
 		wrapped := base64.StdEncoding.EncodeToString(negotiatetest.Wrap(t, bare, gssapi.OIDKRB5.OID()))
 		if *tickets != "" {
 			require.NoError(t, os.WriteFile(filepath.Join(*tickets, name), bare, 0o600))
-			require.NoError(t, os.WriteFile(filepath.Join(*tickets, name+".header"), []byte("Negotiate "+wrapped), 0o600))
+			header := []byte("Negotiate " + wrapped)
+			require.NoError(t, os.WriteFile(filepath.Join(*tickets, name+".header"), header, 0o600))
 		}
 		_, err := acceptor(t, authority, Required).Accept(t.Context(), Token{Value: bare})
 		assert.Equal(t, name == "valid", err == nil, name)

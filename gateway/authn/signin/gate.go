@@ -420,7 +420,7 @@ func (g *Gate) accept(
 	}
 	ticket, reply, err := g.o.Directory.Accept(ctx, token)
 	if err == nil {
-		err = g.use(ctx, ticket.Use)
+		err = useTicket(ctx, g, ticket.Use)
 	}
 	if err != nil {
 		var refused *negotiate.Refusal

@@ -17,7 +17,7 @@ import (
 	"adgateway/gateway/store"
 )
 
-// A ticket can be sent again by whoever has seen it, with the authenticator that was sent with it. So
+// A program that has seen a ticket can send it again, with the authenticator that was sent with it. So
 // each use is in the store, where all gateways find it, also after a restart.
 
 // used is the use of a ticket as stored.
@@ -27,17 +27,18 @@ type used struct{ store.Formatted }
 // that of the gateway that gets the ticket again behind it.
 const useLife = 2*negotiate.Skew + time.Minute
 
-// use stores the use of a ticket. It fails with a [*negotiate.Refusal] if it was stored before, or with
-// [ErrStore].
-func (g *Gate) use(ctx context.Context, use []byte) error {
+// useTicket stores the use of a ticket. It fails with a [*negotiate.Refusal] if it was stored before,
+// or with [ErrStore].
+func useTicket(ctx context.Context, g *Gate, use []byte) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
-	err := g.useIn(ctx, g.own, use) // what the store fails to keep is not used again here
+	expires := g.o.Now().Add(useLife)
+	err := useIn(ctx, g.own, use, expires) // what the store fails to keep is not used again here
 	if err != nil || g.o.Store == g.own {
 		return err
 	}
 	var refused *negotiate.Refusal
-	switch err = g.useIn(ctx, g.o.Store, use); {
+	switch err = useIn(ctx, g.o.Store, use, expires); {
 	case err == nil, errors.As(err, &refused):
 		return err
 	case g.o.Store.Remote():
@@ -47,17 +48,17 @@ func (g *Gate) use(ctx context.Context, use []byte) error {
 	return nil
 }
 
-func (g *Gate) useIn(ctx context.Context, in *store.Sealed, use []byte) error {
+func useIn(ctx context.Context, in *store.Sealed, use []byte, expires time.Time) error {
 	value, err := store.Encode(in, used{})
 	if err != nil {
 		return err
 	}
 	_, err = in.Apply(ctx, store.Change{
-		Kind: useKind, Key: hex.EncodeToString(use), Expect: store.Absent, Value: value,
-		Expires: g.o.Now().Add(useLife),
+		Kind: useKind, Key: hex.EncodeToString(use), Expect: store.Absent, Value: value, Expires: expires,
 	})
 	if errors.Is(err, store.ErrConflict) {
-		return negotiate.Refuse(negotiate.Replayed, "the same authenticator was used before, here or at another gateway")
+		const cause = "the same authenticator was used before, here or at another gateway"
+		return negotiate.Refuse(negotiate.Replayed, cause)
 	}
 	return err
 }

@@ -13,8 +13,8 @@ import (
 // localName is a name of the gateway that Chromium finds on this computer without any settings.
 const localName = "gateway.localhost"
 
-// chromium returns the page that Chromium ends at. Chromium loads the library of Kerberos only after it has met a
-// server that asks for tickets, which its profile remembers.
+// chromium returns the page that Chromium ends at. Chromium loads the library of Kerberos only after it
+// has met a server that asks for tickets, which its profile remembers.
 func (a *authority) chromium(s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
 	profile := a.t.TempDir()

@@ -162,7 +162,7 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	}
 }
 
-// TestAUsedTicketStaysUsedAfterARestart: whoever has seen it gains nothing by waiting for one.
+// TestAUsedTicketStaysUsedAfterARestart, also for a sign-in.
 func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	store := "store.file=" + filepath.Join(t.TempDir(), "state.db")
 	r := startRealm(t, "kerberos", "--set", store)
@@ -172,7 +172,8 @@ func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
 	page := r.send(t, http.MethodGet, "/ui/signin/kerberos", "", used)
 	assert.Equal(t, http.StatusUnauthorized, page.status, "nor to sign in")
 	require.Zero(t, r.stop())
-	again := &realm{startSandbox(t, "--token", "t", "--set", "signIn.mode=kerberos", "--set", "signIn.keytab="+r.Keytab, "--set", store), r.Authority}
+	again := &realm{startSandbox(t, "--token", "t", "--set", "signIn.mode=kerberos",
+		"--set", "signIn.keytab="+r.Keytab, "--set", store), r.Authority}
 	got := again.send(t, http.MethodGet, details, "", used)
 	assert.Equal(t, http.StatusUnauthorized, got.status, got.body)
 	assert.Contains(t, got.body, "was used already")
@@ -307,14 +308,19 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 
 // TestListsOfATicketAreThoseOfAllRoles, whichever comes first.
 func TestListsOfATicketAreThoseOfAllRoles(t *testing.T) {
-	const berlin, all = `"scopes":["user:read","computer:read","group:read"],"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`, `"scopes":["user:read","computer:read","group:read"]`
-	for name, roles := range map[string][2]string{"the narrow one first": {berlin, all}, "the wide one first": {all, berlin}} {
+	const all = `"scopes":["user:read","computer:read","group:read"]`
+	const berlin = all + `,"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`
+	for name, roles := range map[string][2]string{
+		"the narrow one first": {berlin, all}, "the wide one first": {all, berlin},
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := startRealm(t, "kerberos", "--set", `signIn.roles=[
 				{"group":"GW-Helpdesk",`+roles[0]+`},{"group":"GW-Operators",`+roles[1]+`}]`)
-			added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", map[string]string{"Auth-Token": "Bearer t"})
+			token := map[string]string{"Auth-Token": "Bearer t"}
+			added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", token)
 			require.Less(t, added.status, 300, added.body)
-			for _, path := range []string{"/api/Search?Text=operator", "/api/ADUser/ListUsers/All", "/api/ADUser/ListUsers/All?Limit=500"} {
+			const list = "/api/ADUser/ListUsers/All"
+			for _, path := range []string{"/api/Search?Text=operator", list, list + "?Limit=500"} {
 				got := r.send(t, http.MethodGet, path, "", r.as(t, "operator"))
 				require.Equal(t, http.StatusOK, got.status, got.body)
 				assert.Contains(t, got.body, `"username":"operator"`, path)
