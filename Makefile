@@ -64,8 +64,8 @@ test: go-version ## what to run before a commit: what lint does but for dead cod
 # or `make race` runs them. In their packages other tests of the same subject are left.
 LONG := TestTakeovers|TestASingleGatewayGrows|TestAnOldClusterMigrates|TestAllHostsAreRestored|TestAWallClockIsWrong|TestANATSOfTheUsersOwn|TestTheNodesMakeTheLog|TestForHowLongNothingIsAcknowledged|TestNothingIsLostWhateverFails|TestTheScriptsOfALeaderThatIsCutOff|TestALeaderThatStoodStillMakesWhatWasInFlightAtMost|TestAChangeOfALeaderThatIsKilledIsJudgedOnce|TestAScriptGoesOnWhenItsGatewayDoesNotLeadAnyMore|TestAnEndThatNoLeaderTakesIsUnknown|TestAJobGoesOnAtTheNextLeader|TestAJobHasTheRightsOfTheNextLeader|TestWhatIsSpentCountsAtTheNextLeader|TestANameStaysWithItsControllerOverATakeover|TestWithoutALeader|TestAnAnswerThatDoesNotCome|TestTheRecordOfTheCluster|TestKilledInAJob|TestKilledAtTheAnswer|TestAGatewayOfACluster|TestWrongStoresAndListsAreRefused
 
-# Tests with programs of MIT Kerberos: `make kerberos-test` runs them.
-KERBEROS := TestARealAuthority|TestTicketsMustBeBound
+# Tests with programs of MIT Kerberos, Samba and Chromium: `make kerberos-test` runs them.
+KERBEROS := TestARealAuthority|TestTicketsMustBeBound|TestADomainOfSamba|TestChromiumSignsInByATicket
 
 # Many tests wait for processes, elections and expiries: more of them run at once than there
 # are cores.
@@ -185,8 +185,9 @@ wine-test: ## the executables and the MSIs for Windows under Wine; what is missi
 ansible-test: build ## the Ansible collection of the release against the sandbox; as root on Debian, what is missing is installed
 	./test/ansible.sh $(BIN)
 
-kerberos-test: ## people with tickets of a KDC of MIT Kerberos; as root on Debian, what is missing is installed
+kerberos-test: ## people with tickets of MIT Kerberos and of a domain of Samba; as root on Debian, what is missing is installed
 	@PATH=$$PATH:/usr/sbin ./test/tools.sh krb5-kdc=krb5kdc krb5-admin-server=kadmin.local krb5-user=kinit curl=curl faketime=faketime
+	@PATH=$$PATH:/usr/sbin ./test/tools.sh samba=samba samba-ad-provision=/usr/share/samba/setup/provision.ldif samba-dsdb-modules=/usr/share/samba/setup/provision.ldif python3-samba=samba-tool ldb-tools=ldbsearch chromium=chromium || echo "what these are for is skipped"
 	KERBEROS=1 $(GO) test -count=1 $(HANG) -vet=off ./cmd/adgateway/internal/cli -run '^($(KERBEROS))$$'
 
 release-check: RELEASE_URL ?= https://downloads.corp.example/adgateway

@@ -84,4 +84,7 @@ source test/wine/gateway.sh
 # shellcheck source=/dev/null
 source test/wine/module.sh
 
+# shellcheck source=/dev/null
+source test/wine/tickets.sh
+
 printf '\nEverything was as it should be under %s.\n' "$(wine --version)"

@@ -135,6 +135,11 @@ func Table() []*Row {
 		},
 		Sessions, Steps, Tries, Addresses,
 		{
+			Name: "uses of tickets", What: "Kerberos tickets that were used, so none is accepted twice.", Each: "one entry for each call or sign-in",
+			All: "those of eleven minutes", Answer: "it is stored; the rates of the person limit its calls", Remove: "They expire after eleven minutes.",
+			Kinds: []string{"ticket"},
+		},
+		{
 			Name: "budgets", What: "What a caller has spent of its hourly limits.", Each: "one entry", All: "one for each caller",
 			Answer: "it is replaced", Remove: "It expires after an hour.", Kinds: []string{"budget"},
 		},

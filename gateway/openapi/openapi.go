@@ -32,6 +32,7 @@ type Options struct {
 	V30     bool   // OpenAPI 3.0 instead of 3.1, for older generators
 	Classic bool   // describe answers of the classic dialect
 	Sandbox bool   // the server simulates its domain
+	Tickets bool   // people are also known by their Kerberos tickets
 }
 
 // Document describes the operations of a table. The same input yields the same bytes.
@@ -53,6 +54,9 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 			{tokenHeader: {}}, {bearer: {}}, {basic: {}},
 		},
 	}
+	if b.Tickets {
+		document.Security = append(document.Security, openapi3.SecurityRequirement{ticket: {}})
+	}
 	if b.V30 {
 		document.OpenAPI = "3.0.3"
 	}
@@ -71,7 +75,7 @@ func Document(table []*ops.Operation, o Options) ([]byte, error) {
 		}
 	}
 	b.operational(document)
-	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: securitySchemes(), Headers: headers()}
+	document.Components = &openapi3.Components{Schemas: b.schemas, Responses: b.answers, SecuritySchemes: b.securitySchemes(), Headers: headers()}
 	text, err := json.Marshal(document)
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
@@ -532,9 +536,10 @@ const (
 	tokenHeader = "AuthToken"
 	bearer      = "Bearer"
 	basic       = "Basic"
+	ticket      = "Negotiate"
 )
 
-func securitySchemes() openapi3.SecuritySchemes {
+func (b *builder) securitySchemes() openapi3.SecuritySchemes {
 	all := openapi3.SecuritySchemes{}
 	for name, scheme := range map[string]*openapi3.SecurityScheme{
 		tokenHeader: openapi3.NewSecurityScheme().WithType("apiKey").WithIn("header").WithName("Auth-Token").
@@ -543,6 +548,12 @@ func securitySchemes() openapi3.SecuritySchemes {
 		basic:  openapi3.NewSecurityScheme().WithType("http").WithScheme("basic").WithDescription("A user of the gateway."),
 	} {
 		all[name] = &openapi3.SecuritySchemeRef{Value: scheme}
+	}
+	if b.Tickets {
+		scheme := openapi3.NewSecurityScheme().WithType("http").WithScheme("negotiate")
+		scheme.Description = "The Kerberos ticket of a person; NTLM is refused. A call that may change " +
+			"something is 403 if a browser sends it from a page of another site."
+		all[ticket] = &openapi3.SecuritySchemeRef{Value: scheme}
 	}
 	return all
 }

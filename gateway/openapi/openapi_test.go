@@ -85,7 +85,7 @@ func TestDocumentIsValid(t *testing.T) {
 // TestEveryVariantIsValid checks the documents for older generators and for clients of the classic
 // dialect.
 func TestEveryVariantIsValid(t *testing.T) {
-	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true}, {V30: true, Sandbox: true}} {
+	for _, o := range []openapi.Options{{V30: true}, {Classic: true}, {V30: true, Classic: true}, {V30: true, Sandbox: true}, {Tickets: true}, {V30: true, Tickets: true}} {
 		o.Version = "1.2.3"
 		text, err := openapi.Document(ops.Table(), o)
 		require.NoError(t, err)
@@ -101,6 +101,12 @@ func TestEveryVariantIsValid(t *testing.T) {
 			require.NoError(t, doc.Validate(t.Context(), openapi3.IsOpenAPI31OrLater()), "%+v", o)
 		}
 		assert.Equal(t, o.Sandbox, strings.HasPrefix(doc.Info.Description, "**This is a sandbox**"))
+		scheme, offered := doc.Components.SecuritySchemes["Negotiate"]
+		assert.Equal(t, o.Tickets, offered, "%+v", o)
+		if offered {
+			assert.Equal(t, "negotiate", scheme.Value.Scheme)
+			assert.Contains(t, doc.Security, openapi3.SecurityRequirement{"Negotiate": {}})
+		}
 		for _, op := range ops.Table() {
 			o30 := doc.Paths.Find(op.Path).GetOperation(op.Method)
 			created := o30.Responses.Status(201) != nil || o30.Responses.Status(207) != nil

@@ -187,8 +187,8 @@ func (x *exchange) followsLink() bool {
 	return x.server.Pages != nil && strings.HasPrefix(x.c.Request.URL.Path, PagesPath) && (method == http.MethodGet || method == http.MethodHead)
 }
 
-// A caller with a Kerberos ticket is a person who may have several roles. The roles are not merged:
-// a call is made in the first role that allows it.
+// A caller with a Kerberos ticket is a person, and may have several roles. They are not merged: a
+// call is made in the first role that allows it, and a list is read in as many as can be one.
 
 // roles returns the rights of a request's caller, as at least one principal. A ticket is accepted
 // once; after that, only the person's rights are looked up again.
@@ -326,12 +326,12 @@ func passedOn(err error) bool {
 	return false
 }
 
-// inRoles makes a call in one role after another until one allows it. The refusal is that of the
-// first role, unless another role has reached a limit, which is temporary.
+// inRoles makes a call in each of some roles until one allows it. The refusal comes from the first
+// role, unless another one has reached a limit, which passes.
 func (x *exchange) inRoles(
-	do func(*identity.Principal) (call.Answer, error),
+	roles []*identity.Principal, do func(*identity.Principal) (call.Answer, error),
 ) (answer call.Answer, err error) {
-	for i, p := range able(x.allRoles, x.op) {
+	for i, p := range roles {
 		next, failed := do(p)
 		if !passedOn(failed) || x.stream != nil {
 			return next, failed

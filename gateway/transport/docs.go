@@ -104,6 +104,7 @@ func (s *Server) document(v30, classic bool) func() (*versioned, error) {
 	return sync.OnceValues(func() (*versioned, error) {
 		text, err := openapi.Document(s.Operations, openapi.Options{
 			Version: cmp.Or(s.Version.Version, "development"), V30: v30, Classic: classic, Sandbox: s.Engine == sandboxEngine,
+			Tickets: s.Tickets != nil,
 		})
 		text = append(text, '\n')
 		sum := sha256.Sum256(text)

@@ -94,7 +94,8 @@ func (s *Server) serve(op *ops.Operation) func(*exchange) {
 			}
 			return
 		}
-		x.reply(x.inRoles(func(p *identity.Principal) (call.Answer, error) {
+		roles := s.Calls.Together(op, able(x.allRoles, op))
+		x.reply(x.inRoles(roles, func(p *identity.Principal) (call.Answer, error) {
 			x.as(&c, p)
 			return s.Calls.Do(x.c.Request.Context(), c, &listStream{x: x})
 		}))

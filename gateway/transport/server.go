@@ -29,8 +29,10 @@ type Calls interface {
 	// Do makes a call. The answer names the change that the call has made, if any, even if Do fails.
 	// If it fails after the sink has taken records, the records are incomplete.
 	Do(ctx context.Context, c call.Call, to call.Sink) (call.Answer, error)
-	// Subscribe sends the events of a call until they end or the caller leaves. If it returns an
-	// error, it has sent none.
+	// Together returns the roles in which a row is called; of a list, as few as show the same.
+	Together(op *ops.Operation, roles []*identity.Principal) []*identity.Principal
+	// Subscribe sends the events of a call until they end or the caller leaves. An error means that
+	// none was sent.
 	Subscribe(ctx context.Context, c call.Call, to call.Events) error
 	// Refuse records that a call was refused before it could be made, and returns the error.
 	Refuse(c call.Call, err error) error

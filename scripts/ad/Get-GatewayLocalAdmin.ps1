@@ -1,4 +1,4 @@
-# Tells whether LAPS keeps the password of a computer's local administrator, and when it expires.
+# Reports whether LAPS keeps the password of a computer's local administrator, and when it expires.
 [CmdletBinding()]
 param(
     [Parameter(Mandatory)] [string] $Identity,

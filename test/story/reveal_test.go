@@ -114,8 +114,49 @@ func TestAPasswordIsNotShown(t *testing.T) {
 	assert.Contains(t, string(denied.Body), "msFVE-RecoveryPassword")
 }
 
-// TestThePasswordOfALocalAdministratorExpires: the password can be made to expire
-// immediately, and the undo restores its expiry.
+// TestARefusalDoesNotTellOfAPassword: callers who may not read it get the same answer with a password,
+// with one that is encrypted for others, and without one.
+func TestARefusalDoesNotTellOfAPassword(t *testing.T) {
+	s := systemtest.New(t, sandbox.Options{Seed: 1})
+	named := func(a systemtest.Answer, computer string) string {
+		return strings.ReplaceAll(a.Envelope.Output, computer, "COMPUTER")
+	}
+	for name, c := range map[string]struct {
+		token, reason string
+		status        int
+		code          string
+		others        []string
+	}{
+		"the scope is missing": {systemtest.ReadToken, because, 403, "forbidden", []string{"PC04", "PC05", "PC99"}},
+		"no reason":            {systemtest.AllToken, "", 400, "invalid_request", []string{"PC04", "PC05", "PC99"}},
+		"outside the limits":   {systemtest.LimitedToken, because, 404, "not_found", []string{"PC04", "PC05", "PC99"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ask := func(computer string) string {
+				call := posting("/api/Computers/"+computer+"/LocalAdmin/Reveal", map[string]any{"Reason": c.reason})
+				call.Token = c.token
+				return named(s.In(t).Rejects(call, c.status, c.code), computer)
+			}
+			want := ask("PC01")
+			for _, computer := range c.others {
+				assert.Equal(t, want, ask(computer), computer)
+			}
+		})
+	}
+	// Controllers have passwords of their own kind: one with LAPS and one without are the same.
+	call := revealing("DC1")
+	call.Token = systemtest.PlainToken
+	want := named(s.Rejects(call, http.StatusForbidden, "forbidden"), "DC1")
+	expiry := []directory.Change{{
+		Op: directory.OpReplace, Name: "msLAPS-PasswordExpirationTime", Values: []any{int64(134e15)},
+	}}
+	const controller = "CN=DC1,OU=Domain Controllers,DC=corp,DC=example"
+	dc := s.World.Directory.DCs()[0]
+	require.NoError(t, dc.Modify(t.Context(), controller, expiry, directory.ModifyOptions{}))
+	assert.Equal(t, want, named(s.Rejects(call, http.StatusForbidden, "forbidden"), "DC1"))
+}
+
+// TestThePasswordOfALocalAdministratorExpires at once, and the undo restores its expiry.
 func TestThePasswordOfALocalAdministratorExpires(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for computer, kind := range map[string]string{"PC01": "windows", "PC02": "legacy", "PC03": "windows"} {
@@ -232,6 +273,10 @@ func TestFewSecretsAnHour(t *testing.T) {
 	a := s.Rejects(revealing("PC01"), http.StatusTooManyRequests, "rate_limited")
 	assert.Contains(t, string(a.Body), "may reveal 4 secrets of computers an hour and has 0 left")
 	assert.NotEmpty(t, a.Header.Get("Retry-After"))
+	for _, computer := range []string{"PC03", "PC04", "PC05", "PC99"} {
+		other := s.Rejects(revealing(computer), http.StatusTooManyRequests, "rate_limited")
+		assert.Equal(t, a.Envelope.Output, other.Envelope.Output, computer)
+	}
 	managed := s.Record(s.Get("/api/Computers/PC01/LocalAdmin"))
 	assert.Equal(t, "windows", managed["kind"], "other calls go on")
 }

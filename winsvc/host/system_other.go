@@ -16,6 +16,9 @@ func ReadService(string) (Service, error) { return Service{}, errors.ErrUnsuppor
 // ExecutionPolicy is not supported here.
 func ExecutionPolicy(string) (string, error) { return "", errors.ErrUnsupported }
 
+// BrowserPolicies is not supported here.
+func BrowserPolicies() ([]BrowserPolicy, error) { return nil, errors.ErrUnsupported }
+
 // HasConsole reports whether this process has a console.
 func HasConsole() bool {
 	terminal, err := os.OpenFile("/dev/tty", os.O_WRONLY, 0)

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// The functions of SSPI (sspi.h), which golang.org/x/sys does not contain. This code has not
-// been run yet, because it needs a domain.
+// The calls of SSPI (sspi.h), which golang.org/x/sys does not have. Under Wine they accept and refuse
+// tickets; only Windows makes an access token of an account.
 var (
 	secur32               = windows.NewLazySystemDLL("secur32.dll")
 	acquireCredentials    = secur32.NewProc("AcquireCredentialsHandleW")
@@ -52,6 +52,7 @@ const (
 	mayLack       = 0x10000000 // ASC_REQ_ALLOW_MISSING_BINDINGS
 	gaveMutual    = 0x2        // ASC_RET_MUTUAL_AUTH
 	continueCode  = 0x00090312 // SEC_I_CONTINUE_NEEDED
+	noCredentials = 0x8009030e // SEC_E_NO_CREDENTIALS
 	bindingHeader = 32         // bytes of SEC_CHANNEL_BINDINGS
 )
 
@@ -120,6 +121,9 @@ func kerberosCredentials() (credentials handle, free func(), err error) {
 	code, _, _ := acquireCredentials.Call(0, uintptr(unsafe.Pointer(name)), inbound, 0, 0, 0, 0,
 		uintptr(unsafe.Pointer(&credentials)), uintptr(unsafe.Pointer(&expires)))
 	if err := ntStatus("AcquireCredentialsHandle", code); err != nil {
+		if uint32(code) == noCredentials {
+			err = fmt.Errorf("this computer has no key for tickets, as it is in no domain: %w", err)
+		}
 		return handle{}, nil, err
 	}
 	return credentials, func() { _, _, _ = freeCredentials.Call(uintptr(unsafe.Pointer(&credentials))) }, nil

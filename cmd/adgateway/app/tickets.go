@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"adgateway/gateway/authn/negotiate"
 	"adgateway/gateway/authn/signin"
@@ -74,8 +75,9 @@ func ticketReason(code uint32) negotiate.Reason {
 	return negotiate.Invalid
 }
 
-// Accept implements [signin.Directory]. It finds the account by name, because the
-// tickets may come from a real domain, whose SIDs differ from the simulated ones.
+// Accept implements [signin.Directory]. It finds the account by its name, as the domain of the
+// tickets, if there is one, may have other SIDs than the simulated one. Where that is a copy of it, the
+// groups in the ticket count as in the domain.
 func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
 	if d.tickets == nil {
 		return nil, nil, signin.ErrUnsupported
@@ -92,8 +94,19 @@ func (d worldDirectory) Accept(ctx context.Context, token negotiate.Token) (*sig
 	if err != nil {
 		return nil, nil, err
 	}
-	return &signin.Person{SID: person.SID, Name: person.Name}, ticket.Reply, nil
+	found := &signin.Person{SID: person.SID, Name: person.Name, Use: ticket.Use}
+	switch {
+	case ticket.SID == person.SID:
+		found.Groups = ticket.Groups
+	case domainOf(ticket.SID) == domainOf(person.SID):
+		const another = "the name in the ticket is that of another account than its SID"
+		return nil, nil, negotiate.Refuse(negotiate.NotAllowed, another)
+	}
+	return found, ticket.Reply, nil
 }
+
+// domainOf returns the SID of the domain of an account.
+func domainOf(sid string) string { return sid[:max(strings.LastIndexByte(sid, '-'), 0)] }
 
 // Accept implements [signin.Directory].
 func (d windowsDirectory) Accept(ctx context.Context, token negotiate.Token) (*signin.Person, []byte, error) {
@@ -108,5 +121,7 @@ func (d windowsDirectory) Accept(ctx context.Context, token negotiate.Token) (*s
 		const nameless = "the ticket does not name the SID of its account, as those of Active Directory do"
 		return nil, nil, negotiate.Refuse(negotiate.Invalid, nameless)
 	}
-	return &signin.Person{SID: ticket.SID, Name: ticket.Account, Groups: ticket.Groups}, ticket.Reply, nil
+	return &signin.Person{
+		SID: ticket.SID, Name: ticket.Account, Groups: ticket.Groups, Use: ticket.Use,
+	}, ticket.Reply, nil
 }

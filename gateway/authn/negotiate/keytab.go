@@ -30,7 +30,6 @@ import (
 type Keytab struct {
 	keys     *keytab.Keytab
 	bindings Bindings
-	replays  *replays
 }
 
 // service is the first part of the SPN that browsers use.
@@ -50,7 +49,7 @@ func ReadKeytab(path string, bindings Bindings) (*Keytab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s is no keytab: %w", path, err)
 	}
-	k := newKeytab(keys, bindings)
+	k := &Keytab{keys: keys, bindings: bindings}
 	if len(k.Names()) == 0 {
 		return nil, fmt.Errorf("the keytab %s has no key of a name that begins with %s/", path, service)
 	}
@@ -66,10 +65,6 @@ func parseKeytab(text []byte) (keys *keytab.Keytab, err error) {
 	}()
 	keys = keytab.New()
 	return keys, keys.Unmarshal(text)
-}
-
-func newKeytab(keys *keytab.Keytab, bindings Bindings) *Keytab {
-	return &Keytab{keys: keys, bindings: bindings, replays: newReplays(time.Now)}
 }
 
 // Names returns the names of the keytab's keys, such as HTTP/gateway.corp.example@CORP.EXAMPLE.
@@ -107,13 +102,9 @@ func (k *Keytab) Check(_ context.Context, token Token) (person *Person, err erro
 			person, err = nil, refuse(Unreadable, fmt.Sprintf("the ticket is damaged: %v", reason))
 		}
 	}()
-	message, err := unframe(token.Value)
+	req, err := parseRequest(token.Value)
 	if err != nil {
 		return nil, err
-	}
-	var req messages.APReq
-	if err := req.Unmarshal(message); err != nil {
-		return nil, refuse(Unreadable, "the ticket cannot be read: "+err.Error())
 	}
 	name, err := k.nameOf(req.Ticket)
 	if err != nil {
@@ -129,15 +120,12 @@ func (k *Keytab) Check(_ context.Context, token Token) (person *Person, err erro
 	if err := k.bindings.bound(checksum.Checksum, token.Bindings); err != nil {
 		return nil, err
 	}
-	if err := k.replays.use(req.EncryptedAuthenticator.Cipher, req.Authenticator.CTime); err != nil {
-		return nil, err
-	}
-	if person, err = k.personOf(&req, name); err != nil {
+	if person, err = k.personOf(req, name); err != nil {
 		return nil, err
 	}
 	asked := types.IsFlagSet(&req.APOptions, flags.APOptionMutualRequired)
 	if asked || checksum.Checksum[bindingsEnd]&flagMutual != 0 {
-		person.Reply, err = proof(&req)
+		person.Reply, err = proof(req)
 	}
 	return person, err
 }

@@ -9,13 +9,14 @@
 //	spnego.go     tokens and replies
 //	keytab.go     tickets by the keys in a file
 //	pac.go        the account and the groups in a ticket of Active Directory
-//	replay.go     tickets that were used
+//	use.go        what tells uses of tickets apart
 //	bindings.go   the connection that a ticket is made for
 package negotiate
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ type Person struct {
 	// Reply proves the gateway to the client: the value for the header WWW-Authenticate, not yet
 	// encoded. Nil: the client did not ask for it.
 	Reply []byte
+	// Use identifies this use of the ticket, whichever gateway it comes to. The [Acceptor] sets it,
+	// and accepts it again: its caller keeps the uses, and refuses a second one with [Replayed].
+	Use []byte
 }
 
 // Mechanism checks Kerberos tokens. It is safe for concurrent use.
@@ -81,7 +85,6 @@ const (
 	NoPerson     Reason = "no_person"
 	Relayed      Reason = "other_connection"
 	Invalid      Reason = "invalid"
-	Full         Reason = "full"
 	NotAllowed   Reason = "not_allowed"
 )
 
@@ -102,7 +105,6 @@ var sentences = map[Reason]string{
 	Relayed:     "The ticket was made for another connection than the one it came by.",
 	Invalid:     "The ticket of this computer is not valid here.",
 	NotAllowed:  "Your account may not log on at the moment: it is disabled or locked out, or it has expired.",
-	Full:        "Too many tickets are in use at the moment. Try again in a minute.",
 }
 
 // Refusal is the error of a faulty token.
@@ -130,6 +132,15 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 		return nil, err
 	}
 	token.Value = found.token
+	req, err := parseRequest(token.Value)
+	if err != nil {
+		return nil, err
+	}
+	// Windows accepts a ticket for any service of its account.
+	if asked := req.Ticket.SName.NameString; !isService(asked) {
+		name := strings.Join(asked, "/") + "@" + req.Ticket.Realm
+		return nil, refuse(OtherService, fmt.Sprintf("the ticket is for %q, and not for %s", name, service))
+	}
 	person, err := a.Mechanism.Check(ctx, token)
 	if err != nil {
 		return nil, err
@@ -140,6 +151,7 @@ func (a *Acceptor) Accept(ctx context.Context, token Token) (*Person, error) {
 	if person.Reply, err = found.reply(person.Reply); err != nil {
 		return nil, err
 	}
+	person.Use = useOf(req)
 	return person, nil
 }
 

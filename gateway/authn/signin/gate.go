@@ -388,6 +388,9 @@ func (g *Gate) Caller(ctx context.Context, token negotiate.Token) ([]*identity.P
 	case errors.As(err, &tooMany):
 		return nil, nil, &authn.Refusal{Code: schema.RateLimited, RetryAfter: tooMany.Wait,
 			Message: "Too many tickets from this address were not valid."}
+	case errors.Is(err, ErrStore):
+		return nil, nil, &authn.Refusal{Code: schema.Unavailable, RetryAfter: time.Second, Reason: err.Error(),
+			Message: "The store of the cluster does not answer, so nobody can be signed in by a ticket."}
 	default:
 		return nil, nil, &authn.Refusal{Code: schema.Unavailable, RetryAfter: time.Second, Reason: err.Error(),
 			Message: "The directory does not answer, so nobody can be signed in by a ticket."}
@@ -417,6 +420,9 @@ func (g *Gate) accept(
 		return refuse(Event{Reason: "too many tickets from this address were not valid"}, &TooMany{Wait: wait})
 	}
 	ticket, reply, err := g.o.Directory.Accept(ctx, token)
+	if err == nil {
+		err = useTicket(ctx, g, ticket.Use)
+	}
 	if err != nil {
 		var refused *negotiate.Refusal
 		if !errors.As(err, &refused) {

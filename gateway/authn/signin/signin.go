@@ -3,8 +3,8 @@
 // stops asking the directory before the domain would lock an account out, gives roles by group, and
 // keeps the sessions.
 //
-// The gateways of a cluster share sessions, the data that the pages store for them, and the wrong
-// passwords of accounts, because a browser's requests may go to any of them. Each gateway alone
+// The gateways of a cluster share sessions, the data that the pages store for them, the wrong
+// passwords of accounts, and the uses of tickets, because requests may go to any of them. Each alone
 // counts the tries from an address, which only slow a host down, and knows its links.
 //
 //	gate.go     the gate, and the ways to sign in
@@ -12,8 +12,8 @@
 //	stored.go   what is stored of them, and how it is decided and looked up
 //	steps.go    what the pages store for a session
 //	tries.go    wrong passwords
-//	tickets.go  Kerberos tickets that are not valid
-//	rights.go   rights of people without a session
+//	tickets.go  Kerberos tickets: their use, and those that are not valid
+//	rights.go   rights of people who are not at a page
 //	lookup.go   what is known of the accounts whose passwords are tried
 package signin
 
@@ -31,7 +31,8 @@ type Person struct {
 	Name   string   `json:"name"`   // sAMAccountName
 	Groups []string `json:"groups"` // SIDs of all groups, including nested ones
 
-	Locked bool `json:"-"` // the domain has locked out the account, which does not end a session
+	Locked bool   `json:"-"` // the domain has locked the account out, which ends no session
+	Use    []byte `json:"-"` // what identifies the use of a ticket; nil: of none
 }
 
 // Directory knows the accounts of the domain. It must be safe for concurrent use. Errors that are
@@ -40,10 +41,10 @@ type Directory interface {
 	// Check checks a password. name is a sAMAccountName or a UPN. domain is the text that was typed
 	// before it, or "". Check does not keep the password; the caller wipes it.
 	Check(ctx context.Context, domain, name string, password []byte) (*Person, error)
-	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket, or nil if
-	// it names nobody. The reply proves the gateway's identity to the client; it is nil if the client
-	// did not ask for it. Accept does not check whether the account may log on now. The error is a
-	// [*negotiate.Refusal] if the ticket is at fault.
+	// Accept returns the person that a Kerberos ticket names, with the groups in the ticket; nil:
+	// it names nobody. The reply proves the gateway to the client; nil: the client did not ask.
+	// Accept does not check whether the account may log on now, or whether the ticket was used
+	// before. The error is a [*negotiate.Refusal] if the ticket is at fault.
 	Accept(ctx context.Context, token negotiate.Token) (person *Person, reply []byte, err error)
 	// Groups returns the current data of a person. It fails with ErrRefused if the account may no
 	// longer log on.

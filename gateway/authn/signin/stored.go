@@ -28,10 +28,11 @@ const (
 	ownerKind store.Kind = "session-owner" // sessions of a person or a token
 	stepKind  store.Kind = "session-step"  // data that the pages store for a session
 	triesKind store.Kind = "tries"         // wrong passwords of an account
+	useKind   store.Kind = "ticket"        // uses of tickets
 )
 
-// Kinds are the kinds of stored values of this package that survive a change of the store's key.
-var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind}
+// Kinds are the kinds of values of this package that outlast a key of the store.
+var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind, useKind}
 
 // saveEvery is the minimum time between two saved uses of a session.
 const saveEvery = time.Minute

@@ -1,6 +1,10 @@
 package signin
 
 import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"net/netip"
 	"sync"
 	"time"
@@ -9,9 +13,57 @@ import (
 	"golang.org/x/time/rate"
 
 	"adgateway/gateway/authn"
+	"adgateway/gateway/authn/negotiate"
+	"adgateway/gateway/store"
 )
 
-// failures counts invalid tickets per address.
+// A program that has seen a ticket can send it again, with the authenticator that was sent with it. So
+// each use is in the store, where all gateways find it, also after a restart.
+
+// used is the use of a ticket as stored.
+type used struct{ store.Formatted }
+
+// useLife is for how long a use is stored. The clock of the client may be ahead of the gateway's, and
+// that of the gateway that gets the ticket again behind it.
+const useLife = 2*negotiate.Skew + time.Minute
+
+// useTicket stores the use of a ticket. It fails with a [*negotiate.Refusal] if it was stored before,
+// or with [ErrStore].
+func useTicket(ctx context.Context, g *Gate, use []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+	defer cancel()
+	expires := g.o.Now().Add(useLife)
+	err := useIn(ctx, g.own, use, expires) // what the store fails to keep is not used again here
+	if err != nil || g.o.Store == g.own {
+		return err
+	}
+	var refused *negotiate.Refusal
+	switch err = useIn(ctx, g.o.Store, use, expires); {
+	case err == nil, errors.As(err, &refused):
+		return err
+	case g.o.Store.Remote():
+		return fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	g.o.Problem(fmt.Errorf("the uses of tickets cannot be kept, so that they end with the gateway: %w", err))
+	return nil
+}
+
+func useIn(ctx context.Context, in *store.Sealed, use []byte, expires time.Time) error {
+	value, err := store.Encode(in, used{})
+	if err != nil {
+		return err
+	}
+	_, err = in.Apply(ctx, store.Change{
+		Kind: useKind, Key: hex.EncodeToString(use), Expect: store.Absent, Value: value, Expires: expires,
+	})
+	if errors.Is(err, store.ErrConflict) {
+		const cause = "the same authenticator was used before, here or at another gateway"
+		return negotiate.Refuse(negotiate.Replayed, cause)
+	}
+	return err
+}
+
+// failures counts invalid tickets by address.
 type failures struct {
 	now func() time.Time
 

@@ -3,6 +3,7 @@ package signin
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -22,12 +23,17 @@ type ticketing struct {
 	now      *Person
 	err      error // returned by Groups
 	asked    int
+	uses     int
 }
 
 func (d *ticketing) Accept(_ context.Context, token negotiate.Token) (*Person, []byte, error) {
 	switch string(token.Value) {
 	case "ticket":
-		return &Person{SID: "S-1-5-21-7", Name: "anna", Groups: d.inTicket}, []byte("proof"), nil
+		d.uses++
+		use := []byte(strconv.Itoa(d.uses))
+		return &Person{SID: "S-1-5-21-7", Name: "anna", Groups: d.inTicket, Use: use}, []byte("proof"), nil
+	case "again":
+		return &Person{SID: "S-1-5-21-7", Name: "anna", Groups: d.inTicket, Use: []byte("again")}, nil, nil
 	case "ntlm":
 		return nil, nil, negotiate.Refuse(negotiate.NotKerberos, "NTLM")
 	case "lost":

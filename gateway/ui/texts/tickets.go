@@ -67,10 +67,6 @@ var tickets = table{
 		negotiate.NotAllowed.Sentence(),
 		"Ihr Konto darf sich im Moment nicht anmelden: Es ist deaktiviert, gesperrt oder abgelaufen.",
 	},
-	refusal(negotiate.Full): {
-		negotiate.Full.Sentence(),
-		"Im Moment sind zu viele Tickets in Gebrauch. Versuchen Sie es in einer Minute noch einmal.",
-	},
 }
 
 func refusal(r negotiate.Reason) string { return "ticket." + string(r) }

@@ -56,8 +56,10 @@ func (e *examination) probes() doctor.Probes {
 
 		Listen:     tryListening,
 		PortHolder: host.PortHolder,
-		KeyProbes:  doctor.KeyProbes{Certificate: certificateOf, Keytab: namesInKeytab},
-		Names:      host.Names,
+		KeyProbes: doctor.KeyProbes{
+			Certificate: certificateOf, Keytab: namesInKeytab, Browsers: host.BrowserPolicies,
+		},
+		Names: host.Names,
 
 		Receiver: app.ReachWebhook,
 		Rewound:  store.Rewound,

@@ -1,10 +1,10 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,7 +41,36 @@ func startAuthority(t *testing.T) *authority {
 		}
 	}
 	a := &authority{t: t, folder: t.TempDir()}
-	port := freeport.Ports(t, 1)[0]
+	address := freeport.Addresses(t, 1)[0]
+	a.configure(address)
+	a.write("kdc.conf", fmt.Sprintf(`[kdcdefaults]
+ kdc_listen = ""
+ kdc_tcp_listen = %[1]s
+[realms]
+ CORP.EXAMPLE = {
+  database_name = %[2]s/principals
+  key_stash_file = %[2]s/stash
+  acl_file = %[2]s/acl
+ }
+[logging]
+ kdc = STDERR
+`, address, a.folder))
+	a.env = append(a.env, "KRB5_KDC_PROFILE="+a.folder+"/kdc.conf")
+	a.run("", "kdb5_util", "create", "-s", "-r", "CORP.EXAMPLE", "-P", "the key of the database")
+	for _, query := range []string{
+		"addprinc -randkey HTTP/" + gatewayName, "addprinc -randkey cifs/" + gatewayName, "ktadd -k " + a.keytab() + " HTTP/" + gatewayName,
+		"addprinc -randkey HTTP/" + localName, "ktadd -k " + a.keytab() + " HTTP/" + localName,
+		"addprinc -pw Secret-1 helpdesk", "addprinc -pw Secret-1 nobody", "addprinc -pw Secret-1 operator",
+	} {
+		a.run("", "kadmin.local", "-q", query)
+	}
+	a.serve(address, "krb5kdc", "-n")
+	return a
+}
+
+// configure writes the settings of clients of a KDC.
+func (a *authority) configure(address string) {
+	a.t.Helper()
 	a.write("krb5.conf", fmt.Sprintf(`[libdefaults]
  default_realm = CORP.EXAMPLE
  dns_lookup_kdc = false
@@ -52,33 +81,13 @@ func startAuthority(t *testing.T) *authority {
  default_ccache_name = FILE:%[2]s/tickets
 [realms]
  CORP.EXAMPLE = {
-  kdc = 127.0.0.1:%[1]d
+  kdc = %[1]s
  }
 [domain_realm]
  .corp.example = CORP.EXAMPLE
-`, port, a.folder))
-	a.write("kdc.conf", fmt.Sprintf(`[kdcdefaults]
- kdc_listen = ""
- kdc_tcp_listen = 127.0.0.1:%[1]d
-[realms]
- CORP.EXAMPLE = {
-  database_name = %[2]s/principals
-  key_stash_file = %[2]s/stash
-  acl_file = %[2]s/acl
- }
-[logging]
- kdc = STDERR
-`, port, a.folder))
-	a.env = append(os.Environ(), "KRB5_CONFIG="+a.folder+"/krb5.conf", "KRB5_KDC_PROFILE="+a.folder+"/kdc.conf")
-	a.run("", "kdb5_util", "create", "-s", "-r", "CORP.EXAMPLE", "-P", "the key of the database")
-	for _, query := range []string{
-		"addprinc -randkey HTTP/" + gatewayName, "addprinc -randkey cifs/" + gatewayName, "ktadd -k " + a.keytab() + " HTTP/" + gatewayName,
-		"addprinc -pw Secret-1 helpdesk", "addprinc -pw Secret-1 nobody", "addprinc -pw Secret-1 operator",
-	} {
-		a.run("", "kadmin.local", "-q", query)
-	}
-	a.serve()
-	return a
+ .localhost = CORP.EXAMPLE
+`, address, a.folder))
+	a.env = append(os.Environ(), "KRB5_CONFIG="+a.folder+"/krb5.conf")
 }
 
 func (a *authority) keytab() string { return filepath.Join(a.folder, "gateway.keytab") }
@@ -101,34 +110,38 @@ func (a *authority) run(input, program string, args ...string) string {
 	return said.String()
 }
 
-// serve starts the KDC and returns when it answers.
-func (a *authority) serve() {
+// serve starts a KDC, and returns when it takes connections at its address.
+func (a *authority) serve(address, program string, args ...string) {
 	a.t.Helper()
-	command := exec.Command("krb5kdc", "-n")
+	command := exec.Command(program, args...)
 	command.Env = a.env
-	said, err := command.StderrPipe()
+	said := &lockedBuilder{}
+	command.Stdout, command.Stderr = said, said
+	_, err := command.StdinPipe() // samba ends with it
 	require.NoError(a.t, err)
 	require.NoError(a.t, command.Start())
-	lines, ended := make(chan string), make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		defer close(lines)
-		for scanner := bufio.NewScanner(said); scanner.Scan(); {
-			if strings.Contains(scanner.Text(), "commencing operation") {
-				lines <- scanner.Text()
-			}
-		}
+		_ = command.Wait() // it is killed
 	}()
 	a.t.Cleanup(func() {
 		_ = command.Process.Kill()
 		<-ended
-		_ = command.Wait() // it was killed
 	})
+	require.Eventually(a.t, func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
+		connection, err := net.Dial("tcp", address)
+		return err == nil && connection.Close() == nil
+	}, patience, 50*time.Millisecond, "the KDC does not answer: %s", said)
 	select {
-	case _, ok := <-lines:
-		require.True(a.t, ok, "the KDC stopped")
-	case <-time.After(patience):
-		a.t.Fatal("the KDC did not start")
+	case <-ended:
+		a.t.Fatalf("the KDC stopped: %s", said)
+	default:
 	}
 }
 
@@ -147,16 +160,30 @@ func (a *authority) curl(s *runningSandbox, path string, args ...string) string 
 // curlAt is [authority.curl] with a clock that is off by the given time.
 func (a *authority) curlAt(off string, s *runningSandbox, path string, args ...string) string {
 	a.t.Helper()
-	_, port, found := strings.Cut(strings.TrimPrefix(s.url, "https://"), ":")
-	require.True(a.t, found)
-	address := gatewayName + ":" + port + ":127.0.0.1"
-	all := []string{"-sS", "-k", "-i", "--negotiate", "-u", ":", "--resolve", address}
-	all = append(all, args...)
-	all = append(all, "https://"+gatewayName+":"+port+path)
+	all := a.calling(s, path, append([]string{"--negotiate", "-u", ":"}, args...)...)
 	if off != "" {
 		return a.run("", "faketime", append([]string{"-f", off, "curl"}, all...)...)
 	}
 	return a.run("", "curl", all...)
+}
+
+// curlPlain returns what curl says of a call without a ticket.
+func (a *authority) curlPlain(s *runningSandbox, path string, args ...string) string {
+	a.t.Helper()
+	return a.run("", "curl", a.calling(s, path, args...)...)
+}
+
+// calling returns the arguments of curl for a call.
+func (a *authority) calling(s *runningSandbox, path string, args ...string) []string {
+	all := []string{"-sS", "-k", "-i", "--resolve", gatewayName + ":" + a.port(s) + ":127.0.0.1"}
+	return append(append(all, args...), "https://"+gatewayName+":"+a.port(s)+path)
+}
+
+func (a *authority) port(s *runningSandbox) string {
+	a.t.Helper()
+	_, port, found := strings.Cut(strings.TrimPrefix(s.url, "https://"), ":")
+	require.True(a.t, found)
+	return port
 }
 
 func (a *authority) startGateway(args ...string) *runningSandbox {
@@ -186,7 +213,7 @@ func TestARealAuthority(t *testing.T) {
 
 	for name, c := range map[string]struct{ said, sentence string }{
 		"another service":   {a.curl(s, "/api/WhoAmI", "--service-name", "cifs"), "for another service"},
-		"ten minutes ahead": {a.curlAt("+10m", s, "/api/WhoAmI"), "more than five minutes"},
+		"six minutes ahead": {a.curlAt("+6m", s, "/api/WhoAmI"), "more than five minutes"},
 	} {
 		assert.Contains(t, c.said, " 401", name)
 		assert.Contains(t, c.said, c.sentence, name)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -125,9 +126,15 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 		"another domain":  {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE"}), "Accounts of your domain", "OTHER.EXAMPLE"},
 		"an at sign":      {r.Header(t, negotiatetest.Ticket{Name: "helpdesk@corp.example"}), "does not belong to a person", "has a character"},
 		"a backslash":     {r.Header(t, negotiatetest.Ticket{Name: `CORP\helpdesk`}), "does not belong to a person", "has a character"},
-		"a computer":      {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "does not belong to a person", "of a computer"},
-		"nobody":          {r.Header(t, negotiatetest.Ticket{Name: "nobody"}), "may not log on", "no account with the name"},
-		"NTLM":            {encoded([]byte("NTLMSSP\x00\x01")), "NTLM is not accepted", "NTLM"},
+		"not yet valid":   {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Begins: time.Hour, Ends: 2 * time.Hour}), "is not valid yet", "not yet valid"},
+		"a fast clock":    {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Clock: 6 * time.Minute}), "more than five minutes", "skew"},
+		"another forest": {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Realm: "OTHER.EXAMPLE", Data: r.Data(t, negotiatetest.Account{
+			Name: "helpdesk", Domain: "OTHER", DomainSID: "S-1-5-21-7-8-9", ID: 1105, Groups: []uint32{512}})}), "Accounts of your domain", "OTHER"},
+		"data that is not signed": {r.Header(t, negotiatetest.Ticket{Name: "helpdesk", Data: r.Unsigned(t, negotiatetest.Account{
+			Name: "helpdesk", Domain: "CORP", DomainSID: "S-1-5-21-1-2-3", ID: 1105})}), "is not valid here", "checksum"},
+		"a computer": {r.Header(t, negotiatetest.Ticket{Name: "PC1$"}), "does not belong to a person", "of a computer"},
+		"nobody":     {r.Header(t, negotiatetest.Ticket{Name: "nobody"}), "may not log on", "no account with the name"},
+		"NTLM":       {encoded([]byte("NTLMSSP\x00\x01")), "NTLM is not accepted", "NTLM"},
 		"NTLM, wrapped": {encoded(negotiatetest.Wrap(t, []byte("NTLMSSP\x00"), asn1.ObjectIdentifier{1, 3, 6, 1, 4, 1, 311, 2, 2, 10})),
 			"NTLM is not accepted", "NTLM"},
 		"64 kB":        {encoded(make([]byte, 64<<10)), "too large", "bytes"},
@@ -155,8 +162,40 @@ func TestTicketsThatCallsAreRefusedWith(t *testing.T) {
 	}
 }
 
-// TestBrowsersAttachTickets: a page of another site cannot use the tickets that a browser
-// attaches to change anything.
+// TestAUsedTicketStaysUsedAfterARestart, also for a sign-in.
+func TestAUsedTicketStaysUsedAfterARestart(t *testing.T) {
+	store := "store.file=" + filepath.Join(t.TempDir(), "state.db")
+	r := startRealm(t, "kerberos", "--set", store)
+	used := map[string]string{"Authorization": r.Header(t, negotiatetest.Ticket{Name: "helpdesk"})}
+	first := r.send(t, http.MethodGet, details, "", used)
+	require.Equal(t, http.StatusOK, first.status, first.body)
+	page := r.send(t, http.MethodGet, "/ui/signin/kerberos", "", used)
+	assert.Equal(t, http.StatusUnauthorized, page.status, "nor to sign in")
+	require.Zero(t, r.stop())
+	again := &realm{startSandbox(t, "--token", "t", "--set", "signIn.mode=kerberos",
+		"--set", "signIn.keytab="+r.Keytab, "--set", store), r.Authority}
+	got := again.send(t, http.MethodGet, details, "", used)
+	assert.Equal(t, http.StatusUnauthorized, got.status, got.body)
+	assert.Contains(t, got.body, "was used already")
+	other := again.send(t, http.MethodGet, details, "", again.as(t, "helpdesk"))
+	assert.Equal(t, http.StatusOK, other.status, other.body)
+}
+
+// TestTheDocumentNamesTickets where they are accepted.
+func TestTheDocumentNamesTickets(t *testing.T) {
+	for mode, named := range map[string]bool{"form": false, "form+kerberos": true} {
+		args := []string{"--token", "t", "--set", "signIn.mode=" + mode}
+		if named {
+			args = append(args, "--set", "signIn.keytab="+negotiatetest.New(t).Keytab)
+		}
+		r := &realm{runningSandbox: startSandbox(t, args...)}
+		document := r.send(t, http.MethodGet, "/openapi.json", "", nil)
+		require.Equal(t, http.StatusOK, document.status)
+		assert.Equal(t, named, strings.Contains(document.body, `"Negotiate":[]`), mode)
+	}
+}
+
+// TestBrowsersAttachTickets: a page of another site cannot change anything by them.
 func TestBrowsersAttachTickets(t *testing.T) {
 	r := startRealm(t, "form+kerberos")
 	const title = `{"JobTitle":"Buyer"}`
@@ -268,7 +307,30 @@ func TestAccountsOfTicketsAreLookedUp(t *testing.T) {
 	assert.NotContains(t, form.body, `name="password"`, "the mode is kerberos alone")
 }
 
-// TestRolesOfATicketAreNotMerged: a call is made in the one role that allows it.
+// TestListsOfATicketAreThoseOfAllRoles, whichever comes first.
+func TestListsOfATicketAreThoseOfAllRoles(t *testing.T) {
+	const all = `"scopes":["user:read","computer:read","group:read"]`
+	const berlin = all + `,"limits":{"ous":["OU=Berlin,OU=People,OU=Corp,DC=corp,DC=example"]}`
+	for name, roles := range map[string][2]string{
+		"the narrow one first": {berlin, all}, "the wide one first": {all, berlin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := startRealm(t, "kerberos", "--set", `signIn.roles=[
+				{"group":"GW-Helpdesk",`+roles[0]+`},{"group":"GW-Operators",`+roles[1]+`}]`)
+			token := map[string]string{"Auth-Token": "Bearer t"}
+			added := r.send(t, http.MethodPost, "/api/ADUser/operator/Group/GW-Helpdesk", "", token)
+			require.Less(t, added.status, 300, added.body)
+			const list = "/api/ADUser/ListUsers/All"
+			for _, path := range []string{"/api/Search?Text=operator", list, list + "?Limit=500"} {
+				got := r.send(t, http.MethodGet, path, "", r.as(t, "operator"))
+				require.Equal(t, http.StatusOK, got.status, got.body)
+				assert.Contains(t, got.body, `"username":"operator"`, path)
+			}
+		})
+	}
+}
+
+// TestRolesOfATicketAreNotMerged: a call is made in the one that allows it.
 func TestRolesOfATicketAreNotMerged(t *testing.T) {
 	r := startRealm(t, "kerberos", "--set", `signIn.roles=[
 		{"group":"GW-Helpdesk","scopes":["user:read"],"limits":{"ous":["OU=Nobody,OU=Corp,DC=corp,DC=example"]}},

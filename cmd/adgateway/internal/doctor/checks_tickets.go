@@ -44,6 +44,16 @@ func ticketChecks() []Check {
 			},
 			probe: probeServiceNames,
 		},
+		{
+			Name: "browsers", Page: "single-sign-on#group-policy-for-browsers",
+			About: "browsers send tickets to the names of the gateway without a question",
+			How:   "reads the policies of this computer for Edge, Chrome and Firefox, and its intranet zone",
+			Faults: []Fault{
+				{"no-policy", Warning, "No policy of this computer lets browsers send tickets to {names}: they ask for a name and a password instead.",
+					"Set AuthServerAllowlist, or the intranet zone, by group policy for the computers of people. If this computer is a server without it, open the console on one of theirs."},
+			},
+			probe: probeBrowsers,
+		},
 	}
 }
 
@@ -76,10 +86,7 @@ func probeServiceNames(ctx context.Context, x *exam) verdict {
 		return failed(err)
 	}
 	var v verdict
-	names := slices.DeleteFunc(certificate.Names, func(name string) bool {
-		_, err := netip.ParseAddr(name)
-		return err == nil || strings.Contains(name, "*") || name == "localhost"
-	})
+	names := certificate.hosts()
 	if len(names) == 0 {
 		v.hit("no-name")
 		return v
@@ -101,7 +108,56 @@ func probeServiceNames(ctx context.Context, x *exam) verdict {
 	return v
 }
 
-// judge adds the fault of a host name's SPN to the verdict.
+// hosts returns the names that browsers get tickets for.
+func (c Certificate) hosts() []string {
+	return slices.DeleteFunc(slices.Clone(c.Names), func(name string) bool {
+		_, err := netip.ParseAddr(name)
+		return err == nil || strings.Contains(name, "*") || name == "localhost"
+	})
+}
+
+func probeBrowsers(_ context.Context, x *exam) verdict {
+	if !x.settings.SignIn.Tickets() {
+		return skipped("%s", noTickets)
+	}
+	policies, err := x.Browsers()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return skipped("this system has no such policies")
+	}
+	if err != nil {
+		return failed(err)
+	}
+	certificate, err := x.Certificate(x.settings)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return failed(err)
+	}
+	names := certificate.hosts()
+	if len(names) == 0 {
+		return skipped("the certificate has no name that browsers get tickets for")
+	}
+	var v verdict
+	var by, without []string
+	for _, name := range names {
+		allowed := false
+		for _, policy := range policies {
+			if policy.Allows(name) {
+				allowed = true
+				by = append(by, policy.Browser)
+			}
+		}
+		if !allowed {
+			without = append(without, name)
+		}
+	}
+	slices.Sort(by)
+	v.found = strings.Join(slices.Compact(by), ", ")
+	if len(without) > 0 {
+		v.hit("no-policy", "names", strings.Join(without, ", "))
+	}
+	return v
+}
+
+// judge returns the fault of the SPN of a name.
 func (v *verdict) judge(x *exam, name string, found []serviceName) {
 	of := func(spn string) (all []serviceName) {
 		for _, one := range found {

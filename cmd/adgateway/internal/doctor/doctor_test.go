@@ -143,6 +143,9 @@ func keysOf(c *computer) doctor.KeyProbes {
 	return doctor.KeyProbes{
 		Certificate: func(*config.Settings) (doctor.Certificate, error) { return c.certificate, nil },
 		Keytab:      func(string) ([]string, error) { return []string{"HTTP/gw.corp.example@CORP.EXAMPLE"}, nil },
+		Browsers: func() ([]host.BrowserPolicy, error) {
+			return []host.BrowserPolicy{{Browser: "Edge", Sites: []string{"*.corp.example"}}}, nil
+		},
 	}
 }
 
@@ -294,6 +297,13 @@ var broken = []struct {
 		c.settings.SignIn.Mode = config.SignInBoth
 		c.certificate.Names = []string{"192.0.2.7", "localhost"}
 	}, "service-names/no-name certificate/name", "full name", 1},
+	{"no policy for browsers", func(c *computer) {
+		c.settings.SignIn.Mode, c.settings.SignIn.Keytab = config.SignInBoth, "data/gw.keytab"
+		c.answers["Get-GatewayServiceName"] = `[{"name":"HTTP/gw.corp.example","account":"svc-adgateway$"}]`
+		c.probes.Browsers = func() ([]host.BrowserPolicy, error) {
+			return []host.BrowserPolicy{{Browser: "Edge", Sites: []string{"*.other.example"}}}, nil
+		}
+	}, "browsers/no-policy", "AuthServerAllowlist", 1},
 	{"keytab unreadable", func(c *computer) {
 		c.settings.SignIn.Mode, c.settings.SignIn.Keytab = config.SignInBoth, "data/gw.keytab"
 		c.probes.Keytab = func(string) ([]string, error) { return nil, fs.ErrPermission }

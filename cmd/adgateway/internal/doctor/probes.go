@@ -66,12 +66,14 @@ type Probes struct {
 	Limit time.Duration // maximum time of every check; zero means that each has its own
 }
 
-// KeyProbes read the certificate and the keytab of the gateway.
+// KeyProbes are about the certificate and the keytab of the gateway, and who sends tickets for them.
 type KeyProbes struct {
 	// Certificate describes the certificate in the settings. It returns errors.ErrUnsupported if they name none.
 	Certificate func(s *config.Settings) (Certificate, error)
 	// Keytab returns the names for which a keytab contains keys.
 	Keytab func(path string) ([]string, error)
+	// Browsers returns the policies of this computer that let browsers send tickets.
+	Browsers func() ([]host.BrowserPolicy, error)
 }
 
 // NodeProbes are used only by the checks of a node.
