@@ -3,6 +3,7 @@ package pages
 import (
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -70,6 +71,37 @@ func TestRecordsHavePages(t *testing.T) {
 	desk := s.browser(t)
 	desk.signIn("helpdesk")
 	assert.Equal(t, 403, desk.get("/ui/zones/corp.example/records/@/MX"))
+}
+
+// TestRecordsOfRareTypesAreEdited: the form knows each record by what the list shows of it.
+func TestRecordsOfRareTypesAreEdited(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	hash := strings.Repeat("ab", 32)
+	for path, change := range map[string][2]string{
+		"@/CAA": {"NewValue", "pki.example"}, "_443._tcp.pay/TLSA": {"NewCertificateAssociationData", hash},
+		"pay/SSHFP": {"NewFingerprint", hash}, "old/DNAME": {"NewDNS_TargetName", "shop3.example"},
+	} {
+		page := "/ui/zones/shop.example/records/" + path
+		require.Equal(t, 200, b.get(page), path)
+		_, kind, _ := strings.Cut(strings.ToLower(path), "/")
+		found := regexp.MustCompile(`href="(/ui/do/` + kind + `\.change\?[^"]*)"`).FindStringSubmatch(b.page)
+		require.Len(t, found, 2, b.page)
+		edit := html.UnescapeString(found[1])
+		require.Equal(t, 200, b.get(edit))
+		at, err := url.Parse(edit)
+		require.NoError(t, err)
+		pairs := []string{change[0], change[1]}
+		for name, values := range at.Query() {
+			pairs = append(pairs, name, values[0])
+		}
+		b.preview(kind+".change", pairs...)
+		b.confirm()
+		require.Equal(t, 200, b.get(page), path)
+		assert.Contains(t, b.page, change[1], path)
+		assert.Contains(t, b.page, `action="/ui/do/`+kind+`.delete"`, path)
+	}
 }
 
 // TestUnitsHaveActions on their page; a container has those alone that put something into it.
