@@ -13,7 +13,7 @@ import (
 
 // New returns the pages.
 func New(o frame.Options) *frame.Pages {
-	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf})
+	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf, Notes: work.Notes})
 	p.Anybody("/ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
 	for i := range listings {
 		l := &listings[i]
@@ -69,6 +69,7 @@ func New(o frame.Options) *frame.Pages {
 	p.Post("/ui/lists/{id}", work.SubmitSheet)
 	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
 	p.Get("/ui/jobs/{id}/events", work.JobEvents)
+	p.Get("/ui/notes", work.NoteEvents)
 	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)
 	p.Post("/ui/jobs/{id}/{action}", work.ControlJob)
 	if p.Log != nil {

@@ -7,6 +7,11 @@ var work = table{
 
 	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
 
+	"note.ended": {
+		"Your list “{what}” has ended ({state}): {progress}.", "Ihre Liste „{what}“ ist zu Ende ({state}): {progress}.",
+	},
+	"note.see": {"See the list", "Liste ansehen"},
+
 	"job.several":           {"Several operations", "Mehrere Vorgänge"},
 	"job.nothing":           {"Nothing was run", "Nichts wurde ausgeführt"},
 	"job.run.progress":      {"{n} of {of} items, {percent} %", "{n} von {of} Zeilen, {percent} %"},

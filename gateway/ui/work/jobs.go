@@ -284,6 +284,9 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 		body.More = body.More || more
 	}
 	shown.Body = body
+	if !j.open() && j.owner() == c.Identity() {
+		seen(c, j.ID)
+	}
 	c.Page(status, "job", shown)
 }
 
@@ -300,6 +303,11 @@ func ControlJob(c *frame.Visit) {
 	maps.Copy(values, control.values)
 	a := c.Call(control.Operation, values)
 	next := frame.Records[Job](a)
+	for _, j := range next {
+		if a.Ok() && j.moves() {
+			watch(c, j.ID)
+		}
+	}
 	switch {
 	case !a.Ok():
 		ShowJob(c, a)

@@ -232,5 +232,8 @@ func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *f
 	if !a.Ok() || len(submitted) != 1 {
 		return a, ""
 	}
+	if submitted[0].mode() == Modes[jobstate.Run] {
+		watch(c, submitted[0].ID)
+	}
 	return a, submitted[0].ID
 }

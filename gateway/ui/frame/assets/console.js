@@ -54,6 +54,15 @@
     events.onerror = () => { if (events.readyState === EventSource.CLOSED) location.reload(); };
   }
 
+  // What has ended meanwhile is said once: by the page, or while it is open.
+  const notes = document.querySelector("#notes");
+  if (notes?.textContent.trim()) setTimeout(() => say(notes.textContent), 300);
+  if (notes?.dataset.notes && !document.querySelector("[data-events]")) {
+    const events = new EventSource(notes.dataset.notes);
+    events.addEventListener("note", e => { notes.insertAdjacentHTML("beforeend", e.data); say(notes.lastElementChild.textContent); });
+    events.addEventListener("end", () => events.close());
+  }
+
   const secret = document.querySelector("[data-hide]");
   if (secret) {
     const hide = () => { secret.textContent = text("hidden"); };
