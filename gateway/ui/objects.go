@@ -164,16 +164,17 @@ func showObject(c *frame.Visit, k *frame.Kind) {
 	if k.HitType != "computer" { // what can be done with its secrets is known later
 		offerActions(c, o)
 	}
-	fills[k.HitType](c, o)
-	readChanges(c, o)
+	title := o.record.First("displayName", "name", "computerName")
+	frame.SideBySide(func() { lookedAt(c, k, o.GUID, title) }, func() {
+		fills[k.HitType](c, o)
+		readChanges(c, o)
+	})
 	for _, section := range sections[k.HitType] {
 		title := texts.Of("object." + section.Title)
 		o.Cards = append(o.Cards, card{"card-" + section.Title, title, say.FactsOf(o.record, section.Rows)})
 	}
 	o.sortOut()
-	title := o.record.First("displayName", "name", "computerName")
 	o.Initials, o.State = frame.Initials(title), stateWord(o.record)
-	lookedAt(c, k, o.GUID, title)
 	shown := frame.Page{Title: texts.Raw(title), Section: k.Path, Body: o}
 	c.Page(http.StatusOK, k.HitType, shown)
 }

@@ -18,6 +18,8 @@ func New(o frame.Options) *frame.Pages {
 	for i := range listings {
 		l := &listings[i]
 		p.Get("/ui/"+l.Path, func(c *frame.Visit) { table.ShowListing(c, l) })
+		p.Post("/ui/"+l.Path+"/saved", func(c *frame.Visit) { table.SaveFilter(c, l) })
+		p.Post("/ui/"+l.Path+"/saved/remove", func(c *frame.Visit) { table.RemoveFilter(c, l) })
 		if l.Many != nil {
 			p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
 		}

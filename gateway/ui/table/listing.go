@@ -43,8 +43,10 @@ type Asked struct {
 // mostBack limits the pages that one can go back by the page's own links.
 const mostBack = 20
 
-func askedOf(c *frame.Visit, l *Listing) Asked {
-	q := c.R.URL.Query()
+func askedOf(c *frame.Visit, l *Listing) Asked { return askedIn(c.R.URL.Query(), l) }
+
+// askedIn returns what an address with values asks for.
+func askedIn(q url.Values, l *Listing) Asked {
 	a := Asked{
 		List: l, text: Typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
 		Object: q.Get("object"),
@@ -165,7 +167,10 @@ type ListPage struct {
 	Title    texts.Text
 	Within   frame.Link // the object that the list is a part of
 	Above    any        // what stands above the list; nil: nothing
-	New      string     // address of the form for a new one; empty: none
+	Saved    []savedLink
+	SavedAt  string  // where filters are saved; empty: nowhere
+	Naming   *naming // nil: there is nothing to save
+	New      string  // address of the form for a new one; empty: none
 }
 
 type (
@@ -230,6 +235,7 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	}
 	body := a.page(c)
 	body.Title, body.Within, body.Above = title, l.Within, above
+	body.addSaved(c, a)
 	if above == nil && l.Above != nil {
 		body.Above = l.Above(c)
 	}
