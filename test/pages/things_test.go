@@ -30,9 +30,20 @@ func TestRecordsHavePages(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
 	alias := []string{
 		"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example",
+		"Reason", "INC-1",
 	}
 	b.preview("cname.create", alias...)
 	b.confirm()
+	// What was confirmed by a plan, with a reason, can be undone.
+	undo := regexp.MustCompile(`action="(/ui/do/change\.undo\?[^"]*)"`).FindStringSubmatch(b.page)
+	require.Len(t, undo, 2, b.page)
+	require.Equal(t, 303, b.post(html.UnescapeString(undo[1]), b.form("/ui/signout")))
+	require.Equal(t, 200, b.follow())
+	b.confirm()
+	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
+	b.preview("cname.create", alias...)
+	b.confirm()
+
 	page := "/ui/zones/corp.example/records/tries/CNAME"
 	require.Equal(t, 200, b.get(page))
 	assert.Contains(t, b.page, "app1.corp.example")
@@ -45,7 +56,7 @@ func TestRecordsHavePages(t *testing.T) {
 	}.Encode()
 	assert.Contains(t, b.page, `href="`+html.EscapeString(edit)+`"`)
 	require.Equal(t, 200, b.get(edit))
-	b.preview("cname.change", append(alias, "TimeToLive", "600")...)
+	b.preview("cname.change", append(alias[:6:6], "TimeToLive", "600")...)
 	b.confirm()
 	require.Equal(t, 200, b.get(page))
 	assert.Contains(t, b.page, `>600</td>`)
