@@ -12,6 +12,7 @@ import (
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // homePage is where people begin.
@@ -51,7 +52,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 
 // home shows the page where people begin.
 func home(c *frame.Visit) {
-	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c)}
+	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
 	_, ready, degraded := readiness(c)
 	body.Verdict = say.WordOf("readiness.verdict", verdictOf(ready, degraded))
 	if c.R.URL.Query().Get("counts") != "" {

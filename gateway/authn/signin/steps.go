@@ -105,7 +105,9 @@ func valueOf(found step, at store.Revision, err error, value any) (Version, erro
 // ownLife is how long what a person owns is kept after its last change.
 const ownLife = 400 * 24 * time.Hour
 
-func (s *Session) ownKey(name string) string { return ownerKey(s.in, s.Identity) + "." + sumOf(name).String() }
+func (s *Session) ownKey(name string) string {
+	return ownerKey(s.in, s.Identity) + "." + sumOf(name).String()
+}
 
 // Remember stores a value under a name for the owner of the session, in whichever session, for more than a
 // year, if the stored one has the version at. It fails like [Session.Keep].

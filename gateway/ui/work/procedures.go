@@ -43,6 +43,19 @@ func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
 	return all
 }
 
+// mostStarts limits the procedures that the home page offers.
+const mostStarts = 3
+
+// Starts are the first procedures that the person may do.
+func Starts(c *frame.Visit) (all []frame.Link) {
+	for _, p := range c.Procedures {
+		if len(all) < mostStarts && c.May(identity.JobSubmit) && len(lackedSteps(c, p)) == 0 {
+			all = append(all, frame.Link{Path: say.Address(procedurePath, p.Name), Text: texts.Each(p.Title)})
+		}
+	}
+	return all
+}
+
 // ShowProcedures shows all procedures. One of which the person may not do each step says so.
 func ShowProcedures(c *frame.Visit) {
 	var rows []procedureRow

@@ -131,13 +131,13 @@
 
   // Select many; the bar appears by CSS.
   for (const form of all("[data-select]")) {
-    const every = form.querySelector("thead [type=checkbox]"), boxes = all("tbody [type=checkbox]", form);
+    const every = all("[data-every]", form), boxes = all("tbody [type=checkbox]", form);
     const told = () => {
       const n = boxes.filter(b => b.checked).length;
       form.querySelector("[data-count]").textContent = text("selected", n);
-      every.checked = n === boxes.length; every.indeterminate = n > 0 && !every.checked;
+      for (const e of every) { e.checked = n === boxes.length; e.indeterminate = n > 0 && !e.checked; }
     };
-    every.onchange = () => { boxes.forEach(b => { b.checked = every.checked; }); told(); };
+    for (const e of every) e.onchange = () => { boxes.forEach(b => { b.checked = e.checked; }); told(); };
     boxes.forEach(b => { b.onchange = told; });
     form.onreset = () => setTimeout(told);
     told();
