@@ -251,7 +251,8 @@ func (b *browser) reach(text string) {
 		}
 		b.do(chromedp.KeyEvent("\t"))
 	}
-	b.t.Fatalf("the tab key does not lead to %q", text)
+	shown := eval[string](b, `document.querySelector("main").innerText`)
+	b.t.Fatalf("the tab key does not lead to %q: %s", text, shown[:min(len(shown), 1500)])
 }
 
 func (b *browser) press(text string) {
