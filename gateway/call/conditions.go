@@ -130,14 +130,20 @@ func requireReason(a Accepted, required []string) error {
 	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
-	matches := func(pattern string) bool { return ops.Matches(pattern, a.Op.ID) }
-	if !slices.ContainsFunc(required, matches) || a.Op.Param(ops.ReasonName) == nil {
+	if !RequiresReason(a.Op, required) {
 		return nil
 	}
 	const missing = "%s is required here: it says why this is changed."
 	failed := problem.New(schema.InvalidRequest, missing, ops.ReasonName)
 	failed.Details = []problem.Detail{{Field: ops.ReasonName, Message: "is missing"}}
 	return failed
+}
+
+// RequiresReason reports whether calls of an operation must say why, by the operations, or patterns such as
+// user.*, that are required to. A nil operation need not.
+func RequiresReason(op *ops.Operation, required []string) bool {
+	return op != nil && op.Param(ops.ReasonName) != nil &&
+		slices.ContainsFunc(required, func(pattern string) bool { return ops.Matches(pattern, op.ID) })
 }
 
 // Demands returns the scope of a change if it is among scopes; empty if it is not, and for reads,

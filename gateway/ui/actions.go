@@ -70,14 +70,30 @@ func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	if a.whole {
 		shown.Link = work.DoAddress(a.operation, a.target, o.GUID, work.BackName, back)
 	}
+	shown.askWhy(c, a.operation)
 	shown.Says = texts.Of("do.title", "action", shown.Label, "object", say.NameIn(o.record))
 	return shown
+}
+
+// askWhy makes a button that has all it needs lead to the form of its row, if that must say why.
+func (a *actionForm) askWhy(c *frame.Visit, operation string) {
+	if !c.API.RequiresReason(operation) {
+		return
+	}
+	var pairs []string
+	for _, in := range a.Inputs {
+		if in.Hidden() {
+			pairs = append(pairs, in.Name, in.Value)
+		}
+	}
+	a.Link = work.DoAddress(operation, pairs...)
 }
 
 // inlineForm returns an action of a row, with the object of the row as its input.
 func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Record) *actionForm {
 	shown := actionOf(c, o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
+	shown.askWhy(c, a.operation)
 	shown.Label = texts.Of("object.remove")
 	names := map[string]string{a.target: say.NameIn(o.record), name: say.NameIn(row)}
 	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))

@@ -175,7 +175,7 @@ func showRecordSet(c *frame.Visit) {
 			}
 		}
 		if may(remove) {
-			shown.Remove = removeRecord(remove, of, r, say.Address("zones", zone))
+			shown.Remove = removeRecord(c, remove, of, r, say.Address("zones", zone))
 		}
 		body.Rows = append(body.Rows, shown)
 	}
@@ -198,7 +198,7 @@ func showRecordSet(c *frame.Visit) {
 }
 
 // removeRecord returns the action that deletes a record; nil: it cannot be told apart.
-func removeRecord(f *form.Form, of *schema.RecordType, r say.Record, back string) *actionForm {
+func removeRecord(c *frame.Visit, f *form.Form, of *schema.RecordType, r say.Record, back string) *actionForm {
 	pairs := identityOf(f, of, r)
 	if pairs == nil {
 		return nil
@@ -211,5 +211,6 @@ func removeRecord(f *form.Form, of *schema.RecordType, r say.Record, back string
 	for i := 0; i < len(pairs); i += 2 {
 		shown.Inputs = append(shown.Inputs, input{Name: pairs[i], Type: "hidden", Value: pairs[i+1]})
 	}
+	shown.askWhy(c, f.Op.ID)
 	return shown
 }

@@ -22,6 +22,8 @@ type API interface {
 	// Readiness reports whether requests can be served, and what was checked. Nobody but a caller with
 	// ops:read gets reasons; nil is somebody who is not signed in.
 	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
+	// RequiresReason reports whether calls of an operation must say why, by the settings of this moment.
+	RequiresReason(operation string) bool
 	// Proved notes that a request came from somebody who is signed in.
 	Proved(r *http.Request)
 }

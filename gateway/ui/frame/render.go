@@ -179,6 +179,7 @@ type Done struct {
 	More  texts.Text
 	Notes []texts.Text // of what is unusual
 	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
+	Asks  bool         // the form asks for a reason first
 }
 
 // Note tells a person that something has ended, once.

@@ -201,6 +201,7 @@ type (
 		Text     texts.Text
 		Label    texts.Text
 		Danger   bool
+		Why      bool // a reason is required
 	}
 )
 
@@ -371,6 +372,7 @@ func (a Asked) page(c *frame.Visit) ListPage {
 				if m.Asks != "" {
 					b.Asks, b.Label = m.Asks, texts.Of("many."+m.Asks)
 				}
+				b.Why = c.API.RequiresReason(m.Operation)
 				body.Many = append(body.Many, b)
 			}
 		}

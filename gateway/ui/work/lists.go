@@ -190,7 +190,7 @@ func SubmitList(c *frame.Visit) {
 	if f := form.Of(asked.Operation); f != nil && media == mediaCSV {
 		sheet := form.ReadSheet(document)
 		columns := f.Columns(sheet)
-		if len(columns) > 0 && !known(f, columns) {
+		if len(columns) > 0 && !known(c, f, columns) {
 			page, err := keepSheet(c, kept, document)
 			if err != nil {
 				table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
