@@ -447,3 +447,13 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	b.press("Sign in")
 	b.look("link-used")
 }
+
+// readAll returns the body of an answer.
+func readAll(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
