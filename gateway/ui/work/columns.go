@@ -30,6 +30,7 @@ type keptSheet struct {
 	// Text is packed, and sealed for the cookie of the session: it may have passwords.
 	Text   []byte
 	Fields []string // that were chosen; nil: none were
+	Cells  []cellProblem
 }
 
 // known reports whether all columns of a list are known by their names, and none that is needed is missing.
@@ -108,6 +109,7 @@ type SheetPage struct {
 	Columns      []sheetColumn
 	Left         texts.Text   // the columns that are left out; nil: none are
 	Problems     []texts.Text // that concern the whole list
+	Cells        []cellProblem
 	Count        texts.Text
 	Wrong        bool
 }
@@ -190,6 +192,9 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 		status = http.StatusUnprocessableEntity
 	}
 	body.Count = texts.Of("sheet.wrong")
+	if body.Cells = kept.Cells; body.Cells != nil {
+		status = http.StatusUnprocessableEntity
+	}
 	shown := frame.Page{Title: texts.Of("sheet.title"), Section: "jobs", Body: body}
 	if refused != nil {
 		shown.Alert, status = frame.AlertOf(refused), refused.Status
@@ -226,7 +231,10 @@ func SubmitSheet(c *frame.Visit) {
 		twice = twice || chosen != "" && slices.Contains(kept.Fields, chosen)
 		kept.Fields = append(kept.Fields, chosen)
 	}
-	if twice || len(lacking(c, f, kept.Fields)) > 0 {
+	if kept.Cells = nil; !twice && len(lacking(c, f, kept.Fields)) == 0 {
+		document, kept.Cells = resolvedCells(c, f, sheet, kept.Fields)
+	}
+	if twice || len(kept.Cells) > 0 || len(lacking(c, f, kept.Fields)) > 0 {
 		if err := c.Session.Keep(c.R.Context(), c.R.PathValue("id"), at, kept); err != nil {
 			showSheet(c, kept, document, nil) // at least here nothing is lost
 			return
@@ -234,7 +242,7 @@ func SubmitSheet(c *frame.Visit) {
 		c.GoTo(say.Address(sheetPath, c.R.PathValue("id")))
 		return
 	}
-	a, job := submit(c, kept, sheet.Renamed(kept.Fields), mediaCSV)
+	a, job := submit(c, kept, document, mediaCSV)
 	if job == "" {
 		showSheet(c, kept, document, a)
 		return

@@ -199,7 +199,20 @@ func SubmitList(c *frame.Visit) {
 			c.GoTo(page)
 			return
 		}
-		document = sheet.Renamed(fieldsOf(columns))
+		if len(columns) > 0 {
+			var resolved []byte
+			kept.Fields = fieldsOf(columns)
+			if resolved, kept.Cells = resolvedCells(c, f, sheet, kept.Fields); len(kept.Cells) > 0 {
+				page, err := keepSheet(c, kept, document)
+				if err != nil {
+					table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
+					return
+				}
+				c.GoTo(page)
+				return
+			}
+			document = resolved
+		}
 	}
 	a, job := submit(c, kept, document, media)
 	if job == "" {
