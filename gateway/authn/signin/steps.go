@@ -112,6 +112,9 @@ func (s *Session) ownKey(name string) string {
 // Remember stores a value under a name for the owner of the session, in whichever session, for more than a
 // year, if the stored one has the version at. It fails like [Session.Keep].
 func (s *Session) Remember(ctx context.Context, name string, at Version, value any) error {
+	if s.in == nil { // no gate has found it
+		return ErrStore
+	}
 	set, err := s.set(ownKind, s.ownKey(name), at, value, ownLife)
 	if err != nil {
 		return err

@@ -242,6 +242,9 @@ func AlertOf(a *Answer) *Alert {
 	return shown
 }
 
+// Tells reports whether there are notes, or may be while the page is open.
+func (p Page) Tells() bool { return len(p.Notes) > 0 || p.More }
+
 // Write renders a page.
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual

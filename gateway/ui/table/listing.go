@@ -169,6 +169,7 @@ type ListPage struct {
 	Above    any        // what stands above the list; nil: nothing
 	Saved    []savedLink
 	SavedAt  string  // where filters are saved; empty: nowhere
+	RemoveAt string  // where they are removed
 	Naming   *naming // nil: there is nothing to save
 	New      string  // address of the form for a new one; empty: none
 }

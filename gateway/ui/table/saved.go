@@ -50,6 +50,12 @@ type keptNaming struct{ Typed, Key string }
 // address returns where the filters of a list are saved.
 func (l *Listing) savedAddress() string { return l.Address() + "/" + savedPart }
 
+// Narrows reports whether the list can be filtered, or saved as it is filtered.
+func (b ListPage) Narrows() bool { return len(b.Fields) > 0 || b.Naming != nil }
+
+// Unfolds reports whether something is asked for.
+func (b manyButton) Unfolds() bool { return b.Asks != "" || b.Why }
+
 // query returns what is asked for without the page; empty: it is the whole list.
 func (a Asked) query() string {
 	_, query, _ := strings.Cut(a.Address(), "?")
@@ -64,6 +70,7 @@ func (b *ListPage) addSaved(c *frame.Visit, a Asked) {
 	var kept saved
 	_, _ = c.Session.Recall(c.R.Context(), savedName, &kept) // without the store there are none
 	b.SavedAt = a.List.savedAddress()
+	b.RemoveAt = b.SavedAt + "/remove"
 	now := a.query()
 	taken := false
 	for _, one := range kept.Filters {
