@@ -29,6 +29,19 @@ func (a actionForm) Class() string {
 	return ""
 }
 
+// actionIcons are the icons of actions, by their ids.
+var actionIcons = map[string]string{
+	"unlock": "unlock", "reset": "key", "edit": "edit", "join": "plus", "add": "plus", "copy": "copy", "move": "move",
+	"rename": "edit", "enable": "check", "disable": "ban", "delete": "bin", "restore": "undo", "expire": "clock",
+	"expiry": "clock", "protect": "lock", "photo": "person", "members": "group", "primary": "group",
+}
+
+// Icon returns the icon of the action; empty: it has none.
+func (a actionForm) Icon() string { return actionIcons[a.ID] }
+
+// seldom are the actions that few people need, by their ids. They stand in a menu.
+var seldom = []string{"rename", "primary", "photo", "protect", "expiry"}
+
 // input is an input of a form. A box is ticked or not, all others have a value.
 type input struct {
 	ID, Name, Type, Value  string
@@ -102,3 +115,8 @@ func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Recor
 
 // row returns the row of an action.
 func (a *action) row() *ops.Operation { return form.Of(a.operation).Op }
+
+// Offers reports whether there is an action, or one that is possible elsewhere.
+func (o offers) Offers() bool {
+	return len(o.Buttons)+len(o.Forms)+len(o.Danger)+len(o.Seldom)+len(o.Denied) > 0
+}

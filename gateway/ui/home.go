@@ -77,6 +77,9 @@ func counted(c *frame.Visit, tiles []tile) {
 			free <- struct{}{}
 			defer func() { <-free }()
 			tiles[i].Count = countOf(c, tiles[i].ID)
+			if tiles[i].Count.In(texts.English) == "0" {
+				tiles[i].Tone = "" // nothing to worry about
+			}
 		})
 	}
 	all.Wait()

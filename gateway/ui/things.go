@@ -19,7 +19,6 @@ import (
 // acts are the actions of a page.
 type acts struct {
 	offers
-	Forms []actionForm
 }
 
 // actsOn returns the actions that the person may do with an object of a kind.
@@ -27,7 +26,7 @@ func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
 	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}}
 	offerActions(c, o)
 	o.sortOut()
-	return acts{o.offers, o.Forms}
+	return acts{o.offers}
 }
 
 // thingPage is the page of something that is no account: a deleted object, or the records of a name.

@@ -423,7 +423,9 @@ func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 		row := ListRow{ID: r.Text(a.List.Key)}
 		for i, col := range a.List.Columns {
 			one := col.Cell(r)
-			one.Class = col.Class
+			if one.Class = col.Class; one.nothing() {
+				one.Class += " none"
+			}
 			if i > 0 && col.Class != "ou" && col.Class != "nm" && !strings.Contains(col.Class, "last") {
 				one.Label = "column." + col.Name
 			}

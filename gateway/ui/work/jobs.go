@@ -130,9 +130,16 @@ func (j Job) facts() []say.Fact {
 			Label: texts.Of("job." + j.mode() + ".done"), Text: counted(j.Done, j.Noop, "job."+j.mode()+".noop"),
 		},
 		say.Fact{Label: texts.Of("job." + j.mode() + ".failed"), Text: counted(j.Failed, 0, "")},
-		say.Fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")},
-		say.Fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
-		say.Fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
+	)
+	if j.Unknown > 0 {
+		all = append(all, say.Fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")})
+	}
+	if j.NotRun+j.Skipped > 0 {
+		all = append(
+			all, say.Fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
+		)
+	}
+	all = append(all, say.Fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
 	return slices.DeleteFunc(all, say.Fact.Nothing)
 }
 

@@ -125,7 +125,10 @@
   // How many the quick views have, which takes the directory a moment.
   const tally = document.querySelector("[data-counts]");
   if (tally) fetch(tally.dataset.counts).then(r => r.ok ? r.json() : {}, () => ({})).then(found => {
-    for (const of of all("[data-count-of]")) of.textContent = found[of.dataset.countOf] || "";
+    for (const of of all("[data-count-of]")) {
+      of.textContent = found[of.dataset.countOf] || "";
+      if (of.textContent === "0") of.parentElement.className = ""; // nothing to worry about
+    }
     if (Object.keys(found).length) tally.remove();
   });
 
