@@ -34,6 +34,11 @@ func (s *Server) Readiness(
 	return checks, ready
 }
 
+// RequiresReason implements [frame.API].
+func (s *Server) RequiresReason(operation string) bool {
+	return call.RequiresReason(s.operationOf(operation), s.current.Load().RequireReason)
+}
+
 // Proved implements [frame.API].
 func (s *Server) Proved(r *http.Request) { s.web.Proved(r) }
 

@@ -131,8 +131,7 @@ func requireReason(a Accepted, required []string) error {
 	if a.For != nil || !a.Op.Effect.Writes() || a.Op.Protocol != nil || a.Bound.Has(ops.ReasonName) {
 		return nil
 	}
-	matches := func(pattern string) bool { return ops.Matches(pattern, a.Op.ID) }
-	if !slices.ContainsFunc(required, matches) || a.Op.Param(ops.ReasonName) == nil {
+	if !RequiresReason(a.Op, required) {
 		return nil
 	}
 	const missing = "%s is required here: it says why this is changed."
@@ -141,8 +140,15 @@ func requireReason(a Accepted, required []string) error {
 	return failed
 }
 
-// Demands returns the first scope of a change that is in scopes, or "" if there is none. It is also
-// "" for reads, dry runs and other protocols, which lack the header in question.
+// RequiresReason reports whether calls of an operation must say why, by the operations, or patterns such as
+// user.*, that are required to. A nil operation need not.
+func RequiresReason(op *ops.Operation, required []string) bool {
+	return op != nil && op.Param(ops.ReasonName) != nil &&
+		slices.ContainsFunc(required, func(pattern string) bool { return ops.Matches(pattern, op.ID) })
+}
+
+// Demands returns the scope of a change if it is among scopes; empty if it is not, and for reads,
+// dry runs and other protocols, which have no such header.
 func (a Accepted) Demands(scopes []identity.Scope) identity.Scope {
 	if !a.Op.Effect.Writes() || a.DryRun() || a.Op.Protocol != nil {
 		return ""

@@ -30,6 +30,18 @@ var taskRows = []*Operation{
 		Sample:  Given{"Text": "anna"},
 	},
 	{
+		ID: "search.guard", Summary: "Tells whether only callers with the scope privileged may change a user, a group or a computer, and why.",
+		Method: http.MethodGet, Path: "/api/Search/Guard",
+		Scope: identity.UserRead, Or: []identity.Scope{identity.GroupRead, identity.ComputerRead}, Effect: Read,
+		Params:  []Param{{Name: "ObjectGuid", Kind: schema.GUID, Required: true, Example: "1a806dcf-5989-521c-8d8b-e67368a5eed0", Doc: "The objectGUID."}},
+		Script:  "Get-GatewayGuardState",
+		Lane:    ps.Directory,
+		Reply:   Reply{schema.GuardState, Single},
+		Fails:   []schema.Code{schema.NotFound},
+		Subject: "object '{ObjectGuid}'",
+		Sample:  Given{"ObjectGuid": "1a806dcf-5989-521c-8d8b-e67368a5eed0"},
+	},
+	{
 		ID: "group.members", Summary: "Lists the members of a group.",
 		Method: http.MethodGet, Path: "/api/ADGroups/{GroupName}/Members",
 		Scope: identity.MemberRead, Effect: Read,

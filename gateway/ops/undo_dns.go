@@ -58,7 +58,7 @@ func undoOfRecord(t *schema.RecordType, verb string) Undo {
 			given := Given{}
 			for name, text := range d.Texts {
 				switch name {
-				case ttlParam, DryRun:
+				case ttlParam, DryRun, PlanID, ReasonName: // of the earlier call
 				case createPtr.Name:
 					given[removePtr.Name] = text
 				default:

@@ -302,6 +302,13 @@ var (
 		{Name: "distinguishedName", Null: true},
 	}}
 
+	GuardState = &Shape{Name: "GuardState", Fields: []Field{
+		{Name: "guid", Type: GUIDField},
+		{Name: "distinguishedName"},
+		{Name: "guarded", Type: BoolField, Doc: "only callers with the scope privileged may change it"},
+		{Name: "why", Null: true, Doc: "null if it is not guarded"},
+	}}
+
 	LastLogon = &Shape{Name: "LastLogon", Fields: []Field{
 		{Name: "username"},
 		{Name: "lastLogon", Type: TimeField, Null: true},

@@ -29,6 +29,19 @@ func (a actionForm) Class() string {
 	return ""
 }
 
+// actionIcons are the icons of actions, by their ids.
+var actionIcons = map[string]string{
+	"unlock": "unlock", "reset": "key", "edit": "edit", "join": "plus", "add": "plus", "copy": "copy", "move": "move",
+	"rename": "edit", "enable": "check", "disable": "ban", "delete": "bin", "restore": "undo", "expire": "clock",
+	"expiry": "clock", "protect": "lock", "photo": "person", "members": "group", "primary": "group",
+}
+
+// Icon returns the icon of the action; empty: it has none.
+func (a actionForm) Icon() string { return actionIcons[a.ID] }
+
+// seldom are the actions that few people need, by their ids. They stand in a menu.
+var seldom = []string{"rename", "primary", "photo", "protect", "expiry"}
+
 // input is an input of a form. A box is ticked or not, all others have a value.
 type input struct {
 	ID, Name, Type, Value  string
@@ -70,14 +83,30 @@ func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 	if a.whole {
 		shown.Link = work.DoAddress(a.operation, a.target, o.GUID, work.BackName, back)
 	}
+	shown.askWhy(c, a.operation)
 	shown.Says = texts.Of("do.title", "action", shown.Label, "object", say.NameIn(o.record))
 	return shown
+}
+
+// askWhy makes a button that has all it needs lead to the form of its row, if that must say why.
+func (a *actionForm) askWhy(c *frame.Visit, operation string) {
+	if !c.API.RequiresReason(operation) {
+		return
+	}
+	var pairs []string
+	for _, in := range a.Inputs {
+		if in.Hidden() {
+			pairs = append(pairs, in.Name, in.Value)
+		}
+	}
+	a.Link = work.DoAddress(operation, pairs...)
 }
 
 // inlineForm returns an action of a row, with the object of the row as its input.
 func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Record) *actionForm {
 	shown := actionOf(c, o, a)
 	shown.Inputs = append(shown.Inputs, input{Name: name, Type: "hidden", Value: row.Text("guid")})
+	shown.askWhy(c, a.operation)
 	shown.Label = texts.Of("object.remove")
 	names := map[string]string{a.target: say.NameIn(o.record), name: say.NameIn(row)}
 	shown.Says = texts.Each(form.Of(a.operation).Sentences(names))
@@ -86,3 +115,8 @@ func inlineForm(c *frame.Visit, o *object, a *action, name string, row say.Recor
 
 // row returns the row of an action.
 func (a *action) row() *ops.Operation { return form.Of(a.operation).Op }
+
+// Offers reports whether there is an action, or one that is possible elsewhere.
+func (o offers) Offers() bool {
+	return len(o.Buttons)+len(o.Forms)+len(o.Danger)+len(o.Seldom)+len(o.Denied) > 0
+}

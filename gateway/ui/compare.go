@@ -150,6 +150,7 @@ func partOnly(c *frame.Visit, k *frame.Kind, one, other compared) comparePart {
 					{Name: work.BackName, Type: "hidden", Value: c.R.URL.RequestURI()},
 				},
 			}
+			row.Add.askWhy(c, add.Op.ID)
 		}
 		part.Rows = append(part.Rows, row)
 	}

@@ -1,8 +1,10 @@
 package ui
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 
 	"adgateway/gateway/call"
@@ -60,6 +62,50 @@ func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 	)
 }
 
+// mostPlaces limits the units and the zones among the hits.
+const mostPlaces = 10
+
+// everywhere searches all kinds of objects, and also returns the units and zones that have the text in their
+// names. Those with no other name come first.
+func everywhere(c *frame.Visit, text, most string) (found *frame.Answer, places []hitRow) {
+	var units, zones []hitRow
+	small := strings.ToLower(text)
+	frame.SideBySide(func() { found = hits(c, text, "", most) }, func() {
+		for _, r := range listedHere(c, "ous", frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName}) {
+			if name := r.Text("name"); strings.Contains(strings.ToLower(name), small) {
+				units = append(units, placeOf("ous", name, r.Text("path"), say.PathText(r.Text("path"))))
+			}
+		}
+	}, func() {
+		for _, r := range listedHere(c, "zones", frame.List{Operation: "zone.list", Key: "zoneName", Before: frame.ByZone}) {
+			if name := r.Text("zoneName"); strings.Contains(strings.ToLower(name), small) {
+				zones = append(zones, placeOf("zones", name, name, ""))
+			}
+		}
+	})
+	for _, all := range [][]hitRow{zones, units} {
+		slices.SortStableFunc(all, func(a, b hitRow) int { return cmp.Compare(len(a.Name), len(b.Name)) })
+		places = append(places, all[:min(len(all), mostPlaces)]...)
+	}
+	return found, places
+}
+
+// listedHere returns a list of which the person may see the pages.
+func listedHere(c *frame.Visit, path string, l frame.List) []say.Record {
+	if !c.May(frame.KindAt(path).Scope) {
+		return nil
+	}
+	l.Values = call.Values{}
+	return frame.Records[say.Record](c.Listed(l))
+}
+
+func placeOf(path, name, key, facts string) hitRow {
+	k := frame.KindAt(path)
+	return hitRow{
+		Name: name, Link: k.At(key), Icon: iconOf(path), Kind: texts.Of("kind." + k.HitType), Facts: facts,
+	}
+}
+
 // searchAll shows what a text finds among all objects.
 func searchAll(c *frame.Visit) {
 	body := searchPage{Query: table.Typed(c.R.URL.Query().Get("q"))}
@@ -69,7 +115,10 @@ func searchAll(c *frame.Visit) {
 		shown.Empty = examples
 	} else {
 		shown.Title = texts.Of("search.title", "query", body.Query, "what", texts.Of("search.all"))
-		found := hits(c, body.Query, "", "50")
+		found, places := everywhere(c, body.Query, "50")
+		if found.Status == http.StatusForbidden && len(places) > 0 {
+			found = &frame.Answer{Status: http.StatusOK} // the person sees no accounts, and these
+		}
 		if shown.Alert = frame.AlertOf(found); shown.Alert != nil {
 			status = found.Status
 		}
@@ -77,6 +126,7 @@ func searchAll(c *frame.Visit) {
 		for _, hit := range frame.Records[say.Record](found) {
 			body.Hits = append(body.Hits, hitOf(hit))
 		}
+		body.Hits = append(body.Hits, places...)
 		for _, w := range found.Warnings {
 			if w.Code != "scope_missing" { // what a role does not show is not missed
 				body.Warnings = append(body.Warnings, w)
@@ -120,7 +170,15 @@ func suggest(c *frame.Visit) {
 	var all []option
 	if len([]rune(text)) >= 2 {
 		lang := c.LookOf(c.R).Lang
-		for _, r := range frame.Records[say.Record](hits(c, text, suggestKinds[query.Get("kind")], "8")) {
+		hitType := suggestKinds[query.Get("kind")]
+		var found *frame.Answer
+		var places []hitRow
+		if hitType == "" {
+			found, places = everywhere(c, text, "8")
+		} else {
+			found = hits(c, text, hitType, "8")
+		}
+		for _, r := range frame.Records[say.Record](found) {
 			row := hitOf(r)
 			o := option{
 				Link: row.Link, Value: r.First("username", "name"), Kind: r.Text("type"), Icon: frame.Icon(row.Icon),
@@ -132,6 +190,12 @@ func suggest(c *frame.Visit) {
 				}
 			}
 			all = append(all, o)
+		}
+		for _, row := range places {
+			all = append(all, option{
+				Link: row.Link, Value: row.Name, Icon: frame.Icon(row.Icon), Name: frame.InLine(row.Name),
+				More: frame.InLine(row.Facts),
+			})
 		}
 	}
 	c.W.Header().Set("Content-Type", "text/html; charset=utf-8")

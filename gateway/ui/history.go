@@ -16,6 +16,7 @@ type changePage struct {
 	Facts   []say.Fact
 	Later   []madeRow
 	Undo    string // where the form goes that undoes it; empty: it is not offered
+	Asks    bool   // the form asks for a reason first
 	NotUndo texts.Text
 }
 
@@ -62,6 +63,7 @@ func showChange(c *frame.Visit) {
 		body.NotUndo = say.WordOf("plan.undo", undo).Text
 	} else if c.May(identity.ChangeUndo) {
 		body.Undo = say.Asking(say.Address("do", "change.undo"), "ChangeId", body.ID)
+		body.Asks = c.API.RequiresReason("change.undo")
 	}
 	if objects := say.ObjectsIn(r); len(objects) > 0 && objects[0].Text("guid") != "" {
 		later := frame.Records[say.Record](c.Listed(frame.List{

@@ -1,8 +1,6 @@
 package ui
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -14,6 +12,7 @@ import (
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/ui/work"
 )
 
 // homePage is where people begin.
@@ -53,7 +52,7 @@ func tilesOf(c *frame.Visit) (all []tile) {
 
 // home shows the page where people begin.
 func home(c *frame.Visit) {
-	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c)}
+	body := homePage{Tiles: tilesOf(c), Recent: recentOf(c), Starts: work.Starts(c)}
 	_, ready, degraded := readiness(c)
 	body.Verdict = say.WordOf("readiness.verdict", verdictOf(ready, degraded))
 	if c.R.URL.Query().Get("counts") != "" {
@@ -78,6 +77,9 @@ func counted(c *frame.Visit, tiles []tile) {
 			free <- struct{}{}
 			defer func() { <-free }()
 			tiles[i].Count = countOf(c, tiles[i].ID)
+			if tiles[i].Count.In(texts.English) == "0" {
+				tiles[i].Tone = "" // nothing to worry about
+			}
 		})
 	}
 	all.Wait()
@@ -128,37 +130,18 @@ type recentRow struct {
 }
 
 const (
-	recentSuffix = "-recent"
-	mostRecent   = 10
-	recentName   = 60 // letters of a name
+	recentName  = "looked at"
+	mostRecent  = 10
+	mostLetters = 60 // of a name
 )
 
-// recentCookie are the objects that a person has looked at in this browser, the last one first. They go
-// with the session, and belong to the person: another one does not see them.
-type recentCookie struct {
-	Of  string // who
-	All []recent
-}
-
-func markOfPerson(c *frame.Visit) string {
-	sum := sha256.Sum256([]byte(identity.ReferenceTo(c.Identity())))
-	return base64.RawURLEncoding.EncodeToString(sum[:6])
-}
-
-func keptRecent(c *frame.Visit) (kept recentCookie) {
-	found, err := c.R.Cookie(c.CookieName(c.R) + recentSuffix)
-	if err != nil {
-		return kept
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(found.Value)
-	if err != nil || json.Unmarshal(raw, &kept) != nil || kept.Of != markOfPerson(c) {
-		return recentCookie{}
-	}
-	return kept
-}
+// lookedAtList are the objects that a person has looked at, in any browser, the last one first.
+type lookedAtList struct{ All []recent }
 
 func recentOf(c *frame.Visit) (rows []recentRow) {
-	for _, one := range keptRecent(c).All {
+	var kept lookedAtList
+	_, _ = c.Session.Recall(c.R.Context(), recentName, &kept) // without the store there are none
+	for _, one := range kept.All {
 		if k := frame.KindAt(one.Kind); k != nil && c.May(k.Scope) {
 			rows = append(rows, recentRow{iconOf(one.Kind), k.At(one.GUID), one.Name, texts.Of("kind." + k.HitType)})
 		}
@@ -176,30 +159,33 @@ func iconOf(path string) string {
 	return "info"
 }
 
-// lookedAt notes that the person has looked at an object.
+// lookedAt notes that the person has looked at an object. If the store cannot be used, or another page is noted
+// at the same moment, it is not noted.
 func lookedAt(c *frame.Visit, k *frame.Kind, guid, name string) {
-	kept := keptRecent(c)
+	var kept lookedAtList
+	at, err := c.Session.Recall(c.R.Context(), recentName, &kept)
+	if letters := []rune(name); len(letters) > mostLetters {
+		name = string(letters[:mostLetters])
+	}
+	now := recent{k.Path, guid, name}
+	if err != nil || len(kept.All) > 0 && kept.All[0] == now {
+		return
+	}
 	all := slices.DeleteFunc(kept.All, func(r recent) bool { return r.Kind == k.Path && r.GUID == guid })
-	if letters := []rune(name); len(letters) > recentName {
-		name = string(letters[:recentName])
-	}
-	all = append([]recent{{k.Path, guid, name}}, all...)
-	setRecent(c, recentCookie{markOfPerson(c), all[:min(len(all), mostRecent)]})
-}
-
-func setRecent(c *frame.Visit, kept recentCookie) {
-	raw, _ := json.Marshal(kept) // texts
-	cookie := &http.Cookie{
-		Name: c.CookieName(c.R) + recentSuffix, Value: base64.RawURLEncoding.EncodeToString(raw), Path: "/",
-		HttpOnly: true, Secure: c.R.TLS != nil, SameSite: http.SameSiteLaxMode,
-	}
-	if len(kept.All) == 0 {
-		cookie.Value, cookie.MaxAge = "", -1
-	}
-	http.SetCookie(c.W, cookie)
+	all = append([]recent{now}, all...)
+	_ = c.Session.Remember(c.R.Context(), recentName, at, lookedAtList{all[:min(len(all), mostRecent)]})
 }
 
 func clearRecent(c *frame.Visit) {
-	setRecent(c, recentCookie{})
+	var kept lookedAtList
+	at, err := c.Session.Recall(c.R.Context(), recentName, &kept)
+	if err == nil {
+		err = c.Session.Remember(c.R.Context(), recentName, at, lookedAtList{})
+	}
+	if err != nil {
+		why := &frame.Failure{Message: frame.WithoutStore(err).In(c.Lang())}
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
+		return
+	}
 	c.GoTo(say.Base)
 }

@@ -28,6 +28,8 @@ type heading struct {
 type offers struct {
 	Buttons []actionForm // without inputs
 	Danger  []actionForm // what takes something away
+	Forms   []actionForm // with inputs
+	Seldom  []actionForm // what few people need
 	Denied  []action     // that a role allows elsewhere only
 }
 
@@ -40,7 +42,6 @@ type object struct {
 	heading
 	offers
 	Reports []frame.Link
-	Forms   []actionForm // with inputs
 
 	Logon      *logonBox
 	PolicyName string
@@ -53,7 +54,9 @@ type object struct {
 	AllChanges string       // address of all of them
 	Unread     []texts.Text // what could not be read, and why
 
-	inline map[string]*action
+	inline   map[string]*action
+	guard    string // why others than privileged people may not change the object; empty: it is not guarded
+	withheld bool   // an action is not offered because of that
 }
 
 // besides is what a page shows of a person or a computer besides the facts.
@@ -75,7 +78,10 @@ type card struct {
 // dangerous are the actions that take something away, by their id. They stand last.
 var dangerous = []string{"disable", "delete"}
 
-// sortOut moves dangerous actions behind the others.
+// mostShown is how many actions with inputs a page has before those that few people need are in a menu.
+const mostShown = 4
+
+// sortOut moves dangerous actions behind the others, and those that few people need into a menu.
 func (o *object) sortOut() {
 	for _, all := range []*[]actionForm{&o.Buttons, &o.Forms} {
 		*all = slices.DeleteFunc(*all, func(a actionForm) bool {
@@ -86,6 +92,16 @@ func (o *object) sortOut() {
 			return true
 		})
 	}
+	if len(o.Forms) <= mostShown {
+		return
+	}
+	o.Forms = slices.DeleteFunc(o.Forms, func(a actionForm) bool {
+		if !slices.Contains(seldom, a.ID) {
+			return false
+		}
+		o.Seldom = append(o.Seldom, a)
+		return true
+	})
 }
 
 // stateWord returns the one word for the state of an account.
@@ -143,7 +159,8 @@ func madeRows(all []say.Record) []madeRow {
 // showObject shows an object.
 func showObject(c *frame.Visit, k *frame.Kind) {
 	o := &object{Kind: k, GUID: c.R.PathValue("guid"), inline: map[string]*action{}}
-	read := c.Read(k, o.GUID)
+	var read *frame.Answer
+	frame.SideBySide(func() { read = c.Read(k, o.GUID) }, func() { o.guard = readGuard(c, o.GUID) })
 	if !read.Ok() {
 		c.Failed(read)
 		return
@@ -164,16 +181,17 @@ func showObject(c *frame.Visit, k *frame.Kind) {
 	if k.HitType != "computer" { // what can be done with its secrets is known later
 		offerActions(c, o)
 	}
-	fills[k.HitType](c, o)
-	readChanges(c, o)
+	title := o.record.First("displayName", "name", "computerName")
+	frame.SideBySide(func() { lookedAt(c, k, o.GUID, title) }, func() {
+		fills[k.HitType](c, o)
+		readChanges(c, o)
+	})
 	for _, section := range sections[k.HitType] {
 		title := texts.Of("object." + section.Title)
 		o.Cards = append(o.Cards, card{"card-" + section.Title, title, say.FactsOf(o.record, section.Rows)})
 	}
 	o.sortOut()
-	title := o.record.First("displayName", "name", "computerName")
 	o.Initials, o.State = frame.Initials(title), stateWord(o.record)
-	lookedAt(c, k, o.GUID, title)
 	shown := frame.Page{Title: texts.Raw(title), Section: k.Path, Body: o}
 	c.Page(http.StatusOK, k.HitType, shown)
 }
@@ -184,6 +202,8 @@ func offerActions(c *frame.Visit, o *object) {
 		a := &actions[o.Kind.HitType][i]
 		switch {
 		case !work.MayDo(c, a.row()) || a.fits != nil && !a.Inline && !a.fits(o.record):
+		case !a.free && o.guards(c, a.row()):
+			o.withheld = true
 		case !reaches(c, o.Kind, o.GUID, a.row().Scope):
 			if !a.Inline {
 				o.Denied = append(o.Denied, *a)

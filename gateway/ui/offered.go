@@ -18,6 +18,7 @@ type action struct {
 	// fits reports whether the action makes sense for the object as it is, or for that of
 	// the row; nil: always.
 	fits   func(say.Record) bool
+	free   bool   // the guard of the object of the page does not count, as it changes another one
 	Inline bool   // offered at the rows of a table that it is about
 	input  string // the parameter that names the object of the row
 }
@@ -56,11 +57,11 @@ var actions = map[string][]action{
 			"ChangePassword": "true", "Generate": "words",
 		}},
 		{ID: "edit", operation: "user.update", whole: true},
-		{ID: "join", operation: "membership.add", asks: []string{"GroupName"}},
+		{ID: "join", operation: "membership.add", asks: []string{"GroupName"}, free: true},
 		{ID: "leave", operation: "membership.remove", fits: not(
 			"primary", true,
-		), Inline: true, input: "GroupName"},
-		{ID: "copy", operation: "membership.copy", asks: []string{"From", "Remove"}},
+		), Inline: true, input: "GroupName", free: true},
+		{ID: "copy", operation: "membership.copy", asks: []string{"From", "Remove"}, free: true},
 		{ID: "rename", operation: "user.rename", whole: true},
 		{ID: "expiry", operation: "user.expiry", whole: true},
 		{ID: "primary", operation: "user.primaryGroup", whole: true},

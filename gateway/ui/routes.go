@@ -13,11 +13,13 @@ import (
 
 // New returns the pages.
 func New(o frame.Options) *frame.Pages {
-	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf})
+	p := frame.NewPages(o, frame.Console{Menu: menu, Said: work.MessageOf, Notes: work.Notes})
 	p.Anybody("/ui/{$}", func(w http.ResponseWriter, r *http.Request) { front(p, w, r) })
 	for i := range listings {
 		l := &listings[i]
 		p.Get("/ui/"+l.Path, func(c *frame.Visit) { table.ShowListing(c, l) })
+		p.Post("/ui/"+l.Path+"/saved", func(c *frame.Visit) { table.SaveFilter(c, l) })
+		p.Post("/ui/"+l.Path+"/saved/remove", func(c *frame.Visit) { table.RemoveFilter(c, l) })
 		if l.Many != nil {
 			p.Post("/ui/"+l.Path, func(c *frame.Visit) { work.ApplyToMany(c, l) })
 		}
@@ -69,6 +71,7 @@ func New(o frame.Options) *frame.Pages {
 	p.Post("/ui/lists/{id}", work.SubmitSheet)
 	p.Get("/ui/jobs/{id}", func(c *frame.Visit) { work.ShowJob(c, nil) })
 	p.Get("/ui/jobs/{id}/events", work.JobEvents)
+	p.Get("/ui/notes", work.NoteEvents)
 	p.Get("/ui/jobs/{id}/result.csv", work.JobResult)
 	p.Post("/ui/jobs/{id}/{action}", work.ControlJob)
 	if p.Log != nil {

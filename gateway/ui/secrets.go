@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -64,13 +65,13 @@ func fillComputer(c *frame.Visit, o *object) {
 	offerActions(c, o)
 }
 
-// controllers is where domain controllers are. Their secrets need the right to critical objects.
-const controllers = "OU=DOMAIN CONTROLLERS,"
-
 // revealing returns the form that shows a secret; nil: the person may not see it.
 func revealing(c *frame.Visit, o *object, scope identity.Scope, what, keyID string) *work.RevealForm {
-	critical := strings.Contains(strings.ToUpper(o.record.First("distinguishedName", "path")), controllers)
-	if !c.May(scope) || !reaches(c, o.Kind, o.GUID, scope) || critical && !c.May(identity.Privileged) {
+	switch {
+	case !c.May(scope), !reaches(c, o.Kind, o.GUID, scope):
+		return nil
+	case o.guards(c, ops.Find(ops.Table(), work.RevealRow(what))):
+		o.withheld = true
 		return nil
 	}
 	return work.NewReveal(o.Kind.At(o.GUID), what, keyID)

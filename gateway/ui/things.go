@@ -7,6 +7,7 @@ import (
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/schema"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -18,7 +19,6 @@ import (
 // acts are the actions of a page.
 type acts struct {
 	offers
-	Forms []actionForm
 }
 
 // actsOn returns the actions that the person may do with an object of a kind.
@@ -26,7 +26,7 @@ func actsOn(c *frame.Visit, k *frame.Kind, id string, r say.Record) acts {
 	o := &object{Kind: k, GUID: id, record: r, inline: map[string]*action{}}
 	offerActions(c, o)
 	o.sortOut()
-	return acts{o.offers, o.Forms}
+	return acts{o.offers}
 }
 
 // thingPage is the page of something that is no account: a deleted object, or the records of a name.
@@ -100,40 +100,43 @@ func recordSetAt(zone, name, kind string) string {
 	return say.Address("zones", zone, "records", name, kind)
 }
 
-// recordInputs are the fields of a record that parameters take.
-var recordInputs = map[string]string{
-	"DNS_HostName": "name", "ZoneName": "zone", "DNS_TargetName": "target", "Preference": "preference",
-	"Priority": "priority", "Weight": "weight", "Port": "port",
-}
-
-// identityOf returns pairs of names and values by which an operation knows a record; nil: the record does
-// not say them all.
-func identityOf(f *form.Form, r say.Record) (pairs []string) {
-	rest := ""
+// identityOf returns pairs of names and values by which an operation knows a record of a type; nil: what the
+// record has cannot be told apart.
+func identityOf(f *form.Form, of *schema.RecordType, r say.Record) (pairs []string) {
+	if of == nil {
+		return nil
+	}
+	data, wrong := of.Listed(r.Text("data"))
+	if wrong != nil || len(data) != len(of.Fields) {
+		return nil
+	}
+	values := map[string]string{"DNS_HostName": r.Text("name"), "ZoneName": r.Text("zone")}
+	for i, field := range of.Fields {
+		values[field.Name] = data[i]
+	}
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		from, known := recordInputs[field.Name]
-		switch text := r.Text(from); {
-		case known && text != "":
-			pairs = append(pairs, field.Name, text)
-		case !field.Required:
-		case rest == "" && (!known || field.Name == "DNS_TargetName"):
-			rest = field.Name
-			pairs = append(pairs, field.Name, r.Text("data"))
-		default:
+		switch value, known := values[field.Name]; {
+		case known:
+			pairs = append(pairs, field.Name, value)
+		case field.Required && !strings.HasPrefix(field.Name, newValue):
 			return nil
 		}
 	}
 	return pairs
 }
 
+// newValue begins the names of the parameters with what a record is changed to.
+const newValue = "New"
+
 // showRecordSet shows the records of a name and type.
 func showRecordSet(c *frame.Visit) {
 	zone, name, kind := c.R.PathValue("zone"), c.R.PathValue("name"), c.R.PathValue("type")
-	var of, found, made *frame.Answer
+	of := schema.RecordTypeNamed(strings.ToUpper(kind))
+	var in, found, made *frame.Answer
 	fqdn := strings.TrimPrefix(name+"."+zone, "@.")
 	frame.SideBySide(
-		func() { of = c.Get("zone.get", "ZoneName", zone) },
+		func() { in = c.Get("zone.get", "ZoneName", zone) },
 		func() {
 			found = c.Listed(frame.List{Operation: "record.listZone", Before: byRecord, Values: call.Values{
 				"ZoneName": zone, "DNS_HostName": name, "Type": kind,
@@ -147,7 +150,7 @@ func showRecordSet(c *frame.Visit) {
 			}
 		},
 	)
-	zones := frame.Records[say.Record](of)
+	zones := frame.Records[say.Record](in)
 	if !found.Ok() || len(zones) != 1 {
 		c.Failed(found)
 		return
@@ -166,12 +169,12 @@ func showRecordSet(c *frame.Visit) {
 			shown.TTL = strconv.Itoa(n)
 		}
 		if may(edit) {
-			if pairs := identityOf(edit, r); pairs != nil {
+			if pairs := identityOf(edit, of, r); pairs != nil {
 				shown.Edit = work.DoAddress(edit.Op.ID, append(pairs, work.BackName, page)...)
 			}
 		}
 		if may(remove) {
-			shown.Remove = removeRecord(remove, r, say.Address("zones", zone))
+			shown.Remove = removeRecord(c, remove, of, r, say.Address("zones", zone))
 		}
 		body.Rows = append(body.Rows, shown)
 	}
@@ -194,8 +197,8 @@ func showRecordSet(c *frame.Visit) {
 }
 
 // removeRecord returns the action that deletes a record; nil: it cannot be told apart.
-func removeRecord(f *form.Form, r say.Record, back string) *actionForm {
-	pairs := identityOf(f, r)
+func removeRecord(c *frame.Visit, f *form.Form, of *schema.RecordType, r say.Record, back string) *actionForm {
+	pairs := identityOf(f, of, r)
 	if pairs == nil {
 		return nil
 	}
@@ -207,5 +210,6 @@ func removeRecord(f *form.Form, r say.Record, back string) *actionForm {
 	for i := 0; i < len(pairs); i += 2 {
 		shown.Inputs = append(shown.Inputs, input{Name: pairs[i], Type: "hidden", Value: pairs[i+1]})
 	}
+	shown.askWhy(c, f.Op.ID)
 	return shown
 }

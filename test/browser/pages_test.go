@@ -251,7 +251,8 @@ func (b *browser) reach(text string) {
 		}
 		b.do(chromedp.KeyEvent("\t"))
 	}
-	b.t.Fatalf("the tab key does not lead to %q", text)
+	shown := eval[string](b, `document.querySelector("main").innerText`)
+	b.t.Fatalf("the tab key does not lead to %q: %s", text, shown[:min(len(shown), 1500)])
 }
 
 func (b *browser) press(text string) {
@@ -445,4 +446,14 @@ func TestPagesOfPeopleWithoutRights(t *testing.T) {
 	b.follow(chromedp.Navigate(link))
 	b.press("Sign in")
 	b.look("link-used")
+}
+
+// readAll returns the body of an answer.
+func readAll(t *testing.T, answer *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
 }

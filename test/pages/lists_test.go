@@ -83,6 +83,50 @@ func TestColumnsOfAListAreChosen(t *testing.T) {
 	assert.Equal(t, 410, other.get(page), "it belongs to the session")
 }
 
+// TestCellsNameObjectsAsFieldsDo: by what people call them, if that is one object; else the page says where.
+func TestCellsNameObjectsAsFieldsDo(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	send := func(operation, list string) string {
+		require.Equal(t, 200, b.get("/ui/jobs"))
+		require.Equal(t, 303, upload(b, "list.csv", list, "operation", operation, "mode", "dryRun"), b.page)
+		return b.answer.Header.Get("Location")
+	}
+	page := send("user.update", "sep=;\r\nPerson;OUPath;City\r\n\"Weber, Lea\";IT;\"two\nlines\"\r\n"+
+		"Nobody Here;Corp › Staff › Berlin › IT;Bonn\r\naschmidt;;Bonn\r\n")
+	require.Equal(t, 422, b.get(page), "a copied link works")
+	part := b.between(`aria-labelledby="cells"`, "</section>")
+	for _, wrong := range [][3]string{
+		{"3", "2", "There are several called IT: "}, {"5", "1", "Nobody Here"},
+	} {
+		at := `<td class="num" data-l="Line">` + wrong[0] + `</td><td class="num" data-l="Column">` + wrong[1] + `</td>`
+		assert.Contains(t, part, at)
+		assert.Contains(t, html.UnescapeString(part), wrong[2])
+	}
+	assert.Equal(t, 2, strings.Count(part, "<tr><td"), part)
+
+	page = send("user.update", "Person;OUPath;City\r\n\"Weber, Lea\";Corp › Staff › Berlin › IT;Ulm\r\n"+
+		"CORP\\aschmidt;;Ulm\r\nahoffmann@corp.example;;Ulm\r\nMarie Weber;;Ulm\r\n")
+	require.Contains(t, page, "/ui/jobs/")
+	shows(b, page, page+"/start")
+	assert.Contains(t, b.page, "4 of 4 items checked, none is changed")
+	assert.NotContains(t, b.page, `id="items"`, "nothing fails")
+	require.Equal(t, 200, b.get(page+"/result.csv"))
+	for _, name := range []string{"lweber", "aschmidt", "ahoffmann", "mweber"} {
+		assert.Contains(t, b.page, "\n"+name+";")
+	}
+
+	// The page of the columns does so, too.
+	page = send("membership.add", "Wer;Gruppe\r\nWeber, Lea;Finance Staf\r\n")
+	require.Equal(t, 303, b.submitFrom(page, page, "c0", "Username", "c1", "GroupName"))
+	require.Equal(t, 422, b.get(page))
+	assert.Contains(t, b.page, "Did you mean Finance Staff")
+	require.Equal(t, 303, b.submit(page, "c0", "Username", "c1", ""))
+	require.Equal(t, 422, b.get(page), "the group is needed")
+	assert.NotContains(t, b.page, `aria-labelledby="cells"`)
+}
+
 // TestAListThatIsTooLong: nothing is run, and what was typed stays.
 func TestAListThatIsTooLong(t *testing.T) {
 	s := start(t)

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"html"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,45 @@ func TestSomebodyJoins(t *testing.T) {
 	require.Equal(t, 303, b.submitFrom(job, job+"/undo"))
 	done(b, b.answer.Header.Get("Location"))
 	assert.Equal(t, 404, s.Get("/api/ADUser/nkeller/Details").Status)
+}
+
+// TestSomebodyMoves to another team: fields, manager and place change, and the groups are those of a colleague.
+func TestSomebodyMoves(t *testing.T) {
+	s := start(t, "jobs.rate=0")
+	b := s.browser(t)
+	b.signIn("operator")
+	details := func() map[string]any { return s.Get("/api/ADUser/alee/Details").Envelope.Result[0] }
+	groups := func(name string) (all []string) {
+		for _, r := range s.Get("/api/ADUser/" + name + "/Group/All").Envelope.Result {
+			all = append(all, r["name"].(string))
+		}
+		return all
+	}
+	before, had := details(), groups("alee")
+	require.NotSubset(t, had, groups("lweber"))
+	const page = "/ui/procedures/move"
+	require.Equal(t, 303, b.submitFrom(page, page, "Username", "Ava Lee (alee)", "From", "nobody.here"))
+	require.Equal(t, 422, b.follow())
+	assert.Contains(t, b.page, `id="f-From-e"`)
+	require.Equal(t, 303, b.submit(page,
+		"Username", "Ava Lee (alee)", "Department", "Sales", "JobTitle", "Account Manager", "Manager", "lweber",
+		"OUPath", "Corp › Staff › Berlin › Sales", "From", "lweber", "Remove", "true",
+	))
+	job := b.answer.Header.Get("Location")
+	done(b, job)
+	now := details()
+	assert.Equal(t, []any{"Sales", "Account Manager"}, []any{now["department"], now["jobTitle"]})
+	assert.Equal(t, "OU=Sales,OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example", now["ouPath"])
+	assert.Contains(t, now["manager"], "Lea Weber")
+	assert.NotContains(t, b.page, `id="items"`, "every step is done")
+	theirs := slices.DeleteFunc(groups("lweber"), func(name string) bool { return name == "VPN Users" })
+	assert.ElementsMatch(t, theirs, groups("alee"), "a guarded group is not copied")
+	require.Equal(t, 303, b.submitFrom(job, job+"/undo"))
+	done(b, b.answer.Header.Get("Location"))
+	for _, field := range []string{"department", "jobTitle", "ouPath", "manager"} {
+		assert.Equal(t, before[field], details()[field], field)
+	}
+	assert.ElementsMatch(t, had, groups("alee"))
 }
 
 // TestProceduresOfASite: they replace the usual ones; who lacks a step is told which.

@@ -1,6 +1,12 @@
 package pages
 
 import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"os"
@@ -185,4 +191,34 @@ func TestPhotoOnThePage(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/people/"+lea+"/photo"))
 	assert.Equal(t, "image/gif", b.answer.Header.Get("Content-Type"))
 	assert.Equal(t, "nosniff", b.answer.Header.Get("X-Content-Type-Options"))
+
+	// One that is stored, by the form of the page, is shown as the directory has it.
+	var picture bytes.Buffer
+	require.NoError(t, png.Encode(&picture, image.NewGray(image.Rect(0, 0, 120, 90))))
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	require.Equal(t, 200, b.get("/ui/do/user.setPhoto?Username="+lea))
+	for name, values := range b.form("/ui/do/user.setPhoto") {
+		require.NoError(t, w.WriteField(name, values[0]))
+	}
+	part, err := w.CreateFormFile("Photo", "lea.png")
+	require.NoError(t, err)
+	_, err = part.Write(picture.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	r, err := http.NewRequest(http.MethodPost, b.url+"/ui/do/user.setPhoto", &body)
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.Header.Set("Origin", b.url)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	require.Equal(t, 303, b.do(r), b.page)
+	require.Equal(t, 200, b.follow())
+	b.confirm()
+	require.Equal(t, 200, b.get("/ui/people/"+lea+"/photo"))
+	assert.Equal(t, "image/jpeg", b.answer.Header.Get("Content-Type"))
+	shown, err := jpeg.Decode(strings.NewReader(b.page))
+	require.NoError(t, err)
+	assert.InDelta(t, 120.0/90, float64(shown.Bounds().Dx())/float64(shown.Bounds().Dy()), 0.35)
+	stored := s.Get("/api/ADUser/lweber/Photo").Envelope.Result[0]["photo"]
+	assert.Equal(t, stored, base64.StdEncoding.EncodeToString([]byte(b.page)))
 }

@@ -3,6 +3,7 @@ package pages
 import (
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -29,9 +30,20 @@ func TestRecordsHavePages(t *testing.T) {
 	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
 	alias := []string{
 		"ZoneName", "corp.example", "DNS_HostName", "tries", "DNS_HostName_Alias", "app1.corp.example",
+		"Reason", "INC-1",
 	}
 	b.preview("cname.create", alias...)
 	b.confirm()
+	// What was confirmed by a plan, with a reason, can be undone.
+	undo := regexp.MustCompile(`action="(/ui/do/change\.undo\?[^"]*)"`).FindStringSubmatch(b.page)
+	require.Len(t, undo, 2, b.page)
+	require.Equal(t, 303, b.post(html.UnescapeString(undo[1]), b.form("/ui/signout")))
+	require.Equal(t, 200, b.follow())
+	b.confirm()
+	require.Equal(t, 200, b.get("/ui/do/cname.create?back=%2Fui%2Fzones%2Fcorp.example&ZoneName=corp.example"))
+	b.preview("cname.create", alias...)
+	b.confirm()
+
 	page := "/ui/zones/corp.example/records/tries/CNAME"
 	require.Equal(t, 200, b.get(page))
 	assert.Contains(t, b.page, "app1.corp.example")
@@ -44,7 +56,7 @@ func TestRecordsHavePages(t *testing.T) {
 	}.Encode()
 	assert.Contains(t, b.page, `href="`+html.EscapeString(edit)+`"`)
 	require.Equal(t, 200, b.get(edit))
-	b.preview("cname.change", append(alias, "TimeToLive", "600")...)
+	b.preview("cname.change", append(alias[:6:6], "TimeToLive", "600")...)
 	b.confirm()
 	require.Equal(t, 200, b.get(page))
 	assert.Contains(t, b.page, `>600</td>`)
@@ -70,6 +82,37 @@ func TestRecordsHavePages(t *testing.T) {
 	desk := s.browser(t)
 	desk.signIn("helpdesk")
 	assert.Equal(t, 403, desk.get("/ui/zones/corp.example/records/@/MX"))
+}
+
+// TestRecordsOfRareTypesAreEdited: the form knows each record by what the list shows of it.
+func TestRecordsOfRareTypesAreEdited(t *testing.T) {
+	s := start(t)
+	b := s.browser(t)
+	b.signIn("operator")
+	hash := strings.Repeat("ab", 32)
+	for path, change := range map[string][2]string{
+		"@/CAA": {"NewValue", "pki.example"}, "_443._tcp.pay/TLSA": {"NewCertificateAssociationData", hash},
+		"pay/SSHFP": {"NewFingerprint", hash}, "old/DNAME": {"NewDNS_TargetName", "shop3.example"},
+	} {
+		page := "/ui/zones/shop.example/records/" + path
+		require.Equal(t, 200, b.get(page), path)
+		_, kind, _ := strings.Cut(strings.ToLower(path), "/")
+		found := regexp.MustCompile(`href="(/ui/do/` + kind + `\.change\?[^"]*)"`).FindStringSubmatch(b.page)
+		require.Len(t, found, 2, b.page)
+		edit := html.UnescapeString(found[1])
+		require.Equal(t, 200, b.get(edit))
+		at, err := url.Parse(edit)
+		require.NoError(t, err)
+		pairs := []string{change[0], change[1]}
+		for name, values := range at.Query() {
+			pairs = append(pairs, name, values[0])
+		}
+		b.preview(kind+".change", pairs...)
+		b.confirm()
+		require.Equal(t, 200, b.get(page), path)
+		assert.Contains(t, b.page, change[1], path)
+		assert.Contains(t, b.page, `action="/ui/do/`+kind+`.delete"`, path)
+	}
 }
 
 // TestUnitsHaveActions on their page; a container has those alone that put something into it.

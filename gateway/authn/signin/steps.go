@@ -35,15 +35,11 @@ func (s *Session) stepKey(name string) string { return s.key.String() + "." + su
 // Keep stores a step under a name for an hour, provided that the stored step has the version at. It
 // fails with [store.ErrConflict] if the version differs, or with [ErrStore].
 func (s *Session) Keep(ctx context.Context, name string, at Version, value any) error {
-	text, err := json.Marshal(value)
+	set, err := s.set(stepKind, s.stepKey(name), at, value, stepLife)
 	if err != nil {
 		return err
 	}
-	encoded, err := store.Encode(s.in, step{Value: text})
-	if err != nil {
-		return err
-	}
-	changes := []store.Change{{Kind: stepKind, Key: s.stepKey(name), Expect: store.Revision(at), Value: encoded, Expires: s.gate.o.Now().Add(stepLife)}}
+	changes := []store.Change{set}
 	if at == 0 {
 		old, err := s.oldest(ctx)
 		if err != nil {
@@ -51,9 +47,28 @@ func (s *Session) Keep(ctx context.Context, name string, at Version, value any) 
 		}
 		changes = append(changes, old...)
 	}
+	return s.apply(ctx, changes...)
+}
+
+// set returns the change that stores a value for a while.
+func (s *Session) set(
+	kind store.Kind, key string, at Version, value any, life time.Duration,
+) (set store.Change, err error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return set, err
+	}
+	encoded, err := store.Encode(s.in, step{Value: text})
+	return store.Change{
+		Kind: kind, Key: key, Expect: store.Revision(at), Value: encoded, Expires: s.gate.o.Now().Add(life),
+	}, err
+}
+
+// apply makes changes in the store of the session.
+func (s *Session) apply(ctx context.Context, changes ...store.Change) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
-	_, err = s.in.Apply(ctx, changes...)
+	_, err := s.in.Apply(ctx, changes...)
 	if err != nil && !errors.Is(err, store.ErrConflict) && s.in.Remote() {
 		return fmt.Errorf("%w: %w", ErrStore, err)
 	}
@@ -77,13 +92,47 @@ func (s *Session) Kept(ctx context.Context, name string, value any) (Version, er
 	if err == nil && at == store.Absent && s.in.Remote() && s.gate.asking.ask(ctx, s.in) == nil {
 		found, at, err = read[step](ctx, s.in, stepKind, s.stepKey(name))
 	}
+	return valueOf(found, at, err, value)
+}
+
+func valueOf(found step, at store.Revision, err error, value any) (Version, error) {
 	if err != nil || at == store.Absent {
 		return 0, err
 	}
 	return Version(at), json.Unmarshal(found.Value, value)
 }
 
-// CatchUp makes later reads see all steps that other gateways had stored when it was called.
+// ownLife is how long what a person owns is kept after its last change.
+const ownLife = 400 * 24 * time.Hour
+
+func (s *Session) ownKey(name string) string {
+	return ownerKey(s.in, s.Identity) + "." + sumOf(name).String()
+}
+
+// Remember stores a value under a name for the owner of the session, in whichever session, for more than a
+// year, if the stored one has the version at. It fails like [Session.Keep].
+func (s *Session) Remember(ctx context.Context, name string, at Version, value any) error {
+	if s.in == nil { // no gate has found it
+		return ErrStore
+	}
+	set, err := s.set(ownKind, s.ownKey(name), at, value, ownLife)
+	if err != nil {
+		return err
+	}
+	return s.apply(ctx, set)
+}
+
+// Recall reads what the owner of the session has under a name into a value, as known here, and returns its
+// version. A session that no gate has found has nothing.
+func (s *Session) Recall(ctx context.Context, name string, value any) (Version, error) {
+	if s.in == nil {
+		return 0, nil
+	}
+	found, at, err := read[step](ctx, s.in, ownKind, s.ownKey(name))
+	return valueOf(found, at, err, value)
+}
+
+// CatchUp makes later reads see the steps that other gateways had stored when it was called.
 // Without a cluster, or while its store is lost, it does nothing.
 func (s *Session) CatchUp(ctx context.Context) {
 	if s.in.Remote() {

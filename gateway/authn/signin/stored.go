@@ -24,15 +24,16 @@ import (
 // with a key derived from the cookie, so the store and its key are not enough to obtain it.
 
 const (
-	kind      store.Kind = "session"       // keyed by the hash of the cookie
-	ownerKind store.Kind = "session-owner" // sessions of a person or a token
-	stepKind  store.Kind = "session-step"  // data that the pages store for a session
+	kind      store.Kind = "session"       // by the hash of the cookie
+	ownerKind store.Kind = "session-owner" // the sessions of a person or a token
+	stepKind  store.Kind = "session-step"  // what the pages store for a session
+	ownKind   store.Kind = "session-own"   // what the pages keep for a person or a token
 	triesKind store.Kind = "tries"         // wrong passwords of an account
 	useKind   store.Kind = "ticket"        // uses of tickets
 )
 
 // Kinds are the kinds of values of this package that outlast a key of the store.
-var Kinds = []store.Kind{kind, ownerKind, stepKind, triesKind, useKind}
+var Kinds = []store.Kind{kind, ownerKind, stepKind, ownKind, triesKind, useKind}
 
 // saveEvery is the minimum time between two saved uses of a session.
 const saveEvery = time.Minute
@@ -262,16 +263,15 @@ func (s *stored) identity() identity.ID {
 	return identity.ID{Kind: s.Kind, ID: cmp.Or(s.Account, s.Name)}
 }
 
-// ownerKey returns the key of the list of sessions that a session belongs to.
-func ownerKey(in *store.Sealed, session *stored) string {
-	who := session.identity()
+// ownerKey returns the key of what a person or a token owns.
+func ownerKey(in *store.Sealed, who identity.ID) string {
 	return hex.EncodeToString(in.Sum([]byte("owner of sessions"), []byte(who.Kind), []byte(who.ID)))
 }
 
 // joinOthers returns the changes that add a session to its owner's sessions and end the oldest
 // beyond the limit.
 func (g *Gate) joinOthers(ctx context.Context, in *store.Sealed, session *stored, key sum) (all []store.Change, err error) {
-	owner := ownerKey(in, session)
+	owner := ownerKey(in, session.identity())
 	others, at, err := read[owned](ctx, in, ownerKind, owner)
 	if err != nil {
 		return nil, err

@@ -184,9 +184,44 @@ func simple(name string) string {
 	}, name)
 }
 
+// Cell is a cell of a list, without its quotes.
+type Cell struct {
+	Line, Column int // in the file, from 1; of the list, from 0
+	Text         string
+}
+
+// Changed is [Sheet.Renamed], in which each cell of a column that is not left out is what change makes of it.
+func (s Sheet) Changed(names []string, change func(Cell) string) []byte {
+	line, last := 1+bytes.Count(s.text[:s.begin], []byte{'\n'}), 0
+	passed := 0 // line ends in the cells of the row
+	return s.renamed(names, func(row, column int, cell []byte) []byte {
+		for ; last < row; last++ {
+			line, passed = line+1+passed, 0
+		}
+		passed += bytes.Count(cell, []byte{'\n'})
+		if row <= s.heads || column >= len(names) || names[column] == "" {
+			return cell
+		}
+		text := plainCell(bytes.TrimSuffix(cell, []byte("\r")))
+		changed := change(Cell{Line: line, Column: column, Text: text})
+		if changed == text {
+			return cell
+		}
+		quoted := []byte(`"` + strings.ReplaceAll(changed, `"`, `""`) + `"`)
+		if bytes.HasSuffix(cell, []byte("\r")) {
+			quoted = append(quoted, '\r')
+		}
+		return quoted
+	})
+}
+
 // Renamed returns the list with other names of its columns, of which an empty one leaves a column out. Lines
 // and columns keep their numbers.
 func (s Sheet) Renamed(names []string) []byte {
+	return s.renamed(names, func(_, _ int, cell []byte) []byte { return cell })
+}
+
+func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte) []byte) []byte {
 	var out bytes.Buffer
 	out.Write(s.text[:s.begin])
 	last := 0
@@ -198,6 +233,7 @@ func (s Sheet) Renamed(names []string) []byte {
 			out.WriteByte('\n')
 		}
 		last = row
+		cell = changed(row, column, cell)
 		switch {
 		case column >= len(names) || row < s.heads:
 			out.Write(cell)

@@ -22,6 +22,8 @@ type API interface {
 	// Readiness reports whether requests can be served, and what was checked. Nobody but a caller with
 	// ops:read gets reasons; nil is somebody who is not signed in.
 	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
+	// RequiresReason reports whether calls of an operation must say why, by the settings of this moment.
+	RequiresReason(operation string) bool
 	// Proved notes that a request came from somebody who is signed in.
 	Proved(r *http.Request)
 }
@@ -60,8 +62,9 @@ type Answer struct {
 	Next     string          `json:"next"`
 	Total    int             `json:"-"` // of all pages; 0 also if it was not asked for
 
-	ChangeID  string `json:"-"` // in the history; empty: nothing was changed
-	Generated string // secret, which is shown once; empty: none
+	Document  *call.Document `json:"-"` // nil: it is an envelope
+	ChangeID  string         `json:"-"` // in the history; empty: nothing was changed
+	Generated string         // secret, which is shown once; empty: none
 }
 
 type Failure struct {
@@ -146,7 +149,7 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 	id := call.NewID()
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.R) // from where the person asks
 	made, err := c.API.Call(c.R.Context(), operation, sent)
-	a := &Answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID}
+	a := &Answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID, Document: made.Document}
 	a.Result = slices.Concat([]byte("["), made.Records, []byte("]"))
 	if made.Total != nil {
 		a.Total = *made.Total

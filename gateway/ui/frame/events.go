@@ -44,6 +44,9 @@ func (e *Events) Send(name, page, part string, body any) bool {
 // eventWait is how long a browser may take to read an event.
 const eventWait = 10 * time.Second
 
+// Alive reports whether the browser may still be there.
+func (e *Events) Alive() bool { return e.write(": nothing new\n\n") }
+
 func (e *Events) write(text string) bool {
 	out := http.NewResponseController(e.c.W)
 	_ = out.SetWriteDeadline(time.Now().Add(eventWait)) // if the connection has deadlines

@@ -71,6 +71,8 @@ type Pages struct {
 type Console struct {
 	Menu []MenuRow
 	Said func(*Visit) *Done // what was done, of which a page begins with a message; nil: nothing
+	// Notes returns what a person is to be told once, and whether more may follow while a page is open.
+	Notes func(*Visit) (notes []Note, open bool)
 }
 
 // NewPages returns pages without routes.

@@ -164,6 +164,8 @@ type Page struct {
 	looks
 	Here  string // its address
 	Said  *Done  // what was done; nil: nothing
+	Notes []Note
+	More  bool // notes may follow while the page is open
 	Alert *Alert
 	Nav   []section
 	Empty *Empty // what stands in place of a list; never shown with an alert
@@ -177,6 +179,22 @@ type Done struct {
 	More  texts.Text
 	Notes []texts.Text // of what is unusual
 	Undo  string       // where the form goes that undoes it; empty: it cannot be undone
+	Asks  bool         // the form asks for a reason first
+}
+
+// Note tells a person that something has ended, once.
+type Note struct {
+	Text, More texts.Text // More: what failed; nil: nothing did
+	Path       string
+	Good       bool
+}
+
+// Class returns the classes of its box.
+func (n Note) Class() string {
+	if n.Good {
+		return "ok"
+	}
+	return "warn"
 }
 
 // Empty says that there is nothing, which is known only if the reading succeeded.
@@ -224,6 +242,9 @@ func AlertOf(a *Answer) *Alert {
 	return shown
 }
 
+// Tells reports whether there are notes, or may be while the page is open.
+func (p Page) Tells() bool { return len(p.Notes) > 0 || p.More }
+
 // Write renders a page.
 func (p *Pages) Write(w http.ResponseWriter, r *http.Request, status int, name string, shown Page) {
 	shown.Assets, shown.Sandbox, shown.Manual = assetsVersion, p.Sandbox, p.Manual
@@ -260,6 +281,9 @@ func (c *Visit) Page(status int, name string, shown Page) {
 	shown.Initials = Initials(shown.Name)
 	if shown.Said == nil {
 		shown.Said = c.Said(c)
+	}
+	if c.R.Method == http.MethodGet {
+		shown.Notes, shown.More = c.Notes(c)
 	}
 	if len(c.Principals) == 0 {
 		shown.Role = texts.Of("frame.noRights")

@@ -21,9 +21,10 @@ var usual = []Given{
 		"membership.copy From={From?}; Username={Username}",
 	}},
 	{"move", []string{"Somebody moves to another team", "Jemand wechselt das Team"}, []string{
+		// The groups come first: their plan names the person by the place in the tree.
+		"membership.copy Username={Username}; From={From?}; Remove={Remove?}",
 		"user.update Username={Username}; Department={Department?}; JobTitle={JobTitle?}; Office={Office?}; " +
 			"Manager={Manager?}; OUPath={OUPath?}",
-		"membership.copy From={From?}; Username={Username}; Remove={Remove?}",
 	}},
 	{"leave", []string{"Somebody leaves", "Jemand geht"}, []string{
 		"user.disable Username={Username}",

@@ -70,6 +70,11 @@ type Cell struct {
 	Whole        texts.Text // what is cut where there is no room; nil: nothing is
 }
 
+// nothing reports whether the cell is empty.
+func (f Cell) nothing() bool {
+	return f.Text.Empty() && f.Time == "" && len(f.Words) == 0 && f.Last == ""
+}
+
 // View is a filter that people often want. Its text has the key "view." and its id.
 type View struct {
 	ID, Filter string

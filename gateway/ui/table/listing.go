@@ -43,8 +43,10 @@ type Asked struct {
 // mostBack limits the pages that one can go back by the page's own links.
 const mostBack = 20
 
-func askedOf(c *frame.Visit, l *Listing) Asked {
-	q := c.R.URL.Query()
+func askedOf(c *frame.Visit, l *Listing) Asked { return askedIn(c.R.URL.Query(), l) }
+
+// askedIn returns what an address with values asks for.
+func askedIn(q url.Values, l *Listing) Asked {
 	a := Asked{
 		List: l, text: Typed(q.Get("q")), sort: q.Get("sort"), after: q.Get("after"), back: q["back"],
 		Object: q.Get("object"),
@@ -165,7 +167,11 @@ type ListPage struct {
 	Title    texts.Text
 	Within   frame.Link // the object that the list is a part of
 	Above    any        // what stands above the list; nil: nothing
-	New      string     // address of the form for a new one; empty: none
+	Saved    []savedLink
+	SavedAt  string  // where filters are saved; empty: nowhere
+	RemoveAt string  // where they are removed
+	Naming   *naming // nil: there is nothing to save
+	New      string  // address of the form for a new one; empty: none
 }
 
 type (
@@ -196,6 +202,7 @@ type (
 		Text     texts.Text
 		Label    texts.Text
 		Danger   bool
+		Why      bool // a reason is required
 	}
 )
 
@@ -230,6 +237,7 @@ func showListing(c *frame.Visit, l *Listing, above any, refused *frame.Answer) {
 	}
 	body := a.page(c)
 	body.Title, body.Within, body.Above = title, l.Within, above
+	body.addSaved(c, a)
 	if above == nil && l.Above != nil {
 		body.Above = l.Above(c)
 	}
@@ -365,6 +373,7 @@ func (a Asked) page(c *frame.Visit) ListPage {
 				if m.Asks != "" {
 					b.Asks, b.Label = m.Asks, texts.Of("many."+m.Asks)
 				}
+				b.Why = c.API.RequiresReason(m.Operation)
 				body.Many = append(body.Many, b)
 			}
 		}
@@ -414,7 +423,9 @@ func (b *ListPage) Fill(a Asked, all []say.Record, whole bool, next string) {
 		row := ListRow{ID: r.Text(a.List.Key)}
 		for i, col := range a.List.Columns {
 			one := col.Cell(r)
-			one.Class = col.Class
+			if one.Class = col.Class; one.nothing() {
+				one.Class += " none"
+			}
 			if i > 0 && col.Class != "ou" && col.Class != "nm" && !strings.Contains(col.Class, "last") {
 				one.Label = "column." + col.Name
 			}

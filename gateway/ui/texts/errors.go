@@ -163,6 +163,79 @@ var errors = table{
 		"What was changed could not be read again.",
 		"Was geändert wurde, ließ sich nicht noch einmal lesen.",
 	},
+	"warning.never_expires": {
+		"The password never expires, so that its change was not demanded.",
+		"Das Kennwort läuft nie ab. Darum wird keine Änderung verlangt.",
+	},
+	"warning.no_catalog": {
+		"Some members are not known here.",
+		"Mitglieder aus anderen Domänen sind hier nicht bekannt.",
+	},
+	"warning.no_addresses": {
+		"The zone does not keep the addresses of the name server.",
+		"Die Zone führt die Adressen dieses Namensservers nicht.",
+	},
+	"warning.no_ptr": {
+		"There is no PTR record that leads back to the name.",
+		"Es gibt keinen PTR-Eintrag, der zu diesem Namen zurückführt.",
+	},
+	"warning.ptr_restored": {
+		"The PTR record of the address was put back.",
+		"Der PTR-Eintrag der Adresse wurde wiederhergestellt.",
+	},
+	"warning.ttl_differs": {
+		"The records have different times to live.",
+		"Die Einträge sind verschieden lang gültig. Gezeigt wird die kürzeste Gültigkeit.",
+	},
+	"warning.text_partly_shown": {
+		"Windows shows a part of the text.",
+		"Windows zeigt nur den Anfang dieses Textes.",
+	},
+	"warning.serial_unreadable": {
+		"The serial number of the zone cannot be read.",
+		"Die Seriennummer der Zone ist nicht lesbar.",
+	},
+	"warning.no_scavenging": {
+		"The server removes no old records.",
+		"Der Server entfernt keine alten Einträge, solange das dort nicht eingeschaltet ist.",
+	},
+	"warning.unreadable": {
+		"The settings of the server cannot be read.",
+		"Die Einstellungen des Servers sind nicht lesbar.",
+	},
+	"warning.not_counted": {
+		"The records cannot be counted.", "Die Einträge der Zone sind nicht zählbar.",
+	},
+	"warning.not_removed": {
+		"A record stays.", "Ein Eintrag bleibt bestehen.",
+	},
+	"warning.not_listed": {
+		"The other domain controllers cannot be listed.",
+		"Die anderen Domänencontroller sind nicht abrufbar.",
+	},
+	"warning.not_searched": {
+		"A part of the tree was not searched.", "Ein Teil des Baums wurde nicht durchsucht.",
+	},
+	"warning.no_host_name": {
+		"A domain controller has no DNS name.", "Ein Domänencontroller hat keinen DNS-Namen.",
+	},
+	"warning.partial": {
+		"This was not undone.", "Das wurde nicht zurückgenommen.",
+	},
+	"warning.upn_kept": {
+		"The UPN was kept.", "Der UPN bleibt, weil er nicht zum alten Anmeldenamen gehörte.",
+	},
+	"warning.upn_odd": {
+		"Microsoft Entra refuses the UPN.",
+		"Microsoft Entra nimmt diesen UPN nicht an; mit ihm meldet sich dort niemand an.",
+	},
+	"warning.no_history": {
+		"Earlier passwords are not kept.", "Frühere Kennwörter werden nicht aufbewahrt.",
+	},
+	"warning.not_decrypted": {
+		"An earlier password is left out.",
+		"Ein früheres Kennwort ist für andere verschlüsselt und fehlt hier.",
+	},
 	"warning.slow_filter":         {"The filter is slow.", "Dieser Filter ist langsam."},
 	"warning.history_unavailable": {"It is not in the history.", "Die Änderung steht nicht im Verlauf."},
 	"verdict.disabled":            {"The account is disabled.", "Das Konto ist deaktiviert."},

@@ -3,8 +3,8 @@ package texts
 // home are the texts of the home page and of the pages about changes and rights.
 var home = table{
 	"home.find": {
-		"Name, logon name, phone, group or computer",
-		"Name, Anmeldename, Telefon, Gruppe oder Computer",
+		"Name, logon name, phone, group, computer, unit or zone",
+		"Name, Anmeldename, Telefon, Gruppe, Computer, OU oder Zone",
 	},
 	"home.views":      {"Quick views", "Schnellansichten"},
 	"home.count":      {"Count", "Zählen"},
@@ -46,9 +46,17 @@ var home = table{
 		"Das dürfen Sie anderswo, nicht hier: Das Objekt liegt außerhalb der Grenzen der Rolle, " +
 			"die es erlaubt.",
 	},
-	"object.copy":        {"Copy {what}", "{what} kopieren"},
-	"object.until":       {"Until", "Bis"},
-	"object.reports":     {"Reports", "Unterstellte"},
+	"object.copy":    {"Copy {what}", "{what} kopieren"},
+	"object.until":   {"Until", "Bis"},
+	"object.reports": {"Reports", "Unterstellte"},
+	"object.protected": {
+		"Your role may not change this: {why}.", "Ihre Rolle darf das nicht ändern: {why}.",
+	},
+	"object.protected.german": {
+		"Your role may not change this.",
+		"Ihre Rolle darf das nicht ändern: Es ist geschützt, weil von ihm die Sicherheit der Domäne abhängt.",
+	},
+	"object.seldom":      {"More actions", "Weitere Aktionen"},
 	"object.more":        {"more", "weitere"},
 	"object.groups":      {"Groups", "Gruppen"},
 	"object.group":       {"Group", "Gruppe"},

@@ -2,6 +2,28 @@ package texts
 
 // lists are the texts of the lists.
 var lists = table{
+	"saved.title":  {"Saved", "Gespeichert"},
+	"saved.save":   {"Save this view", "Diese Ansicht speichern"},
+	"saved.name":   {"Name of the view", "Name der Ansicht"},
+	"saved.remove": {"Remove the saved view {name}", "Gespeicherte Ansicht {name} entfernen"},
+	"saved.missing": {
+		"The name is missing.", "Der Name fehlt.",
+	},
+	"saved.long": {"A name has at most {n} characters.", "Ein Name hat höchstens {n} Zeichen."},
+	"saved.letters": {
+		"The name has characters that cannot be seen. Write another one.",
+		"Der Name hat unsichtbare Zeichen. Schreiben Sie einen anderen.",
+	},
+	"saved.twice": {
+		"You have a saved view of this name. Choose another one.",
+		"So heißt schon eine Ihrer gespeicherten Ansichten. Wählen Sie einen anderen Namen.",
+	},
+	"saved.many": {
+		"You have {most} saved views. Remove one first.",
+		"Sie haben {most} gespeicherte Ansichten. Entfernen Sie zuerst eine.",
+	},
+	"saved.not": {"The view is not saved. {why}", "Die Ansicht ist nicht gespeichert. {why}"},
+
 	"list.new":       {"New", "Neu"},
 	"list.views":     {"Quick views", "Schnellansichten"},
 	"list.search":    {"Search in this list", "In dieser Liste suchen"},

@@ -7,6 +7,14 @@ var work = table{
 
 	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
 
+	"note.ended": {
+		"Your list “{what}” has ended ({state}): {progress}.", "Ihre Liste „{what}“ ist zu Ende ({state}): {progress}.",
+	},
+	"note.see": {"See the list", "Liste ansehen"},
+
+	"job.noResult": {
+		"The result cannot be read at the moment.", "Das Ergebnis ist gerade nicht lesbar.",
+	},
 	"job.several":           {"Several operations", "Mehrere Vorgänge"},
 	"job.nothing":           {"Nothing was run", "Nichts wurde ausgeführt"},
 	"job.run.progress":      {"{n} of {of} items, {percent} %", "{n} von {of} Zeilen, {percent} %"},
@@ -108,6 +116,15 @@ var work = table{
 	},
 	"sheet.twice": {
 		"Column {n} is “{field}” already.", "Spalte {n} ist schon „{field}“.",
+	},
+	"sheet.again": {
+		"Nothing was changed. Correct the file and upload it again, or leave the column out.",
+		"Nichts wurde geändert. Berichtigen Sie die Datei und laden Sie sie noch einmal hoch, " +
+			"oder lassen Sie die Spalte weg.",
+	},
+	"sheet.lookups": {
+		"More than {most} names of this list have to be looked up. Write logon names.",
+		"Mehr als {most} Namen dieser Liste müssten nachgeschlagen werden. Schreiben Sie Anmeldenamen.",
 	},
 	"sheet.gone": {
 		"The list is no longer kept: upload it again. Nothing was changed.",

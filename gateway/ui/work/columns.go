@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -29,16 +30,17 @@ type keptSheet struct {
 	// Text is packed, and sealed for the cookie of the session: it may have passwords.
 	Text   []byte
 	Fields []string // that were chosen; nil: none were
+	Cells  []cellProblem
 }
 
 // known reports whether all columns of a list are known by their names, and none that is needed is missing.
-func known(f *form.Form, columns []form.Column) bool {
+func known(c *frame.Visit, f *form.Form, columns []form.Column) bool {
 	for _, one := range columns {
 		if !one.Sure && !one.Own {
 			return false
 		}
 	}
-	return len(lacking(f, fieldsOf(columns))) == 0
+	return len(lacking(c, f, fieldsOf(columns))) == 0
 }
 
 // fieldsOf returns the names of the columns as the API knows them; empty: a column is left out.
@@ -54,10 +56,11 @@ func fieldsOf(columns []form.Column) (fields []string) {
 }
 
 // lacking returns the fields that each row of a list needs and that no column is.
-func lacking(f *form.Form, fields []string) (all []*form.Field) {
+func lacking(c *frame.Visit, f *form.Form, fields []string) (all []*form.Field) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		if field.Required && field.Default == "" && !slices.Contains(fields, field.Name) {
+		why := field.Name == ops.ReasonName && c.API.RequiresReason(f.Op.ID)
+		if (field.Required && field.Default == "" || why) && !slices.Contains(fields, field.Name) {
 			all = append(all, field)
 		}
 	}
@@ -106,6 +109,7 @@ type SheetPage struct {
 	Columns      []sheetColumn
 	Left         texts.Text   // the columns that are left out; nil: none are
 	Problems     []texts.Text // that concern the whole list
+	Cells        []cellProblem
 	Count        texts.Text
 	Wrong        bool
 }
@@ -180,7 +184,7 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 	if len(left) > 0 {
 		body.Left = texts.List(left...)
 	}
-	for _, field := range lacking(f, fields) {
+	for _, field := range lacking(c, f, fields) {
 		body.Problems = append(body.Problems, texts.Of("sheet.missing", "field", texts.Each(field.Label)))
 	}
 	status := http.StatusOK
@@ -188,6 +192,9 @@ func showSheet(c *frame.Visit, kept keptSheet, document []byte, refused *frame.A
 		status = http.StatusUnprocessableEntity
 	}
 	body.Count = texts.Of("sheet.wrong")
+	if body.Cells = kept.Cells; body.Cells != nil {
+		status = http.StatusUnprocessableEntity
+	}
 	shown := frame.Page{Title: texts.Of("sheet.title"), Section: "jobs", Body: body}
 	if refused != nil {
 		shown.Alert, status = frame.AlertOf(refused), refused.Status
@@ -224,7 +231,10 @@ func SubmitSheet(c *frame.Visit) {
 		twice = twice || chosen != "" && slices.Contains(kept.Fields, chosen)
 		kept.Fields = append(kept.Fields, chosen)
 	}
-	if twice || len(lacking(f, kept.Fields)) > 0 {
+	if kept.Cells = nil; !twice && len(lacking(c, f, kept.Fields)) == 0 {
+		document, kept.Cells = resolvedCells(c, f, sheet, kept.Fields)
+	}
+	if twice || len(kept.Cells) > 0 || len(lacking(c, f, kept.Fields)) > 0 {
 		if err := c.Session.Keep(c.R.Context(), c.R.PathValue("id"), at, kept); err != nil {
 			showSheet(c, kept, document, nil) // at least here nothing is lost
 			return
@@ -232,7 +242,7 @@ func SubmitSheet(c *frame.Visit) {
 		c.GoTo(say.Address(sheetPath, c.R.PathValue("id")))
 		return
 	}
-	a, job := submit(c, kept, sheet.Renamed(kept.Fields), mediaCSV)
+	a, job := submit(c, kept, document, mediaCSV)
 	if job == "" {
 		showSheet(c, kept, document, a)
 		return

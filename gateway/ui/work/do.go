@@ -241,6 +241,7 @@ func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
 		v := viewOfField(c, field, d)
+		v.demandReason(c, f)
 		given := v.Error == nil && v.Value != "" && !v.HasWas
 		fixed := field.Pick != "" && given && isFixed(f, field, target, v.Value)
 		switch {
@@ -248,7 +249,7 @@ func ShowForm(c *frame.Visit, f *form.Form, d Draft) {
 			name := nameOfPicked(c, field.Pick, v.Value)
 			names[field.Name] = name
 			body.Fixed = append(body.Fixed, fixedView{field.Name, v.Value, name, v.Label})
-		case field.More:
+		case field.More && !v.Demanded:
 			body.More = append(body.More, v)
 			body.MoreOpen = body.MoreOpen || v.Error != nil
 		default:
@@ -319,6 +320,13 @@ func viewOfField(c *frame.Visit, field *form.Field, d Draft) fieldView {
 	return v
 }
 
+// demandReason marks the field for the reason, where the settings require one.
+func (v *fieldView) demandReason(c *frame.Visit, f *form.Form) {
+	if v.Name == ops.ReasonName && c.API.RequiresReason(f.Op.ID) {
+		v.Demanded, v.Open = true, false
+	}
+}
+
 // ticksFirst are the boxes that are ticked at first, although the API does not do it by itself.
 var ticksFirst = map[string]bool{"ChangePassword": true, "ChangePasswordNextLogon": true}
 
@@ -385,6 +393,9 @@ func DoOperation(c *frame.Visit) {
 		}
 	}
 	given, more := f.Read(meant)
+	if reason := f.Field(ops.ReasonName); reason != nil && given[ops.ReasonName] == nil && c.API.RequiresReason(f.Op.ID) {
+		more = append(more, reason.Missing())
+	}
 	for _, p := range more {
 		same := func(has form.Problem) bool { return has.Field == p.Field && p.Field != "" }
 		if !slices.ContainsFunc(problems, same) {

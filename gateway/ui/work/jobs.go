@@ -130,9 +130,16 @@ func (j Job) facts() []say.Fact {
 			Label: texts.Of("job." + j.mode() + ".done"), Text: counted(j.Done, j.Noop, "job."+j.mode()+".noop"),
 		},
 		say.Fact{Label: texts.Of("job." + j.mode() + ".failed"), Text: counted(j.Failed, 0, "")},
-		say.Fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")},
-		say.Fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
-		say.Fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
+	)
+	if j.Unknown > 0 {
+		all = append(all, say.Fact{Label: texts.Of("job.unknown"), Text: counted(j.Unknown, 0, "")})
+	}
+	if j.NotRun+j.Skipped > 0 {
+		all = append(
+			all, say.Fact{Label: texts.Of("job.notRun"), Text: counted(j.NotRun, j.Skipped, "job.leftOut")},
+		)
+	}
+	all = append(all, say.Fact{Label: texts.Of("job.number"), Text: texts.Raw(j.ID)})
 	return slices.DeleteFunc(all, say.Fact.Nothing)
 }
 
@@ -284,6 +291,9 @@ func ShowJob(c *frame.Visit, failed *frame.Answer) {
 		body.More = body.More || more
 	}
 	shown.Body = body
+	if !j.open() && j.owner() == c.Identity() {
+		seen(c, j.ID)
+	}
 	c.Page(status, "job", shown)
 }
 
@@ -300,6 +310,11 @@ func ControlJob(c *frame.Visit) {
 	maps.Copy(values, control.values)
 	a := c.Call(control.Operation, values)
 	next := frame.Records[Job](a)
+	for _, j := range next {
+		if a.Ok() && j.moves() {
+			watch(c, j.ID)
+		}
+	}
 	switch {
 	case !a.Ok():
 		ShowJob(c, a)

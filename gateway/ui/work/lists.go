@@ -190,7 +190,7 @@ func SubmitList(c *frame.Visit) {
 	if f := form.Of(asked.Operation); f != nil && media == mediaCSV {
 		sheet := form.ReadSheet(document)
 		columns := f.Columns(sheet)
-		if len(columns) > 0 && !known(f, columns) {
+		if len(columns) > 0 && !known(c, f, columns) {
 			page, err := keepSheet(c, kept, document)
 			if err != nil {
 				table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
@@ -199,7 +199,20 @@ func SubmitList(c *frame.Visit) {
 			c.GoTo(page)
 			return
 		}
-		document = sheet.Renamed(fieldsOf(columns))
+		if len(columns) > 0 {
+			var resolved []byte
+			kept.Fields = fieldsOf(columns)
+			if resolved, kept.Cells = resolvedCells(c, f, sheet, kept.Fields); len(kept.Cells) > 0 {
+				page, err := keepSheet(c, kept, document)
+				if err != nil {
+					table.Refuse(c, &Lists, listFormOf(c, asked), notKept(c, err))
+					return
+				}
+				c.GoTo(page)
+				return
+			}
+			document = resolved
+		}
 	}
 	a, job := submit(c, kept, document, media)
 	if job == "" {
@@ -231,6 +244,9 @@ func submit(c *frame.Visit, list keptSheet, document []byte, media string) (a *f
 	submitted := frame.Records[Job](a)
 	if !a.Ok() || len(submitted) != 1 {
 		return a, ""
+	}
+	if submitted[0].mode() == Modes[jobstate.Run] {
+		watch(c, submitted[0].ID)
 	}
 	return a, submitted[0].ID
 }

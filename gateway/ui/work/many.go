@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
@@ -40,6 +41,14 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 			return
 		}
 		heads, fixed = append(heads, m.Asks), []string{value}
+	}
+	if c.API.RequiresReason(m.Operation) {
+		why := strings.TrimSpace(form.Get("why-" + m.ID))
+		if why == "" {
+			refuse("many.missing")
+			return
+		}
+		heads, fixed = append(heads, ops.ReasonName), append(fixed, why)
 	}
 	var document bytes.Buffer
 	rows := csv.NewWriter(&document)

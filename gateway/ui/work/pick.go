@@ -151,10 +151,7 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 	case searched[pick] == "":
 		return text, nil
 	}
-	plain := text
-	if _, after, has := strings.Cut(text, `\`); has {
-		plain = after
-	}
+	plain := plainAccount(text)
 	all, ok := pickHits(c, pick, plain)
 	if !ok {
 		all = nil
@@ -177,6 +174,14 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 		return "", wordsOfPick(c, "pick.near", "name", text, "names", namesOf(all))
 	}
 	return "", wordsOfPick(c, "pick.none", "name", text)
+}
+
+// plainAccount returns a name without the domain in front of it.
+func plainAccount(text string) string {
+	if _, after, has := strings.Cut(text, `\`); has {
+		return after
+	}
+	return text
 }
 
 // Meant returns the identity of an object by what people call it, or why the name cannot be used.

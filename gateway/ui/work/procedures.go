@@ -11,6 +11,7 @@ import (
 	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/call"
 	"adgateway/gateway/identity"
+	"adgateway/gateway/ops"
 	"adgateway/gateway/schema/jobstate"
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
@@ -38,6 +39,19 @@ func lackedSteps(c *frame.Visit, p *procedure.Procedure) (all []texts.Text) {
 	for i := range p.Steps {
 		if f := p.Steps[i].Form; !MayDo(c, f.Op) {
 			all = append(all, actionIn(f))
+		}
+	}
+	return all
+}
+
+// mostStarts limits the procedures that the home page offers.
+const mostStarts = 3
+
+// Starts are the first procedures that the person may do.
+func Starts(c *frame.Visit) (all []frame.Link) {
+	for _, p := range c.Procedures {
+		if len(all) < mostStarts && c.May(identity.JobSubmit) && len(lackedSteps(c, p)) == 0 {
+			all = append(all, frame.Link{Path: say.Address(procedurePath, p.Name), Text: texts.Each(p.Title)})
 		}
 	}
 	return all
@@ -110,8 +124,9 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 		Action: say.Address(procedurePath, p.Name), Back: say.Address(procedurePath),
 		Wrong: len(d.Problems) > 0, Count: texts.Count("do.problems", len(d.Problems)),
 	}
-	for i := range p.Fields {
-		v := viewOfField(c, &p.Fields[i], d)
+	fields := fieldsOfProcedure(c, p)
+	for i := range fields {
+		v := viewOfField(c, &fields[i], d)
 		body.Fields = append(body.Fields, v)
 		if v.Error != nil {
 			body.Problems = append(body.Problems, v)
@@ -134,6 +149,20 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 	})
 }
 
+// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and has no
+// blank of that name.
+func fieldsOfProcedure(c *frame.Visit, p *procedure.Procedure) []form.Field {
+	for i := range p.Steps {
+		reason := p.Steps[i].Form.Field(ops.ReasonName)
+		if reason != nil && c.API.RequiresReason(p.Steps[i].Form.Op.ID) && p.Field(ops.ReasonName) == nil {
+			field := *reason
+			field.Required, field.More = true, false
+			return append(slices.Clone(p.Fields), field)
+		}
+	}
+	return p.Fields
+}
+
 // DoProcedure takes what was typed into the form of a procedure, and goes to the preview of its steps.
 func DoProcedure(c *frame.Visit) {
 	p := procedureAt(c)
@@ -144,8 +173,9 @@ func DoProcedure(c *frame.Visit) {
 	typed.Del(frame.TokenName)
 	meant := url.Values{}
 	var problems []form.Problem
-	for i := range p.Fields {
-		field := &p.Fields[i]
+	fields := fieldsOfProcedure(c, p)
+	for i := range fields {
+		field := &fields[i]
 		meant.Set(field.Name, typed.Get(field.Name))
 		if problem := resolvePick(c, field, meant); problem != nil {
 			problems = append(problems, *problem)
@@ -200,8 +230,9 @@ func itemsOf(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values,
 ) (list []byte, problems []form.Problem, failed *frame.Answer) {
 	values := map[string]string{}
-	for i := range p.Fields {
-		field := &p.Fields[i]
+	fields := fieldsOfProcedure(c, p)
+	for i := range fields {
+		field := &fields[i]
 		values[field.Name] = typed.Get(field.Name)
 		if field.Control == form.Tick && values[field.Name] == "" && field.Required {
 			values[field.Name] = "false"
@@ -215,6 +246,9 @@ func itemsOf(
 	}
 	var items []procedureItem
 	add := func(s *procedure.Step, given map[string]any) {
+		if given[ops.ReasonName] == nil && c.API.RequiresReason(s.Form.Op.ID) {
+			given[ops.ReasonName] = typed.Get(ops.ReasonName)
+		}
 		item := procedureItem{ID: fmt.Sprint("step", len(items)+1), Operation: s.Form.Op.ID, Parameters: given}
 		if n := len(items); n > 0 {
 			item.After = []string{items[n-1].ID}
@@ -291,8 +325,9 @@ func leaveProcedure(
 	c *frame.Visit, p *procedure.Procedure, typed url.Values, problems []form.Problem, failed *frame.Answer,
 ) {
 	d := Draft{Operation: procedurePath + p.Name, Typed: url.Values{}, Problems: problems}
-	for i := range p.Fields {
-		if field := &p.Fields[i]; field.Control != form.Secret && typed.Has(field.Name) {
+	fields := fieldsOfProcedure(c, p)
+	for i := range fields {
+		if field := &fields[i]; field.Control != form.Secret && typed.Has(field.Name) {
 			d.Typed[field.Name] = typed[field.Name]
 		}
 	}

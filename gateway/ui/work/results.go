@@ -2,9 +2,7 @@ package work
 
 import (
 	"bytes"
-	"encoding/csv"
 	"net/http"
-	"strconv"
 
 	"adgateway/gateway/call"
 	"adgateway/gateway/schema"
@@ -12,7 +10,6 @@ import (
 	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
-	"adgateway/gateway/ui/table"
 	"adgateway/gateway/ui/texts"
 )
 
@@ -101,30 +98,27 @@ func would(c *frame.Visit, j Job, items []jobItem) (all []wouldRow) {
 	return all
 }
 
-// JobResult sends the result of a list as a file, with a line for each of its rows.
+// mark is by what spreadsheets know UTF-8.
+const mark = "\ufeff"
+
+// JobResult sends the list of a job as a file, with the outcome of each row beside its own columns.
 func JobResult(c *frame.Visit) {
 	id := c.R.PathValue("id")
-	var file bytes.Buffer
-	out := csv.NewWriter(&file)
-	_ = out.Write([]string{"line", "operation", "state", "code", "message"}) // a buffer takes all
-	for after, more := "", true; more; {
-		a := c.Get("job.items", JobID, id, "Limit", "1000", "After", after)
-		if !a.Ok() {
-			c.Failed(a)
-			return
-		}
-		for _, item := range frame.Records[jobItem](a) {
-			cells := []string{strconv.Itoa(item.Line), item.Operation, item.State, item.Code, item.Message}
-			for i := range cells {
-				cells[i] = table.Defused(cells[i])
-			}
-			_ = out.Write(cells)
-		}
-		after, more = a.Next, a.Next != ""
+	a := c.Get("job.result", JobID, id, "Format", "csv")
+	if !a.Ok() || a.Document == nil {
+		c.Failed(a)
+		return
 	}
-	out.Flush()
+	var file bytes.Buffer
+	if _, err := a.Document.Write(&file); err != nil {
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: &frame.Failure{Message: c.Say("job.noResult")}})
+		return
+	}
 	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	c.W.Header().Set("Content-Disposition", `attachment; filename="result.csv"`)
 	c.W.WriteHeader(http.StatusOK)
-	_, _ = c.W.Write(file.Bytes()) // fails only if the browser has left
+	text := bytes.TrimPrefix(file.Bytes(), []byte(mark))
+	if _, err := c.W.Write(append([]byte(mark), text...)); err == nil && a.Document.Sent != nil {
+		a.Document.Sent()
+	}
 }

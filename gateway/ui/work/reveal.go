@@ -20,6 +20,9 @@ import (
 // reveals are the operations that show a secret of a computer, by the name that forms have for them.
 var reveals = map[string]string{"laps": "computer.revealLocalAdmin", "key": "computer.revealRecoveryKey"}
 
+// RevealRow returns the operation that shows a secret, by the name that forms have for it.
+func RevealRow(what string) string { return reveals[what] }
+
 // keptReveal is a secret as it is kept. The secrets are sealed.
 type keptReveal struct {
 	Done     bool // the answer is there

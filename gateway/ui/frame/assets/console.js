@@ -54,6 +54,15 @@
     events.onerror = () => { if (events.readyState === EventSource.CLOSED) location.reload(); };
   }
 
+  // What has ended meanwhile is said once: by the page, or while it is open.
+  const notes = document.querySelector("#notes");
+  if (notes?.textContent.trim()) setTimeout(() => say(notes.textContent), 300);
+  if (notes?.dataset.notes && !document.querySelector("[data-events]")) {
+    const events = new EventSource(notes.dataset.notes);
+    events.addEventListener("note", e => { notes.insertAdjacentHTML("beforeend", e.data); say(notes.lastElementChild.textContent); });
+    events.addEventListener("end", () => events.close());
+  }
+
   const secret = document.querySelector("[data-hide]");
   if (secret) {
     const hide = () => { secret.textContent = text("hidden"); };
@@ -116,19 +125,22 @@
   // How many the quick views have, which takes the directory a moment.
   const tally = document.querySelector("[data-counts]");
   if (tally) fetch(tally.dataset.counts).then(r => r.ok ? r.json() : {}, () => ({})).then(found => {
-    for (const of of all("[data-count-of]")) of.textContent = found[of.dataset.countOf] || "";
+    for (const of of all("[data-count-of]")) {
+      of.textContent = found[of.dataset.countOf] || "";
+      if (of.textContent === "0") of.parentElement.className = ""; // nothing to worry about
+    }
     if (Object.keys(found).length) tally.remove();
   });
 
   // Select many; the bar appears by CSS.
   for (const form of all("[data-select]")) {
-    const every = form.querySelector("thead [type=checkbox]"), boxes = all("tbody [type=checkbox]", form);
+    const every = all("[data-every]", form), boxes = all("tbody [type=checkbox]", form);
     const told = () => {
       const n = boxes.filter(b => b.checked).length;
       form.querySelector("[data-count]").textContent = text("selected", n);
-      every.checked = n === boxes.length; every.indeterminate = n > 0 && !every.checked;
+      for (const e of every) { e.checked = n === boxes.length; e.indeterminate = n > 0 && !e.checked; }
     };
-    every.onchange = () => { boxes.forEach(b => { b.checked = every.checked; }); told(); };
+    for (const e of every) e.onchange = () => { boxes.forEach(b => { b.checked = e.checked; }); told(); };
     boxes.forEach(b => { b.onchange = told; });
     form.onreset = () => setTimeout(told);
     told();

@@ -1,0 +1,48 @@
+package ui
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/schema"
+	"adgateway/gateway/ui/texts"
+)
+
+// warned matches the codes of the warnings of scripts.
+var warned = regexp.MustCompile(`Add-GatewayWarning -Code '([a-z_]+)'`)
+
+// TestEveryCodeHasAGermanText: errors, warnings of scripts, and what a logon is judged by.
+func TestEveryCodeHasAGermanText(t *testing.T) {
+	for _, code := range schema.Codes() {
+		assert.True(t, texts.Has("error."+string(code)), code)
+	}
+	for _, field := range schema.LogonState.Fields {
+		if field.Name == "verdicts" {
+			for _, code := range field.Of[0].Enum {
+				if code == "ok" {
+					continue // it is no reason
+				}
+				assert.True(t, texts.Has("verdict."+code), code)
+			}
+		}
+	}
+	files, err := filepath.Glob("../../scripts/*/*.ps1")
+	require.NoError(t, err)
+	codes := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range warned.FindAllStringSubmatch(string(text), -1) {
+			codes[m[1]] = true
+		}
+	}
+	assert.Greater(t, len(codes), 5)
+	for code := range codes {
+		assert.True(t, texts.Has("warning."+code), code)
+	}
+}

@@ -1,0 +1,177 @@
+package table
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"adgateway/gateway/authn/signin"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/texts"
+	"adgateway/gateway/visible"
+)
+
+// A list as it is filtered, searched and sorted can be saved under a name. It belongs to the person, in every
+// browser.
+
+const (
+	savedName  = "filters"
+	mostSaved  = 30 // of a person, in all lists
+	mostNamed  = 40 // letters of a name
+	mostQuery  = 1000
+	namingPart = "naming" // of an address, with the name that was refused
+	savedPart  = "saved"
+)
+
+// saved are the filters of a person.
+type saved struct{ Filters []savedFilter }
+
+type savedFilter struct{ List, Name, Query string }
+
+// savedLink is a saved filter as a page shows it.
+type savedLink struct {
+	Name, Path string
+	Current    bool
+}
+
+// naming is the form that saves what is shown.
+type naming struct {
+	Query, Typed string
+	Error        texts.Text
+}
+
+// keptNaming is a name that was refused.
+type keptNaming struct{ Typed, Key string }
+
+// address returns where the filters of a list are saved.
+func (l *Listing) savedAddress() string { return l.Address() + "/" + savedPart }
+
+// Narrows reports whether the list can be filtered, or saved as it is filtered.
+func (b ListPage) Narrows() bool { return len(b.Fields) > 0 || b.Naming != nil }
+
+// Unfolds reports whether something is asked for.
+func (b manyButton) Unfolds() bool { return b.Asks != "" || b.Why }
+
+// query returns what is asked for without the page; empty: it is the whole list.
+func (a Asked) query() string {
+	_, query, _ := strings.Cut(a.Address(), "?")
+	return query
+}
+
+// addSaved adds the saved filters of a list to its page, and the form that saves what it shows.
+func (b *ListPage) addSaved(c *frame.Visit, a Asked) {
+	if a.List.Within.Path != "" {
+		return
+	}
+	var kept saved
+	_, _ = c.Session.Recall(c.R.Context(), savedName, &kept) // without the store there are none
+	b.SavedAt = a.List.savedAddress()
+	b.RemoveAt = b.SavedAt + "/remove"
+	now := a.query()
+	taken := false
+	for _, one := range kept.Filters {
+		if one.List != a.List.Path {
+			continue
+		}
+		taken = taken || one.Query == now
+		b.Saved = append(b.Saved, savedLink{one.Name, a.List.Address() + "?" + one.Query, one.Query == now})
+	}
+	if now == "" || taken || len(now) > mostQuery {
+		return
+	}
+	b.Naming = &naming{Query: now}
+	var refused keptNaming
+	if id := c.R.URL.Query().Get(namingPart); id != "" {
+		if at, err := c.Session.Kept(c.R.Context(), id, &refused); err == nil && at != 0 {
+			b.Naming.Typed, b.Naming.Error = refused.Typed, texts.Of(refused.Key, "n", mostNamed, "most", mostSaved)
+		}
+	}
+}
+
+// wrongName returns the text about a name that cannot be used; empty: it can.
+func (s saved) wrongName(list, name string) string {
+	same := func(one savedFilter) bool { return one.List == list && strings.EqualFold(one.Name, name) }
+	switch {
+	case name == "":
+		return "saved.missing"
+	case utf8.RuneCountInString(name) > mostNamed:
+		return "saved.long"
+	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl), visible.Text(name) != name:
+		return "saved.letters"
+	case slices.ContainsFunc(s.Filters, same):
+		return "saved.twice"
+	case len(s.Filters) >= mostSaved:
+		return "saved.many"
+	}
+	return ""
+}
+
+// SaveFilter saves what a list shows.
+func SaveFilter(c *frame.Visit, l *Listing) {
+	form := c.R.PostForm
+	name := strings.Join(strings.Fields(form.Get("name")), " ")
+	asked, err := url.ParseQuery(form.Get("query"))
+	if err != nil {
+		asked = url.Values{}
+	}
+	a := askedIn(asked, l)
+	query := a.query()
+	var kept saved
+	at, err := c.Session.Recall(c.R.Context(), savedName, &kept)
+	if err != nil {
+		notSaved(c, l, err)
+		return
+	}
+	if wrong := kept.wrongName(l.Path, name); wrong != "" || query == "" || len(query) > mostQuery {
+		refuseName(c, a, keptNaming{form.Get("name"), cmp.Or(wrong, "saved.letters")})
+		return
+	}
+	kept.Filters = append(kept.Filters, savedFilter{l.Path, name, query})
+	if err := c.Session.Remember(c.R.Context(), savedName, at, kept); err != nil {
+		notSaved(c, l, err)
+		return
+	}
+	c.GoTo(l.Address() + "?" + query)
+}
+
+// RemoveFilter removes a saved filter of a list.
+func RemoveFilter(c *frame.Visit, l *Listing) {
+	var kept saved
+	at, err := c.Session.Recall(c.R.Context(), savedName, &kept)
+	if err == nil {
+		kept.Filters = slices.DeleteFunc(kept.Filters, func(one savedFilter) bool {
+			return one.List == l.Path && one.Name == c.R.PostForm.Get("name")
+		})
+		err = c.Session.Remember(c.R.Context(), savedName, at, kept)
+	}
+	if err != nil {
+		notSaved(c, l, err)
+		return
+	}
+	c.GoTo(l.Address())
+}
+
+// refuseName shows the list again, and what is wrong with the name.
+func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
+	id := signin.NewID()
+	if len(refused.Typed) > mostQuery {
+		refused.Typed = refused.Typed[:mostQuery]
+	}
+	if err := c.Session.Keep(c.R.Context(), id, 0, refused); err != nil {
+		notSaved(c, a.List, err)
+		return
+	}
+	c.GoTo(a.Address(namingPart, id))
+}
+
+// notSaved says that the store cannot be used.
+func notSaved(c *frame.Visit, l *Listing, err error) {
+	c.Page(http.StatusServiceUnavailable, "message", frame.Page{
+		Title: l.title(), Section: cmp.Or(l.Section, l.Path),
+		Alert: &frame.Alert{Text: texts.Of("saved.not", "why", frame.WithoutStore(err))},
+	})
+}

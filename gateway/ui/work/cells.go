@@ -1,0 +1,108 @@
+package work
+
+import (
+	"slices"
+	"strings"
+
+	"adgateway/gateway/ui/form"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays as it
+// is, as the API knows it; each other name is looked up once.
+
+const (
+	mostLookups  = 300 // names that are looked up for one list
+	mostProblems = 50
+)
+
+// cellProblem is the fault of a cell.
+type cellProblem struct {
+	Line, Column int
+	Label, Text  form.Words
+}
+
+// Said returns what is wrong.
+func (p cellProblem) Said() texts.Text { return texts.Each(p.Text) }
+
+// Called returns what people call the field.
+func (p cellProblem) Called() texts.Text { return texts.Each(p.Label) }
+
+// resolvedCells returns a list in which names of objects are as the API knows them, or the faults of its cells.
+// Columns have the fields.
+func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []string) ([]byte, []cellProblem) {
+	known := map[[2]string]string{}
+	wrong := map[[2]string]*form.Words{}
+	var problems []cellProblem
+	lookups := 0
+	list := sheet.Changed(fields, func(cell form.Cell) string {
+		field := f.Field(fields[cell.Column])
+		if field == nil || field.Pick == "" || plainName(field.Pick, cell.Text) {
+			return cell.Text
+		}
+		var all []string
+		for _, name := range namesInCell(field, cell.Text) {
+			key := [2]string{string(field.Pick), strings.ToLower(name)}
+			if _, asked := known[key]; !asked && wrong[key] == nil {
+				if lookups++; lookups > mostLookups {
+					wrong[key] = wordsOfPick(c, "sheet.lookups", "most", mostLookups)
+				} else {
+					known[key], wrong[key] = shortName(c, field.Pick, name)
+				}
+			}
+			if wrong[key] != nil && len(problems) < mostProblems {
+				problems = append(problems, cellProblem{cell.Line, cell.Column + 1, field.Label, *wrong[key]})
+			}
+			all = append(all, known[key])
+		}
+		return strings.Join(all, ", ")
+	})
+	return list, problems
+}
+
+// namesInCell returns the names in a cell: several in a field that takes them, between commas or on lines.
+func namesInCell(field *form.Field, text string) []string {
+	if !field.Many {
+		return []string{strings.TrimSpace(text)}
+	}
+	names := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == ';' })
+	if len(names) == 1 && !strings.Contains(names[0], "=") {
+		names = strings.Split(names[0], ",")
+	}
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
+}
+
+// plainName reports whether a cell is a name that the API knows: of an account one without blanks, of a unit a
+// distinguished one. Empty cells name nothing.
+func plainName(pick form.Pick, text string) bool {
+	text = strings.TrimSpace(text)
+	if pick == form.Unit {
+		return text == "" || strings.HasPrefix(text, "<") || strings.Contains(strings.ToUpper(text), "DC=")
+	}
+	if searched[pick] == "" {
+		return true
+	}
+	return text == "" || strings.HasPrefix(text, "<") || strings.Contains(strings.ToUpper(text), "DC=") ||
+		!strings.ContainsAny(text, " \\@,;\n\u00a0")
+}
+
+// shortName returns the name by which the API knows what people call an object: its logon name, which people
+// read in the result, or its identity.
+func shortName(c *frame.Visit, pick form.Pick, text string) (string, *form.Words) {
+	found, problem := meantObject(c, pick, text)
+	if problem != nil || pick == form.Unit || !say.IsGUID(found) || say.IsGUID(text) {
+		return found, problem
+	}
+	hits, _ := pickHits(c, pick, plainAccount(text))
+	for _, hit := range hits {
+		if logon := hit.Text("username"); hit.Text("guid") == found && logon != "" {
+			return logon, nil
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,122 @@
+package work
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"adgateway/gateway/call"
+	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/frame"
+	"adgateway/gateway/ui/say"
+	"adgateway/gateway/ui/texts"
+)
+
+// A person is told once that a list has ended: on the next page, or at once on a page that is open. Which
+// lists run is kept for the person, as another sign-in or gateway may be the one that tells.
+
+const (
+	notesName   = "running lists"
+	mostWatched = 20 // the oldest is forgotten
+	watchTries  = 5
+)
+
+// watched are the lists of a person whose end was not told yet.
+type watched struct{ Jobs []string }
+
+// rewatch changes which lists are watched. If the store cannot be used, the person is not told.
+func rewatch(c *frame.Visit, change func([]string) []string) {
+	for range watchTries {
+		var now watched
+		at, err := c.Session.Recall(c.R.Context(), notesName, &now)
+		if err != nil {
+			return
+		}
+		next := change(slices.Clone(now.Jobs))
+		if slices.Equal(next, now.Jobs) || c.Session.Remember(c.R.Context(), notesName, at, watched{next}) == nil {
+			return
+		}
+	}
+}
+
+// watch notes that a list runs.
+func watch(c *frame.Visit, job string) {
+	rewatch(c, func(all []string) []string {
+		if slices.Contains(all, job) {
+			return all
+		}
+		return append(all[max(0, len(all)+1-mostWatched):], job)
+	})
+}
+
+// seen notes that the person has seen how a list has ended.
+func seen(c *frame.Visit, job string) {
+	rewatch(c, func(all []string) []string {
+		return slices.DeleteFunc(all, func(other string) bool { return other == job })
+	})
+}
+
+// Notes tells of lists that have ended since the person was last told. Open reports whether others run.
+func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
+	var now watched
+	at, err := c.Session.Recall(c.R.Context(), notesName, &now)
+	if err != nil || len(now.Jobs) == 0 {
+		return nil, false
+	}
+	left := slices.DeleteFunc(slices.Clone(now.Jobs), func(id string) bool {
+		a := c.Call("job.get", call.Values{JobID: id})
+		if a.Status == http.StatusNotFound || a.Status == http.StatusForbidden {
+			return true // it was removed, or is no longer for this person
+		}
+		for _, j := range frame.Records[Job](a) {
+			if !j.open() {
+				notes = append(notes, j.note())
+				return true
+			}
+		}
+		return false
+	})
+	if len(left) < len(now.Jobs) && c.Session.Remember(c.R.Context(), notesName, at, watched{left}) != nil {
+		notes = nil // another page tells it
+	}
+	return notes, len(left) > 0
+}
+
+// note says how a list has ended.
+func (j Job) note() frame.Note {
+	n := frame.Note{Path: say.Address("jobs", j.ID), Good: jobstate.Job(j.State) == jobstate.Done}
+	n.Text = texts.Of("note.ended", "what", j.title(), "state", say.WordOf("job.state", j.State).Text,
+		"progress", j.Progress().Text)
+	if more := j.notDone(); more != nil {
+		n.Good, n.More = false, more
+	}
+	return n
+}
+
+// NoteEvents sends notes to a page that is open, as events "note", and one "end" when no list runs.
+func NoteEvents(c *frame.Visit) {
+	events := frame.NewEvents(c)
+	again, over := time.NewTicker(progressEvery), time.NewTimer(progressFor)
+	defer again.Stop()
+	defer over.Stop()
+	for {
+		notes, open := Notes(c)
+		if len(notes) > 0 && !events.Send("note", "message", "notes", notes) {
+			return
+		}
+		if !open {
+			events.Send("end", "message", "notes", []frame.Note{})
+			return
+		}
+		if len(notes) == 0 && !events.Alive() {
+			return
+		}
+		select {
+		case <-again.C:
+		case <-over.C:
+			return
+		case <-c.R.Context().Done():
+			return
+		}
+	}
+}
