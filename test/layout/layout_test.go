@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"gateway/jobs":                          {"gateway/bounds", "gateway/store", "gateway/schema/jobstate", "ps", "gateway/identity"},
 	"gateway/schema/jobstate":               {},
 	"gateway/bounds":                        {},
-	"gateway/store":                         {"gateway/atomicfile", "gateway/every"},
+	"gateway/store":                         {"gateway/atomicfile", "gateway/every", "gateway/store/commitlog"},
 	"gateway/store/storetest":               {"gateway/store"},
 	"gateway/journal":                       {"gateway/store"},
 	"gateway/journal/jetstream":             {"gateway/journal", "gateway/store"},
