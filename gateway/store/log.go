@@ -227,7 +227,9 @@ type page struct {
 }
 
 // inPages visits what read returns, from page to page.
-func inPages(from string, read func(from string, most int) (page, error), visit func(Entry) bool) error {
+func inPages(
+	from string, read func(from string, most int) (page, error), visit func(Entry) bool,
+) error {
 	for most := firstPage; ; most = min(most*4, mostPage) {
 		found, err := read(from, most)
 		if err != nil {
@@ -252,7 +254,9 @@ type logPage struct {
 }
 
 // logInPages visits what read returns, from page to page.
-func logInPages(after Position, read func(after Position, most int) (logPage, error), visit func(Appended) bool) error {
+func logInPages(
+	after Position, read func(after Position, most int) (logPage, error), visit func(Appended) bool,
+) error {
 	for most := firstPage; ; most = min(most*4, mostPage) {
 		found, err := read(after, most)
 		if err != nil {
