@@ -61,6 +61,7 @@ var mayImport = map[string][]string{
 	"gateway/schema/jobstate":               {},
 	"gateway/bounds":                        {},
 	"gateway/store":                         {"gateway/atomicfile", "gateway/every", "gateway/store/commitlog"},
+	"gateway/store/commitlog":               {},
 	"gateway/store/storetest":               {"gateway/store"},
 	"gateway/journal":                       {"gateway/store"},
 	"gateway/journal/jetstream":             {"gateway/journal", "gateway/store"},
