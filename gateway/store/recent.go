@@ -113,6 +113,10 @@ func (r *recent) put(tx *bbolt.Tx) error {
 	return putPoint(tx, r.at, r.time)
 }
 
+// pageFill is how full pages are to which values are added in their order. Package bbolt would leave them
+// half full.
+const pageFill = 0.95
+
 func putRevision(tx *bbolt.Tx, revision Revision) error {
 	counter, err := tx.CreateBucketIfNotExists(revisionBucket)
 	if err != nil {
@@ -123,6 +127,11 @@ func putRevision(tx *bbolt.Tx, revision Revision) error {
 
 func (k *recentKind) put(tx *bbolt.Tx, kind Kind) error {
 	b, err := tx.CreateBucketIfNotExists([]byte(kind))
+	if err == nil {
+		if last, _ := b.Cursor().Last(); len(k.keys) > 0 && k.keys[len(k.keys)-1] > string(last) {
+			b.FillPercent = pageFill
+		}
+	}
 	for _, key := range k.keys {
 		if err != nil {
 			break
@@ -145,6 +154,7 @@ func (l *recentLog) put(tx *bbolt.Tx, log Log) error {
 	if err != nil {
 		return err
 	}
+	b.FillPercent = pageFill
 	if err = cut(b, l.through); err != nil {
 		return err
 	}
