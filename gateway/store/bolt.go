@@ -103,7 +103,7 @@ func Open(o Options) (file *File, aside string, err error) {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
 	}
 	if err = f.begin(aside != ""); err != nil {
-		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.db.Close())
+		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.endCommits(false), f.db.Close())
 	}
 	if len(o.Erase) > 0 {
 		f.eraseFree()
