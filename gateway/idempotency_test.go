@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -28,11 +27,7 @@ func TestAKilledGatewayRunsAKeyOnce(t *testing.T) {
 	folder := t.TempDir()
 	first := filepath.Join(folder, "state.db")
 	left := func(point string) string { return filepath.Join(folder, point+".db") }
-	copied := func(point string) {
-		text, err := os.ReadFile(first)
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(left(point), text, 0o600))
-	}
+	copied := func(point string) { storetest.Killed(t, first, left(point)) }
 	directory := &harness.OneUser{City: "Oslo", At: copied}
 	s := harness.New(t, &harness.Runner{Do: directory.Run}, func(o *gateway.Options) { o.Kept = harness.OpenStore(t, first) })
 	status, _, _ := harness.ToRome(s)

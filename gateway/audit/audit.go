@@ -151,6 +151,9 @@ type Log struct {
 	o    Options
 	lock *flock.Flock
 
+	endedAt  time.Time // time of the last line of the process before
+	openedAt uint64    // number of the first line of this one
+
 	mu      sync.Mutex // guards the following fields
 	batch   *batch     // lines waiting for the writer; nil if none
 	owed    []*Line
@@ -197,6 +200,7 @@ func Open(o Options) (*Log, error) {
 	l.measure()
 	l.head = Head{l.out.seq, l.out.last}
 	l.points.at = o.now()
+	l.endedAt, l.openedAt = l.out.lastAt, l.out.seq+1
 	host, _ := os.Hostname() // optional
 	if l.append(&Line{Event: EventOpen, Host: host, Process: os.Getpid(), Chain: l.algorithm(), Gateway: o.Gateway}) == nil {
 		l.report("audit log opened")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,4 +62,33 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 		assert.Equal(t, []any{EventIntent, user}, []any{intent.Event, intent.Parameters["Username"]})
 		assert.Equal(t, []any{EventOutcome, intent.Seq}, []any{outcome.Event, outcome.Intent})
 	}
+}
+
+// TestIntentsWithoutAnOutcome are those of an earlier process, in its last minutes, that name a change.
+func TestIntentsWithoutAnOutcome(t *testing.T) {
+	path, at := newFile(t), time.Now().Add(-48*time.Hour)
+	o := Options{File: path, now: func() time.Time { return at }}
+	l := open(t, o)
+	intend := func(change string) *Entry {
+		c := callFor(change)
+		c.Change = change
+		e, err := l.Intent(c)
+		require.NoError(t, err)
+		return e
+	}
+	intend("ch_long_ago")
+	at = at.Add(mostUnended + time.Minute)
+	intend("ch_cut")
+	intend("ch_cut") // of another object
+	require.NoError(t, intend("ch_done").Outcome(done("x")))
+	record(t, l, "of no change")
+	require.NoError(t, l.Close())
+
+	at = at.Add(24 * time.Hour)
+	l = open(t, o)
+	intend("ch_running")
+	found, err := l.Unended()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"ch_cut"}, found)
+	require.NoError(t, l.Close())
 }

@@ -160,6 +160,55 @@ func (l *Log) Find(changes map[string]bool, since time.Time) (map[string]*Found,
 	return found, nil
 }
 
+// mostUnended is how long before its last line an earlier process may have written the intents that
+// [Log.Unended] looks for.
+const mostUnended = 10 * time.Minute
+
+// Unended returns the identities of the changes that an earlier process announced in its last minutes,
+// and of which the log has no outcome.
+func (l *Log) Unended() ([]string, error) {
+	if l == nil {
+		return nil, nil
+	}
+	ordered, err := logFiles(l.o.File, nil)
+	if err != nil {
+		return nil, err
+	}
+	since, open := l.endedAt.Add(-mostUnended), map[uint64]string{}
+	for _, path := range ordered {
+		if info, err := os.Stat(path); err == nil && info.ModTime().Before(since.Add(-time.Hour)) {
+			continue
+		}
+		err := eachLine(path, func(_ int, raw []byte, _ bool) error {
+			if !bytes.Contains(raw, []byte(`"change":`)) || writtenBefore(raw, since) {
+				return nil
+			}
+			line, _, _, err := parse(raw)
+			switch {
+			case err != nil || line.Change == "" || line.Seq >= l.openedAt:
+			case line.Event == EventIntent:
+				open[line.Seq] = line.Change
+			case line.Event == EventOutcome:
+				delete(open, line.Intent)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := slices.Sorted(maps.Values(open))
+	return slices.Compact(all), nil
+}
+
+// writtenBefore reports whether a line was written before a time, without parsing all of it.
+func writtenBefore(raw []byte, since time.Time) bool {
+	_, after, found := bytes.Cut(raw, []byte(`"time":"`))
+	text, _, ends := bytes.Cut(after, []byte{'"'})
+	at, err := time.Parse(timeFormat, string(text))
+	return found && ends && err == nil && at.Before(since)
+}
+
 // Outcomes returns every possible result of [Record.State].
 func Outcomes() []string {
 	return []string{

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"adgateway/gateway/audit"
 	"adgateway/gateway/problem"
+	"adgateway/gateway/write"
 	"adgateway/ps"
 )
 
@@ -20,24 +22,58 @@ func holds(r *request, i *ps.Intent) error {
 	return r.applying.Announced(i)
 }
 
-// recordOutcome records the outcome of an operation, or its refusal, before the first byte of its
-// answer is sent. Only a streamed answer is recorded once it is complete; changes are never
-// streamed.
-func recordOutcome(r *request, status int, raced bool) {
+// outcomes returns what writes the audit's outcome of a change that was announced; nil: the call has
+// none, or is not audited.
+func outcomes(r *request, status int, raced bool) (put func() error) {
+	if !r.service.Audited(r.Op) {
+		return nil
+	}
+	whole := sync.OnceValue(func() audit.Result { return auditResult(r, status, raced) })
+	return r.run.Outcomes(func(line audit.Call) audit.Result { return lineResult(r, line, whole()) })
+}
+
+// conclusion is a call whose end is stored and recorded.
+type conclusion struct {
+	*request
+	written chan error // what came of the audit's outcome; nil: it was not begun yet
+}
+
+// close stores the end of a call. The audit's outcome of a change is written at the same time, unless
+// the end depends on other gateways: then the outcome may depend on what they have stored.
+func (c *conclusion) close(answer Answer, err error) write.Closed {
+	if !c.service.Clustered {
+		if put := outcomes(c.request, c.status(answer, err), false); put != nil {
+			c.written = make(chan error, 1)
+			go func() { c.written <- put() }()
+		}
+	}
+	return closeChange(c.request, answer, err)
+}
+
+// status returns the status of the answer. Parts have no answer of their own.
+func (c *conclusion) status(answer Answer, err error) int {
+	if c.outer != nil {
+		return 0
+	}
+	return Status(c.Op, c.Classic, answer, err)
+}
+
+// record records the outcome of an operation, or its refusal, before the first byte of its answer is
+// sent. Only a streamed answer is recorded when it is complete; changes have none.
+func (c *conclusion) record(status int, raced bool) {
 	var err error
-	switch {
-	case !r.service.Audited(r.Op):
-	case r.run.HasLines():
-		whole := auditResult(r, status, raced)
-		err = r.run.WriteOutcomes(func(line audit.Call) audit.Result { return lineResult(r, line, whole) })
-	default:
-		err = writeOutcome(r, status)
+	if c.written != nil {
+		err = <-c.written
+	} else if put := outcomes(c.request, status, raced); put != nil {
+		err = put()
+	} else if c.service.Audited(c.Op) {
+		err = writeOutcome(c.request, status)
 	}
 	if err != nil {
-		r.service.Log.WithError(err).WithField("request_id", r.ID).Error("audit line not written")
+		c.service.Log.WithError(err).WithField("request_id", c.ID).Error("audit line not written")
 		return
 	}
-	r.run.Audited()
+	c.run.Audited()
 }
 
 // writeOutcome writes the audit line for the outcome of an operation, if it needs one.

@@ -91,7 +91,8 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 		forOperation(r.Op, answer.Partly)
 	}
 	r.failure = problem.Of(Problem(answer, err))
-	closed := closeChange(r, answer, err)
+	end := conclusion{request: r}
+	closed := end.close(answer, err)
 	switch {
 	case closed.Lost:
 		answer, err = Answer{}, write.NotStored()
@@ -111,11 +112,7 @@ func (r *request) conclude(answer Answer, err error) (Answer, error) {
 	if answer.Audited == "" && r.result != nil && r.result.Outside {
 		answer.Audited = schema.Limit
 	}
-	status := 0
-	if r.outer == nil { // parts have no answer of their own
-		status = Status(r.Op, r.Classic, answer, err)
-	}
-	recordOutcome(r, status, closed.Raced)
+	end.record(end.status(answer, err), closed.Raced)
 	return answer, err
 }
 

@@ -215,6 +215,9 @@ func (c *Claim) End(e Ended) *End {
 	default:
 		next.answered(e)
 		next.Within = c.key.within
+		if c.key.ofItem() { // its job shows what the object is, and nothing else of it
+			next.Body = next.answer().reduced(schema.KeysOf)
+		}
 	}
 	return &End{of: c, next: &next}
 }

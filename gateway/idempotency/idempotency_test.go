@@ -14,6 +14,7 @@ import (
 	"adgateway/gateway/schema"
 	"adgateway/gateway/store"
 	"adgateway/gateway/store/storetest"
+	"adgateway/ps"
 )
 
 // process is one of several processes that use the same store, one after another.
@@ -66,8 +67,31 @@ func TestKeysOfItemsAreForgotten(t *testing.T) {
 	assert.Zero(t, kept())
 }
 
-// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: the keys under a caller's id and those under its
-// name count towards a single limit.
+// TestTheKeyOfAnItemKeepsWhichObjectItWas, and not the whole record: a job has many items.
+func TestTheKeyOfAnItemKeepsWhichObjectItWas(t *testing.T) {
+	db := storetest.Seal(t, store.NewMemory(nil))
+	p := newProcess(t, db)
+	key := p.OfItem("item-1", time.Now().Add(time.Hour))
+	c, _, err := p.Take(t.Context(), key, "one", []byte("call"))
+	require.NoError(t, err)
+	end := c.End(Ended{
+		Outcome: ps.OutcomeDone, Status: 200, Change: "ch_1",
+		Body: []byte(`{"output":"Done.","result":[{"guid":"g-1","city":"Rome"}],"warnings":[{"code":"raced"}]}`),
+	})
+	require.NoError(t, p.update(end.Put))
+	end.Stored()
+	c.Release()
+	_, earlier, err := p.Take(t.Context(), key, "two", []byte("call"))
+	require.NoError(t, err)
+	require.NotNil(t, earlier)
+	assert.Equal(t, []any{"ch_1", 200}, []any{earlier.Change, earlier.Status})
+	for _, kept := range []string{"Done.", "g-1", "raced"} {
+		assert.Contains(t, string(earlier.Body), kept)
+	}
+	assert.NotContains(t, string(earlier.Body), "Rome")
+}
+
+// TestTheKeysOfACallerAreThoseByItsIDAndByItsName: together they must not be too many.
 func TestTheKeysOfACallerAreThoseByItsIDAndByItsName(t *testing.T) {
 	db := storetest.Seal(t, store.NewMemory(nil))
 	p := newProcess(t, db)

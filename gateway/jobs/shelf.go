@@ -96,8 +96,7 @@ func (s *shelf) clear() {
 	clear(s.jobs)
 }
 
-// Sizes in the store, in bytes. A page of the store is half full after values were added in order,
-// and each value has a header and a key.
+// Bytes of the store: a page of it may be half full, and each value has a header and a key.
 const (
 	pageShare  = 2
 	aroundEach = 64

@@ -17,18 +17,18 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/store/commitlog"
 )
 
 // File is a store in one file. Each value is preceded by its revision and the time when it expires.
-// The file makes its own changes, asks an appender first, or applies the changes of another writer:
-// see [File.Lead].
+// The file makes its own changes, with a commit log beside it (see durable), asks an appender first, or
+// applies the changes of another writer: see [File.Lead].
 type File struct {
-	db       *bbolt.DB
-	path     string
-	now      func() time.Time
-	clock    *Clock // now reads it; nil: now was given
-	creation string
-	bells    bells
+	durable
+	path  string
+	now   func() time.Time
+	clock *Clock // now reads it; nil: now was given
+	bells bells
 
 	head   head // of the writer; its creation is empty if the file has none
 	headAt time.Time
@@ -62,7 +62,8 @@ type Options struct {
 	// later. When the file is opened, all that is left of removed values is.
 	Erase []Kind
 
-	write func(path string, text []byte) error // replaces a file; nil: atomicfile.Write
+	write   func(path string, text []byte) error      // replaces a file; nil: atomicfile.Write
+	commits func(path string) (commitlog.File, error) // opens a commit log; nil: [commitlog.Open]
 }
 
 // ErrInUse means that another process has a file open.
@@ -86,10 +87,12 @@ func Open(o Options) (file *File, aside string, err error) {
 		f.save = func(path string, text []byte) error { return atomicfile.Write(path, text, nil) }
 	}
 	f.eraser.kinds = o.Erase
+	f.commits, f.recent = commitlog.Log{Path: commitsOf(o.Path), Open: o.commits}, newRecent()
+	f.failed = func(err error) { f.note(err, func(*State) {}) }
 	f.db, err = open(o.Path)
 	if err != nil && damaged(o.Path, err) {
 		aside = o.Path + ".damaged-" + f.now().UTC().Format("20060102T150405Z")
-		if err = os.Rename(o.Path, aside); err == nil {
+		if err = setAside(o.Path, aside); err == nil {
 			f.db, err = open(o.Path)
 		}
 	}
@@ -100,7 +103,7 @@ func Open(o Options) (file *File, aside string, err error) {
 		return nil, aside, fmt.Errorf("store %s: %w", o.Path, err)
 	}
 	if err = f.begin(aside != ""); err != nil {
-		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.db.Close())
+		return nil, aside, errors.Join(fmt.Errorf("store %s: %w", o.Path, err), f.endCommits(false), f.db.Close())
 	}
 	if len(o.Erase) > 0 {
 		f.eraseFree()
@@ -115,11 +118,14 @@ func (f *File) begin(fresh bool) (err error) {
 	if f.creation, err = created(f.db); err != nil {
 		return err
 	}
+	if err = f.replay(); err != nil {
+		return err
+	}
 	if !f.role.follows {
 		return f.compare(fresh)
 	}
-	return f.db.View(func(tx *bbolt.Tx) error {
-		_, at, err := readPoint(tx)
+	return f.see(context.Background(), func(v view) error {
+		_, at, err := v.point()
 		if err == nil && f.clock != nil {
 			f.clock.Raise(at)
 		}
@@ -127,8 +133,31 @@ func (f *File) begin(fresh bool) (err error) {
 	})
 }
 
+// setAside renames a file that cannot be read, with the commit log beside it.
+func setAside(path, aside string) error {
+	err := os.Rename(commitsOf(path), commitsOf(aside))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return os.Rename(path, aside)
+}
+
 // open opens a file to change it, and reads all of it.
 func open(path string) (*bbolt.DB, error) { return openAs(path, false) }
+
+// openWhole opens a file to read it, which no process has open, with what the commit log beside it has.
+func openWhole(path string) (*bbolt.DB, error) {
+	if _, err := os.Stat(commitsOf(path)); err == nil {
+		db, err := open(path)
+		if err == nil {
+			err = errors.Join(putLeft(db, path), db.Close())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return openAs(path, true)
+}
 
 // openAs opens a file and reads all of it. Package bbolt may panic on a damaged one, or read
 // what is not in the mapped file.
@@ -157,8 +186,6 @@ func openAs(path string, readOnly bool) (db *bbolt.DB, err error) {
 		return found
 	})
 }
-
-var errDamaged = errors.New("the file is damaged")
 
 // damaged reports whether a file that could not be opened is one that never can be, as
 // opposed to one that another process has or that may not be read.
@@ -220,18 +247,16 @@ func hasExpired(stored []byte, now time.Time) bool {
 func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.Before(e.Expires) }
 
 func (f *File) Get(ctx context.Context, kind Kind, key string) (found Entry, err error) {
-	err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
-		if b == nil {
-			return ErrAbsent
-		}
-		found, err = get(b, key, f.now())
+	err = f.see(ctx, func(v view) error {
+		found, err = v.entry(kind, key, f.now())
 		return err
 	})
 	return found, err
 }
 
-func get(b *bbolt.Bucket, key string, now time.Time) (Entry, error) {
-	stored := b.Get([]byte(key))
+// entry returns a value, or [ErrAbsent].
+func (v view) entry(kind Kind, key string, now time.Time) (Entry, error) {
+	stored := v.get(kind, key)
 	if stored == nil {
 		return Entry{}, ErrAbsent
 	}
@@ -247,13 +272,8 @@ func get(b *bbolt.Bucket, key string, now time.Time) (Entry, error) {
 
 func (f *File) Range(ctx context.Context, kind Kind, prefix string, visit func(Entry) bool) error {
 	return inPages(prefix, func(from string, most int) (page page, err error) {
-		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
-			if b == nil {
-				return nil
-			}
-			cursor := b.Cursor()
-			key, stored := cursor.Seek([]byte(from))
-			page, err = f.read(ctx, key, stored, cursor.Next, []byte(prefix), most)
+		err = f.see(ctx, func(v view) error {
+			page, err = f.read(ctx, v.ascend(kind, from), []byte(prefix), most)
 			page.next += "\x00" // the least key that is greater
 			return err
 		})
@@ -263,31 +283,18 @@ func (f *File) Range(ctx context.Context, kind Kind, prefix string, visit func(E
 
 func (f *File) RangeBack(ctx context.Context, kind Kind, before string, visit func(Entry) bool) error {
 	return inPages(before, func(before string, most int) (page page, err error) {
-		err = f.view(ctx, kind, func(b *bbolt.Bucket) error {
-			if b == nil {
-				return nil
-			}
-			cursor := b.Cursor()
-			key, stored := cursor.Last()
-			if before != "" {
-				if at, _ := cursor.Seek([]byte(before)); at != nil {
-					key, stored = cursor.Prev()
-				} else {
-					key, stored = cursor.Last()
-				}
-			}
-			page, err = f.read(ctx, key, stored, cursor.Prev, nil, most)
+		err = f.see(ctx, func(v view) error {
+			page, err = f.read(ctx, v.descend(kind, before), nil, most)
 			return err
 		})
 		return page, err
 	}, visit)
 }
 
-// read reads a page of values that have not expired, beginning with one; next is its last
-// key.
-func (f *File) read(ctx context.Context, key, stored []byte, step func() ([]byte, []byte), prefix []byte, most int) (page page, err error) {
+// read reads a page of values that have not expired; next is its last key.
+func (f *File) read(ctx context.Context, next steps, prefix []byte, most int) (page page, err error) {
 	now, size := f.now(), 0
-	for ; key != nil && bytes.HasPrefix(key, prefix); key, stored = step() {
+	for key, stored := next(); key != nil && bytes.HasPrefix(key, prefix); key, stored = next() {
 		if ctx.Err() != nil {
 			return page, context.Cause(ctx)
 		}
@@ -306,14 +313,6 @@ func (f *File) read(ctx context.Context, key, stored []byte, step func() ([]byte
 		}
 	}
 	return page, nil
-}
-
-// view reads a kind in one transaction; the bucket is nil if there is none yet.
-func (f *File) view(ctx context.Context, kind Kind, read func(*bbolt.Bucket) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return closed(f.viewAll(func(tx *bbolt.Tx) error { return read(tx.Bucket([]byte(kind))) }))
 }
 
 func closed(err error) error {
@@ -344,8 +343,11 @@ func (f *File) Close() error {
 	waitFor(writer)
 	f.eraser.stop()
 	var err error
-	if opened && f.head.Creation != "" {
-		err = f.writeHead()
+	if opened {
+		err = f.endCommits(len(f.eraser.kinds) > 0)
+		if f.head.Creation != "" {
+			err = errors.Join(err, f.writeHead())
+		}
 	}
 	err = errors.Join(err, f.db.Close())
 	f.bells.close()

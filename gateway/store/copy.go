@@ -17,6 +17,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"adgateway/gateway/atomicfile"
+	"adgateway/gateway/store/commitlog"
 )
 
 // ErrCopy means that something is no whole copy of a store, or not the one that is wanted.
@@ -115,7 +116,7 @@ func CopyFile(ctx context.Context, path string, w io.Writer) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	db, err := openAs(path, true)
+	db, err := openWhole(path)
 	if errors.Is(err, berrors.ErrTimeout) {
 		err = ErrInUse
 	}
@@ -203,6 +204,9 @@ func install(path string, r io.Reader, want Point, before func() error) (err err
 	if err = Unused(path); err != nil {
 		return err
 	}
+	if err = (&commitlog.Log{Path: commitsOf(path)}).Remove(); err != nil { // of a store that is damaged
+		return err
+	}
 	if err = before(); err != nil {
 		return err
 	}
@@ -255,7 +259,7 @@ func checkCopy(path string, want Point) error {
 }
 
 // Unused returns [ErrInUse] if a process has the store in a file open. One that is damaged,
-// or not there, is not in use.
+// or not there, is not in use. What a process that was killed has left beside the file is put into it.
 func Unused(path string) error {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -267,7 +271,7 @@ func Unused(path string) error {
 	case err != nil:
 		return nil
 	}
-	return db.Close()
+	return errors.Join(putLeft(db, path), db.Close())
 }
 
 // copyMark is what the names of files contain that hold a copy for a while.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // Update implements [Updater]. If ctx ends while an [Appender] has the changes, it fails with
@@ -37,7 +35,7 @@ var errPanicked = errors.New("the function of an update has panicked")
 
 // decide calls the function and returns the changes that it makes. A panic must not end the
 // writer, which others wait for.
-func (u *updating) decide(tx *bbolt.Tx, now time.Time) (changes []Change, err error) {
+func (u *updating) decide(v view, now time.Time) (changes []Change, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.left {
@@ -49,7 +47,7 @@ func (u *updating) decide(tx *bbolt.Tx, now time.Time) (changes []Change, err er
 			u.panicked, changes, err = reason, nil, errPanicked
 		}
 	}()
-	before := inTransaction{tx, now}
+	before := inView{v, now}
 	if changes, err = newTx(before, now).decide(u.f); err != nil {
 		return nil, err
 	}
@@ -77,27 +75,17 @@ func (u *updating) leave(cause error) error {
 	return unsure(cause)
 }
 
-// inTransaction is the [source] of a transaction.
-type inTransaction struct {
-	tx  *bbolt.Tx
+// inView is the [source] of a view.
+type inView struct {
+	view
 	now time.Time
 }
 
-func (s inTransaction) get(kind Kind, key string) (Entry, error) {
-	b := s.tx.Bucket([]byte(kind))
-	if b == nil {
-		return Entry{}, ErrAbsent
-	}
-	return get(b, key, s.now)
-}
+func (s inView) get(kind Kind, key string) (Entry, error) { return s.entry(kind, key, s.now) }
 
-func (s inTransaction) scan(kind Kind, prefix string, visit func(Entry) bool) error {
-	b := s.tx.Bucket([]byte(kind))
-	if b == nil {
-		return nil
-	}
-	cursor := b.Cursor()
-	for key, stored := cursor.Seek([]byte(prefix)); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = cursor.Next() {
+func (s inView) scan(kind Kind, prefix string, visit func(Entry) bool) error {
+	next := s.ascend(kind, prefix)
+	for key, stored := next(); key != nil && bytes.HasPrefix(key, []byte(prefix)); key, stored = next() {
 		e, err := decode(key, stored)
 		if err != nil {
 			return err

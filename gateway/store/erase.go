@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // eraser overwrites the free pages of a file with zeros. Package bbolt writes each change to other
@@ -16,8 +14,6 @@ import (
 // read in the file long afterwards.
 type eraser struct {
 	kinds []Kind // whose removed values are erased
-
-	reading sync.RWMutex // held for reads of the file, which may need pages that have become free since
 
 	mu      sync.Mutex
 	again   bool          // a value was removed since the last pass began
@@ -29,13 +25,6 @@ const (
 	erasedAtOnce = 256 // pages, in one transaction
 	readersWait  = 20 * time.Millisecond
 )
-
-// viewAll makes a transaction that reads, of which all pages stay as they are.
-func (f *File) viewAll(read func(*bbolt.Tx) error) error {
-	f.eraser.reading.RLock()
-	defer f.eraser.reading.RUnlock()
-	return f.db.View(read)
-}
 
 // erase has free pages erased if the changes remove or replace values of the kinds for which
 // that was asked.
@@ -91,8 +80,11 @@ func (e *eraser) ends() bool {
 	return e.stopped
 }
 
-// erasePass erases each page of the file that is free.
+// erasePass erases the commit log, and each page of the file that is free.
 func (f *File) erasePass() (err error) {
+	if err = f.eraseCommits(); err != nil {
+		return err
+	}
 	file, err := os.OpenFile(f.path, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -121,10 +113,10 @@ func (f *File) eraseSome(file *os.File, from int) (done, more bool, err error) {
 		return false, false, closed(err)
 	}
 	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	if !f.eraser.reading.TryLock() {
+	if !f.pages.TryLock() {
 		return false, true, nil
 	}
-	defer f.eraser.reading.Unlock()
+	defer f.pages.Unlock()
 	info, err := file.Stat()
 	if err != nil {
 		return false, false, err

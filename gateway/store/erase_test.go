@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,12 +26,16 @@ func erased(t *testing.T, f *File) {
 	require.NoError(t, f.State().Unerased)
 }
 
-// holds reports whether a file has a text anywhere, in free pages too.
+// holds reports whether a store has a text anywhere, in free pages and in its commit log too.
 func holds(t *testing.T, f *File, text string) bool {
 	t.Helper()
 	content, err := os.ReadFile(f.path)
 	require.NoError(t, err)
-	return bytes.Contains(content, []byte(text))
+	log, err := os.ReadFile(commitsOf(f.path))
+	if !errors.Is(err, os.ErrNotExist) {
+		require.NoError(t, err)
+	}
+	return bytes.Contains(content, []byte(text)) || bytes.Contains(log, []byte(text))
 }
 
 func opened(t *testing.T, path string, erase ...Kind) *File {
@@ -95,6 +100,7 @@ func TestFreePagesAreErasedAtOpening(t *testing.T) {
 	before, _, err := Open(Options{Path: path})
 	require.NoError(t, err)
 	replaceValue(t, before, "secret", "one", secret)
+	require.NoError(t, before.allPut())
 	replaceValue(t, before, "secret", "one", "")
 	require.True(t, holds(t, before, secret))
 	require.NoError(t, before.Close())

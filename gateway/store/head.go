@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"go.etcd.io/bbolt"
-
 	"adgateway/gateway/atomicfile"
 )
 
@@ -102,12 +100,7 @@ func (f *File) compare(fresh bool) error {
 		return err
 	}
 	own := head{Creation: f.creation}
-	if err = f.db.View(func(tx *bbolt.Tx) error {
-		if b := tx.Bucket(revisionBucket); b != nil {
-			own.Revision = Revision(b.Sequence())
-		}
-		return nil
-	}); err != nil {
+	if own.Revision, err = f.Revision(); err != nil {
 		return err
 	}
 	switch {
@@ -121,6 +114,9 @@ func (f *File) compare(fresh bool) error {
 			own.Lost = uint64(known.Revision - own.Revision)
 		}
 		own.Revision = max(own.Revision, known.Revision)
+		if err = f.allPut(); err != nil { // what is in the commit log belongs to the store as it was
+			return err
+		}
 		if own.Creation, err = recreate(f.db, own.Revision); err != nil {
 			return err
 		}

@@ -118,6 +118,7 @@ func TestTheHeadIsNotAheadOfTheFile(t *testing.T) {
 			}
 			killed := filepath.Join(t.TempDir(), "state.db")
 			copyFile(t, path, killed)
+			copyFile(t, commitsOf(path), commitsOf(killed))
 			copyFile(t, path+".head", killed+".head")
 			inFile(t, killed, func(s Store) { assert.NoError(t, s.State().Rewound) })
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"sync"
 	"time"
 
@@ -22,21 +23,28 @@ var (
 // created returns the identity of the store in a file, and gives it one if it has none,
 // being new or of an earlier version.
 func created(db *bbolt.DB) (creation string, err error) {
-	read := func(tx *bbolt.Tx) error {
-		creation = ""
-		if b := tx.Bucket(storeBucket); b != nil {
-			if stored := b.Get(creationKey); stored != nil {
-				e, err := decode(creationKey, stored)
-				creation = string(e.Value)
-				return err
-			}
-		}
-		return nil
-	}
-	if err = db.View(read); err != nil || creation != "" {
+	err = db.View(func(tx *bbolt.Tx) (err error) {
+		creation, err = creationOf(tx)
+		return err
+	})
+	if err != nil || creation != "" {
 		return creation, err
 	}
 	return recreate(db, 0)
+}
+
+// creationOf returns the identity of the store in a file; empty: it has none.
+func creationOf(tx *bbolt.Tx) (string, error) {
+	b := tx.Bucket(storeBucket)
+	if b == nil {
+		return "", nil
+	}
+	stored := b.Get(creationKey)
+	if stored == nil {
+		return "", nil
+	}
+	e, err := decode(creationKey, stored)
+	return string(e.Value), err
 }
 
 // recreate gives the store in a file a new identity, and revisions that are greater than
@@ -57,43 +65,6 @@ func recreate(db *bbolt.DB, than Revision) (creation string, err error) {
 		}
 		return b.Put(creationKey, encode([]byte(creation), 0, time.Time{}))
 	})
-}
-
-// changeLog appends to a log, or removes what is at its beginning, and returns how many
-// entries it has removed.
-func changeLog(tx *bbolt.Tx, c *Change, revision Revision) (removed int, err error) {
-	all, err := tx.CreateBucketIfNotExists(logsBucket)
-	if err != nil {
-		return 0, err
-	}
-	log, err := all.CreateBucketIfNotExists([]byte(c.Log))
-	if err != nil {
-		return 0, err
-	}
-	if c.Value == nil {
-		return cut(log, func(sequence uint64, _ []byte) bool { return sequence <= c.Through })
-	}
-	sequence, err := log.NextSequence()
-	if err != nil {
-		return 0, err
-	}
-	return 0, log.Put(binary.BigEndian.AppendUint64(nil, sequence), encode(c.Value, revision, c.Expires))
-}
-
-// cut removes entries from the beginning of a log to the first that shall stay.
-func cut(log *bbolt.Bucket, old func(sequence uint64, stored []byte) bool) (removed int, err error) {
-	var keys [][]byte // a cursor must not skip what is removed under it
-	cursor := log.Cursor()
-	for key, stored := cursor.First(); key != nil && old(binary.BigEndian.Uint64(key), stored); key, stored = cursor.Next() {
-		keys = append(keys, append([]byte(nil), key...))
-	}
-	for _, key := range keys {
-		if err = log.Delete(key); err != nil {
-			return removed, err
-		}
-		removed++
-	}
-	return removed, nil
 }
 
 // oldLines returns the changes that remove what has expired at the beginnings of logs.
@@ -117,43 +88,41 @@ func oldLines(tx *bbolt.Tx, now time.Time) (changes []Change, err error) {
 
 func (f *File) Log(ctx context.Context, log Log, after Position, visit func(Appended) bool) error {
 	return logInPages(after, func(after Position, most int) (page logPage, err error) {
-		err = f.viewLog(ctx, log, func(b *bbolt.Bucket) error {
-			page, err = f.readLog(b, after, most)
+		err = f.see(ctx, func(v view) error {
+			page, err = f.readLog(v.log(log), after, most)
 			return err
 		})
 		return page, err
 	}, visit)
 }
 
-// readLog reads a page of a log, of which the bucket is nil if there is none.
-func (f *File) readLog(b *bbolt.Bucket, after Position, most int) (page logPage, err error) {
-	if b == nil {
-		return page, within(after, f.creation, 1, 0)
-	}
-	now, cursor, kept := f.now(), b.Cursor(), b.Sequence()+1 // of the oldest that is kept
-	key, stored := cursor.First()
-	for ; key != nil; key, stored = cursor.Next() {
+// readLog reads a page of a log.
+func (f *File) readLog(log viewedLog, after Position, most int) (page logPage, err error) {
+	now, next, kept := f.now(), log.from(0), log.last+1 // of the oldest that is kept
+	sequence, stored := next()
+	for ; stored != nil; sequence, stored = next() {
 		e, err := decode(nil, stored)
 		if err != nil {
 			return page, err
 		}
 		if !e.expired(now) {
-			kept = binary.BigEndian.Uint64(key)
+			kept = sequence
 			break
 		}
 	}
-	if err = within(after, f.creation, kept, b.Sequence()); err != nil {
+	if err = within(after, f.creation, kept, log.last); err != nil {
 		return page, err
 	}
 	if after.Sequence >= kept {
-		key, stored = cursor.Seek(binary.BigEndian.AppendUint64(nil, after.Sequence+1))
+		next = log.from(after.Sequence + 1)
+		sequence, stored = next()
 	}
-	for size := 0; key != nil; key, stored = cursor.Next() {
+	for size := 0; stored != nil; sequence, stored = next() {
 		e, err := decode(nil, stored)
 		if err != nil {
 			return page, err
 		}
-		page.entries = append(page.entries, Appended{Position{f.creation, binary.BigEndian.Uint64(key)}, e.Value})
+		page.entries = append(page.entries, Appended{Position{f.creation, sequence}, e.Value})
 		if size += len(e.Value); len(page.entries) >= most || size >= pageSize {
 			page.more = true
 			break
@@ -163,28 +132,11 @@ func (f *File) readLog(b *bbolt.Bucket, after Position, most int) (page logPage,
 }
 
 func (f *File) End(ctx context.Context, log Log) (end Position, err error) {
-	err = f.viewLog(ctx, log, func(b *bbolt.Bucket) error {
-		end = Position{Creation: f.creation}
-		if b != nil {
-			end.Sequence = b.Sequence()
-		}
+	err = f.see(ctx, func(v view) error {
+		end = Position{Creation: f.creation, Sequence: v.log(log).last}
 		return nil
 	})
 	return end, err
-}
-
-// viewLog reads a log in one transaction; the bucket is nil if there is none yet.
-func (f *File) viewLog(ctx context.Context, log Log, read func(*bbolt.Bucket) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return closed(f.viewAll(func(tx *bbolt.Tx) error {
-		all := tx.Bucket(logsBucket)
-		if all == nil {
-			return read(nil)
-		}
-		return read(all.Bucket([]byte(log)))
-	}))
 }
 
 func (f *File) Appends(log Log) <-chan struct{} { return f.bells.wait(log) }
@@ -256,4 +208,77 @@ func (b *bells) close() {
 	for _, bell := range b.waiting {
 		close(bell)
 	}
+}
+
+// Drivers read in pages, and call visitors between them: a visitor that uses the store
+// would wait for itself otherwise, and one that takes its time would hold up others.
+
+const (
+	firstPage = 16 // entries
+	mostPage  = 256
+	pageSize  = 1 << 20 // bytes of values, after which a page ends
+)
+
+// page is a part of a range; more says that another one follows, which begins with next.
+type page struct {
+	entries []Entry
+	next    string
+	more    bool
+}
+
+// inPages visits what read returns, from page to page.
+func inPages(
+	from string, read func(from string, most int) (page, error), visit func(Entry) bool,
+) error {
+	for most := firstPage; ; most = min(most*4, mostPage) {
+		found, err := read(from, most)
+		if err != nil {
+			return err
+		}
+		for _, e := range found.entries {
+			if !visit(e) {
+				return nil
+			}
+		}
+		if !found.more {
+			return nil
+		}
+		from = found.next
+	}
+}
+
+// logPage is a part of a log; more says that another one may follow.
+type logPage struct {
+	entries []Appended
+	more    bool
+}
+
+// logInPages visits what read returns, from page to page.
+func logInPages(
+	after Position, read func(after Position, most int) (logPage, error), visit func(Appended) bool,
+) error {
+	for most := firstPage; ; most = min(most*4, mostPage) {
+		found, err := read(after, most)
+		if err != nil {
+			return err
+		}
+		for _, e := range found.entries {
+			if !visit(e) {
+				return nil
+			}
+			after = e.Position
+		}
+		if !found.more {
+			return nil
+		}
+	}
+}
+
+// within returns whether all entries after a position of a log are kept, which begins with
+// one that is kept and ends with the last that was ever appended.
+func within(after Position, creation string, kept, last uint64) error {
+	if after == (Position{}) || after.Creation == creation && after.Sequence+1 >= kept && after.Sequence <= last {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrPosition, after)
 }

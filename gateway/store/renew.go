@@ -9,6 +9,11 @@ func (f *File) Renew() error {
 	if refused != nil {
 		return refused
 	}
+	f.writing.Lock()
+	defer f.writing.Unlock()
+	if err := f.putRecent(); err != nil {
+		return closed(err)
+	}
 	creation, err := recreate(f.db, 0)
 	if err != nil {
 		return closed(err)

@@ -133,23 +133,10 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 			return err
 		}
 	}
-	err := f.db.Update(func(tx *bbolt.Tx) error {
-		last, _, err := readPoint(tx)
-		switch {
-		case err != nil:
-			return err
-		case !f.follows():
-			return ErrLeads
-		case at.Journal == last.Journal && at.Sequence <= last.Sequence:
-			return fmt.Errorf("%w: %d, and %d was", ErrApplied, at.Sequence, last.Sequence)
-		}
-		for i := range decoded.Calls {
-			if _, err := decoded.Calls[i].apply(tx); err != nil {
-				return err
-			}
-		}
-		return putPoint(tx, at, time)
-	})
+	err := f.allPut()
+	if err == nil {
+		err = f.db.Update(func(tx *bbolt.Tx) error { return f.applyIn(tx, decoded, at, time) })
+	}
 	if errors.Is(err, ErrLeads) || errors.Is(err, ErrApplied) {
 		return err
 	}
@@ -163,6 +150,25 @@ func (f *File) ApplyBatch(ctx context.Context, batch []byte, at Point, time time
 	f.bells.ring(decoded.changes())
 	f.erase(decoded.changes())
 	return nil
+}
+
+// applyIn applies a batch of another writer in a transaction.
+func (f *File) applyIn(tx *bbolt.Tx, batch *Batch, at Point, time time.Time) error {
+	last, _, err := readPoint(tx)
+	switch {
+	case err != nil:
+		return err
+	case !f.follows():
+		return ErrLeads
+	case at.Journal == last.Journal && at.Sequence <= last.Sequence:
+		return fmt.Errorf("%w: %d, and %d was", ErrApplied, at.Sequence, last.Sequence)
+	}
+	applied := newRecent()
+	if err = (view{tx, []*recent{applied}}).applyAll(batch); err != nil {
+		return err
+	}
+	applied.at, applied.time = at, time
+	return applied.put(tx)
 }
 
 // Leads reports whether the file decides changes that an appender stores.
@@ -187,11 +193,11 @@ var pointKey = []byte("point")
 // Point returns the place that was applied last. It is zero in a file that has applied
 // nothing since there are places.
 func (f *File) Point() (at Point, err error) {
-	err = f.viewAll(func(tx *bbolt.Tx) error {
-		at, _, err = readPoint(tx)
+	err = f.see(context.Background(), func(v view) error {
+		at, _, err = v.point()
 		return err
 	})
-	return at, closed(err)
+	return at, err
 }
 
 // readPoint returns the place that was applied last, and the log time of what led to it.

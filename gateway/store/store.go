@@ -3,8 +3,9 @@
 //
 // A [Store] holds values by kind and key. Every value has a revision; [Store.Apply]
 // changes several values together, or none, and only while their revisions are the
-// expected ones, so that a decision is one call. [Open] opens the store in one file, and
-// [NewMemory] one that ends with the process; what every driver must do is in storetest.
+// expected ones, so that a decision is one call. [Open] opens the store in a file, and
+// [NewMemory] one that ends with the process; what every driver must do is in storetest. Beside its
+// file, a store that makes its own changes has a commit log: a batch is stored when it is there.
 // [Seal] encrypts the values of a store, because they hold personal data, and finds out
 // whether a change was made whose answer was lost.
 //

@@ -2,12 +2,15 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"go.etcd.io/bbolt"
 )
+
+var errDamaged = errors.New("the file is damaged")
 
 // structure reads the pages of a file, none of which may lead out of it or in a circle:
 // package bbolt maps the file into memory and follows them unseen, also in its own check,

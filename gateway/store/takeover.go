@@ -85,7 +85,7 @@ func openToRead(path string) (*bbolt.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	db, err := openAs(path, true)
+	db, err := openWhole(path)
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, ErrInUse

@@ -138,8 +138,9 @@ func (a failing) Append(context.Context, []byte, time.Time) (Point, error) { ret
 
 // TestAnUpdateThatFindsNoRoom does not hinder those of its batch, and nothing of it is kept.
 func TestAnUpdateThatFindsNoRoom(t *testing.T) {
-	f := openFile(t, Options{})
-	f.db.MaxSize = int(f.State().Bytes) // as on a full disk
+	disk := &disk{}
+	f := openFile(t, Options{commits: disk.open})
+	disk.room = batchSize / 4
 	var seen []string
 	large := updates(func(tx *Tx) error {
 		tx.Put("k", "n", []byte("large"), time.Time{})
@@ -154,7 +155,6 @@ func TestAnUpdateThatFindsNoRoom(t *testing.T) {
 	require.NoError(t, last.err)
 	assert.Equal(t, "xx", value(t, f, "n"))
 	assert.Empty(t, value(t, f, "large"))
-	f.db.MaxSize = 0
 }
 
 // TestLargeUpdatesAreDivided as calls of Apply are, though their size is not known before.

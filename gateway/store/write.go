@@ -11,6 +11,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"adgateway/gateway/store/commitlog"
 )
 
 // write is a call of Apply, or a part of one of Sweep. The writer sets the fields below ended, and
@@ -170,7 +172,9 @@ func (f *File) writeAll() {
 		}
 		f.mu.Unlock()
 		for len(all) > 0 {
+			f.writing.Lock()
 			n := f.write(all, by)
+			f.writing.Unlock()
 			if all = all[n:]; len(all) > 0 && f.refuse(all, by) {
 				break
 			}
@@ -200,56 +204,29 @@ func (f *File) refuse(all []*write, by role) bool {
 var errNothing = errors.New("nothing is changed")
 
 // write makes the changes of several calls in one batch. A call that conflicts does not
-// hinder the others. If the transaction fails, each is tried by itself. While the file leads,
+// hinder the others. If the batch fails, each is tried by itself. While the file leads,
 // a batch that may be stored elsewhere and is not applied ends that: what comes next would
 // have to be decided with it. It returns how many calls were written: updates may need a batch
-// of their own.
+// of their own. f.writing is held.
 func (f *File) write(all []*write, by role) (n int) {
-	var made []Change
-	var reached Revision // of the batch, if its transaction was complete
-	appending, appended := false, false
-	n = len(all)
-	err := f.db.Update(func(tx *bbolt.Tx) error {
-		if err := f.tell(); err != nil {
-			return err
+	d, err := &decision{n: len(all)}, f.tell()
+	switch {
+	case err != nil:
+	case by.appender == nil:
+		if err = f.see(context.Background(), func(v view) error { return f.decide(v, all, d) }); err == nil {
+			err = f.store(d)
 		}
-		now := f.now()
-		var batch *Batch
-		var err error
-		if batch, n, err = compose(tx, all, now); err != nil {
-			return err
+	default:
+		if err = f.putRecent(); err == nil {
+			err = f.db.Update(func(tx *bbolt.Tx) error { return f.appendIn(tx, all, by, d) })
 		}
-		if len(batch.Calls) == 0 {
-			if by.appender != nil && slices.ContainsFunc(all[:n], func(w *write) bool { return w.touches }) {
-				appending = true
-				_, err = by.appender.Append(by.term, nil, now)
-			}
-			return cmp.Or(err, errNothing)
-		}
-		at, _, err := readPoint(tx)
-		if err != nil {
-			return err
-		}
-		encoded := batch.Encode()
-		if by.appender == nil {
-			at = at.after(encoded, now)
-		} else {
-			appending = true
-			if at, err = by.appender.Append(by.term, encoded, now); err != nil {
-				return err
-			}
-			appended = true
-		}
-		made = batch.changes()
-		reached = batch.Calls[len(batch.Calls)-1].Revision
-		return putPoint(tx, at, now)
-	})
-	doubtful := appended || appending && !errors.Is(err, ErrNotSent)
-	unsynced := err != nil && !appending && f.shows(reached)
+	}
+	doubtful := d.appended || d.appending && !errors.Is(err, ErrNotSent)
+	unsure := errors.Is(err, commitlog.ErrInDoubt)
 	switch {
 	case errors.Is(err, errNothing):
 		err = nil
-	case err != nil && !appending && !unsynced && len(all) > 1:
+	case err != nil && !d.appending && !unsure && len(all) > 1:
 		for i := range all {
 			f.write(all[i:i+1], by)
 		}
@@ -261,28 +238,78 @@ func (f *File) write(all []*write, by role) (n int) {
 		}
 		f.mu.Unlock()
 	}
-	f.bells.ring(made)
-	f.erase(made)
-	for _, w := range all[:n] {
+	f.bells.ring(d.made)
+	f.erase(d.made)
+	for _, w := range all[:d.n] {
 		switch {
-		case err != nil && w.updates != nil && len(w.changes) > 0 && (doubtful || unsynced):
+		case err != nil && w.updates != nil && len(w.changes) > 0 && (doubtful || unsure):
 			w.err = &Doubt{w.changes, err}
 		case err != nil:
 			w.err = err
 		}
 		f.finish(w, by)
 	}
-	return n
+	return d.n
 }
 
-// shows reports whether the changes of a failed transaction can be read: they were written and not
-// synced, and may be lost with the machine. Revision 0 belongs to no transaction.
-func (f *File) shows(reached Revision) bool {
-	if reached == 0 {
-		return false
+// decision is a batch that was decided, and how far it has come.
+type decision struct {
+	n       int // calls that it decides
+	encoded []byte
+	after   *recent // what it changes
+	made    []Change
+
+	appending, appended bool // it was handed to an appender, which has stored it
+}
+
+// decide composes a batch. It fails with [errNothing] if there is nothing to change.
+func (f *File) decide(v view, all []*write, d *decision) error {
+	d.after = newRecent()
+	now := f.now()
+	batch, n, err := compose(v.with(d.after), all, now)
+	if d.n = n; err != nil {
+		return err
 	}
-	present, err := f.Revision()
-	return err != nil || present >= reached
+	if len(batch.Calls) == 0 {
+		return errNothing
+	}
+	at, _, err := v.point()
+	if err != nil {
+		return err
+	}
+	d.encoded, d.made = batch.Encode(), batch.changes()
+	d.after.at, d.after.time = at.after(d.encoded, now), now
+	return nil
+}
+
+// store stores a batch of a file that makes its own changes.
+func (f *File) store(d *decision) error {
+	first, err := f.commit(d.encoded, d.after)
+	if first {
+		f.headAt = time.Time{} // an earlier version, which knows no commit log, misses what it has
+	}
+	return err
+}
+
+// appendIn decides a batch in a transaction of the file, has the appender store it, and puts it into
+// the file.
+func (f *File) appendIn(tx *bbolt.Tx, all []*write, by role, d *decision) error {
+	err := f.decide(view{tx, nil}, all, d)
+	touched := slices.ContainsFunc(all[:d.n], func(w *write) bool { return w.touches })
+	switch {
+	case errors.Is(err, errNothing) && touched:
+		d.appending = true
+		_, failed := by.appender.Append(by.term, nil, f.now())
+		return cmp.Or(failed, err)
+	case err != nil:
+		return err
+	}
+	d.appending = true
+	if d.after.at, err = by.appender.Append(by.term, d.encoded, d.after.time); err != nil {
+		return err
+	}
+	d.appended = true
+	return d.after.put(tx)
 }
 
 // finish answers a call.
@@ -303,28 +330,28 @@ func (f *File) finish(w *write, by role) {
 	close(w.ended)
 }
 
-// compose decides calls in their order and makes their changes in a transaction. A call that
-// is refused has its error, and changes nothing. After another error the transaction must be
-// undone. It returns how many calls it has decided: after some size of what updates have put,
-// the others make another batch.
-func compose(tx *bbolt.Tx, all []*write, now time.Time) (batch *Batch, n int, err error) {
+// compose decides calls in their order and makes their changes in the latest layer of a view. A call
+// that is refused has its error, and changes nothing. After another error the layer is of no use.
+// It returns how many calls it has decided: after some size of what updates have put, the others
+// make another batch.
+func compose(v view, all []*write, now time.Time) (batch *Batch, n int, err error) {
 	batch = &Batch{Calls: make([]Call, 0, len(all))}
 	for size := 0; n < len(all) && (n == 0 || size < batchSize); n++ {
 		w := all[n]
-		w.revision, w.removed = revisionOf(tx), 0
+		w.revision, w.removed = v.revision(), 0
 		if w.updates != nil {
-			w.changes, w.err = w.updates.decide(tx, now)
+			w.changes, w.err = w.updates.decide(v, now)
 		} else if w.sweeps {
-			w.changes = slices.DeleteFunc(w.changes, func(c Change) bool { return !isOld(tx, &c, now) })
+			w.changes = slices.DeleteFunc(w.changes, func(c Change) bool { return !isOld(v, &c, now) })
 		} else {
-			w.err = check(tx, w.changes, now)
+			w.err = check(v, w.changes, now)
 		}
 		if w.err != nil || w.touches || (w.sweeps || w.updates != nil) && len(w.changes) == 0 {
 			continue
 		}
 		w.revision++
 		call := Call{w.revision, withoutCompared(w.changes)}
-		if w.removed, err = call.apply(tx); err != nil {
+		if w.removed, err = v.apply(&call); err != nil {
 			return nil, len(all), err
 		}
 		size += sizeOf(call.Changes)
@@ -343,16 +370,15 @@ func withoutCompared(changes []Change) []Change {
 }
 
 // isOld reports whether what a change removes has expired.
-func isOld(tx *bbolt.Tx, c *Change, now time.Time) bool {
+func isOld(v view, c *Change, now time.Time) bool {
 	if c.Log != "" {
 		return true // entries of logs do not change
 	}
-	b := tx.Bucket([]byte(c.Kind))
-	return b != nil && hasExpired(b.Get([]byte(c.Key)), now)
+	return hasExpired(v.get(c.Kind, c.Key), now)
 }
 
 // check returns why changes are not made.
-func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
+func check(v view, changes []Change, now time.Time) error {
 	if err := CheckChanges(changes); err != nil {
 		return err
 	}
@@ -361,15 +387,11 @@ func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
 		if c.Log != "" {
 			continue // which never conflicts
 		}
-		var present Revision
-		if b := tx.Bucket([]byte(c.Kind)); b != nil {
-			e, err := get(b, c.Key, now)
-			if err != nil && !errors.Is(err, ErrAbsent) {
-				return err
-			}
-			present = e.Revision
+		e, err := v.entry(c.Kind, c.Key, now)
+		if err != nil && !errors.Is(err, ErrAbsent) {
+			return err
 		}
-		if present != c.Expect {
+		if e.Revision != c.Expect {
 			return fmt.Errorf("%w: %s %q", ErrConflict, c.Kind, c.Key)
 		}
 	}
@@ -378,11 +400,11 @@ func check(tx *bbolt.Tx, changes []Change, now time.Time) error {
 
 // Revision returns the revision of the last call that was applied.
 func (f *File) Revision() (r Revision, err error) {
-	err = f.viewAll(func(tx *bbolt.Tx) error {
-		r = revisionOf(tx)
+	err = f.see(context.Background(), func(v view) error {
+		r = v.revision()
 		return nil
 	})
-	return r, closed(err)
+	return r, err
 }
 
 // Await returns once the call with a revision was applied, no matter which writer decided it. It
@@ -407,43 +429,6 @@ func revisionOf(tx *bbolt.Tx) Revision {
 		return Revision(b.Sequence())
 	}
 	return 0
-}
-
-// apply makes the changes of a call, whose conditions hold, and returns how many entries of logs
-// and values it has removed. After an error the transaction must be undone.
-func (c *Call) apply(tx *bbolt.Tx) (removed int, err error) {
-	counter, err := tx.CreateBucketIfNotExists(revisionBucket)
-	if err != nil {
-		return 0, err
-	}
-	if last := Revision(counter.Sequence()); c.Revision != last+1 {
-		return 0, fmt.Errorf("%w: it has revision %d, and a call %d", ErrDiverged, last, c.Revision)
-	}
-	if err = counter.SetSequence(uint64(c.Revision)); err != nil {
-		return 0, err
-	}
-	for i := range c.Changes {
-		n, err := c.Changes[i].apply(tx, c.Revision)
-		if err != nil {
-			return 0, err
-		}
-		removed += n
-	}
-	return removed, nil
-}
-
-func (c *Change) apply(tx *bbolt.Tx, revision Revision) (removed int, err error) {
-	if c.Log != "" {
-		return changeLog(tx, c, revision)
-	}
-	b, err := tx.CreateBucketIfNotExists([]byte(c.Kind))
-	if err != nil {
-		return 0, err
-	}
-	if c.Value == nil {
-		return 1, b.Delete([]byte(c.Key))
-	}
-	return 0, b.Put([]byte(c.Key), encode(c.Value, revision, c.Expires))
 }
 
 // note notes how a write ended. A conflict is an answer of the store, no failure of it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,13 +40,19 @@ func (r *Run) announced(i ps.Intent) error {
 }
 
 // begin keeps what is about to be changed where it outlives the request: in the store and in the
-// audit. Afterwards the change may begin, if that is at once.
+// audit, at the same time. Afterwards the change may begin, if that is at once.
 func (r *Run) begin(i *ps.Intent, zone string) error {
-	if err := r.allow(i, zone); err != nil {
-		return err
+	r.remember(*i, zone)
+	lines := r.intentsOf(i)
+	err := r.allow(i, lines)
+	if err == nil {
+		r.pinEpoch = i.PinEpoch
+		lines.write()
 	}
-	r.pinEpoch = i.PinEpoch
-	if err := r.writeIntents(i); err != nil {
+	if unaudited := r.announce(lines); err == nil {
+		err = unaudited
+	}
+	if err != nil {
 		return err
 	}
 	return r.inTime()
@@ -57,8 +62,9 @@ func (r *Run) begin(i *ps.Intent, zone string) error {
 // later could not begin anyway.
 const mostStoring = 5 * time.Second
 
-// allow decides whether the change may begin, and stores that it does.
-func (r *Run) allow(i *ps.Intent, zone string) error {
+// allow decides whether the change may begin, and stores that it does. Meanwhile the lines of the
+// audit are written, as soon as it is decided.
+func (r *Run) allow(i *ps.Intent, lines *intents) error {
 	limit := r.limit
 	if r.w.Member != nil {
 		limit = min(limit, mostStoring)
@@ -66,7 +72,6 @@ func (r *Run) allow(i *ps.Intent, zone string) error {
 	// The caller may leave, the change goes on.
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	r.remember(*i, zone)
 	if err := r.w.StoreLate(ctx); err != nil {
 		return r.refuse(err)
 	}
@@ -75,7 +80,7 @@ func (r *Run) allow(i *ps.Intent, zone string) error {
 		a.Token = a.Record.Token
 	}
 	all := r.participants(i)
-	if err := r.stored(func() error { return r.store(ctx, a, all) }); err != nil {
+	if err := r.stored(func() error { return r.store(ctx, a, all, lines) }); err != nil {
 		return r.refuse(err)
 	}
 	for _, one := range all {
@@ -120,7 +125,7 @@ func (r *Run) stored(store func() error) error {
 }
 
 // store stores the beginning of the change in one update.
-func (r *Run) store(ctx context.Context, a *Attempt, all []Participant) error {
+func (r *Run) store(ctx context.Context, a *Attempt, all []Participant, lines *intents) error {
 	in := r.w.Store
 	if in == nil {
 		return nil
@@ -135,6 +140,9 @@ func (r *Run) store(ctx context.Context, a *Attempt, all []Participant) error {
 				if err != nil {
 					return err
 				}
+			}
+			if r.w.Member == nil { // in a cluster, what was sent and not answered may be stored later
+				lines.write()
 			}
 			return nil
 		})
@@ -219,27 +227,6 @@ func TakenOver() error {
 		"taken the call over. Nothing was changed here. Send it again, with its %s.", ops.KeyHeader)
 	failed.RetryAfter = time.Second
 	return failed
-}
-
-// writeIntents records in the audit that the change is about to be made. It does so once, also if
-// the script runs again on another server. So calls that are refused or find nothing to do have
-// no intent.
-func (r *Run) writeIntents(i *ps.Intent) error {
-	if r.w.Audit == nil || len(r.lines) > 0 {
-		return nil
-	}
-	calls := r.change.Lines(i)
-	for n := range calls {
-		calls[n].Change, calls[n].Server, calls[n].PinEpoch = r.ID(), i.Server, i.PinEpoch
-	}
-	intents, err := r.w.Audit.Intents(calls...)
-	if err != nil {
-		return r.change.Refused(fmt.Errorf("%w: %w", ErrUnaudited, err))
-	}
-	for n, call := range calls {
-		r.lines = append(r.lines, line{call, intents[n]})
-	}
-	return nil
 }
 
 // inTime refuses a change that a member of a cluster must no longer begin.

@@ -266,16 +266,18 @@ func NotStored() error {
 	return failed
 }
 
-// HasLines reports whether the audit has lines of the change that want an outcome.
-func (r *Run) HasLines() bool { return r != nil && len(r.lines) > 0 }
-
-// WriteOutcomes writes the outcome of each line of the audit about the change.
-func (r *Run) WriteOutcomes(result func(line audit.Call) audit.Result) error {
+// Outcomes returns a function that writes the outcome of each line of the audit about the change; nil:
+// no line wants one. What result says is found out before it returns, so that the lines may be written
+// while the end of the change is stored.
+func (r *Run) Outcomes(result func(line audit.Call) audit.Result) (write func() error) {
+	if r == nil || len(r.lines) == 0 {
+		return nil
+	}
 	intents, results := make([]*audit.Entry, len(r.lines)), make([]audit.Result, len(r.lines))
 	for i, one := range r.lines {
 		intents[i], results[i] = one.intent, result(one.call)
 	}
-	return r.w.Audit.Outcomes(intents, results)
+	return func() error { return r.w.Audit.Outcomes(intents, results) }
 }
 
 // Audited notes that the audit has all lines about the call.

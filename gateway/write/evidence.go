@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"adgateway/gateway/audit"
@@ -33,6 +34,8 @@ type evidence struct {
 	before    map[string]bool // changes whose lines were due when a gateway alone was started
 
 	writing sync.Mutex // of missing lines, so that each is written once
+
+	searched atomic.Bool // for announcements of an earlier process that the store lacks
 
 	mu   sync.Mutex // guards paid
 	paid []string   // changes whose lines were written, and whose notes are still to be removed
@@ -199,6 +202,24 @@ func (e *evidence) changesOf(c *changes.Record, outcome ps.Outcome) (done []ps.C
 		return nil, nil // which of its values were changed is not known
 	}
 	return settle.Unread(change, c.Failed...).Result.Changes, failed
+}
+
+// unbegun adds the changes that an earlier process of a gateway alone has announced to the audit, and
+// which the store may lack: both were written at the same time.
+func (e *evidence) unbegun(ids map[string]*changes.Record) error {
+	if e.searched.Load() || e.o.Member != nil {
+		return nil
+	}
+	found, err := e.o.Audit.Unended()
+	if err != nil {
+		return err
+	}
+	for _, id := range found {
+		if _, known := ids[id]; !known {
+			ids[id] = nil
+		}
+	}
+	return nil
 }
 
 // due returns the changes whose lines an earlier process of this gateway has left due.

@@ -100,7 +100,14 @@ func (w *Writer) SettleHistory(ctx context.Context) (left int, err error) {
 // recordDue writes the lines of the audit that an earlier process of this gateway has left due.
 func (w *Writer) recordDue(ctx context.Context) error {
 	ids, err := w.evidence.due(ctx)
-	return errors.Join(err, w.evidence.record(ctx, startSettled, ids))
+	if err == nil {
+		err = w.evidence.unbegun(ids)
+	}
+	err = errors.Join(err, w.evidence.record(ctx, startSettled, ids))
+	if err == nil {
+		w.evidence.searched.Store(true)
+	}
+	return err
 }
 
 // Settle finds the outcome of a change that was cut off, and closes it. If the change is not

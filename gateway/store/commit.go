@@ -1,0 +1,273 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"adgateway/gateway/store/commitlog"
+)
+
+// durable is the content of a store in a file. While the file makes its own changes, a batch is stored
+// as soon as it is in the commit log beside the file, after one wait for the disk. What it has changed
+// is in memory until it is put into the file, with what the batches after it have changed, in one
+// transaction. So the file is always as a whole transaction has left it. If the machine fails, the
+// commit log has all that came later, and it is put into the file when that is opened again.
+//
+// A batch in the commit log names its store, and the place in the chain that it leads to. So nothing of
+// another store, or of an earlier round, is taken for what comes next.
+type durable struct {
+	db *bbolt.DB
+
+	pages sync.RWMutex // held for reads of the file, which may need pages that have become free since
+
+	writing  sync.Mutex // held while something is written; guards the fields below
+	creation string
+	commits  commitlog.Log
+	idle     *time.Timer // after which what is not in the file is put there; nil: all is
+	ended    bool        // the file is closed, or about to be
+	failed   func(error) // notes why something could not be put into the file
+
+	reading sync.RWMutex // guards recent, which only the holder of writing changes
+	recent  *recent      // what is not in the file
+}
+
+// idleAfter is how long a batch is in the commit log only, unless others come.
+const idleAfter = 5 * time.Second
+
+// commitsOf returns the commit log beside a store.
+func commitsOf(path string) string { return path + ".commits" }
+
+// see lets read see the store at one moment. Read is short: nothing is written meanwhile.
+func (d *durable) see(ctx context.Context, read func(view) error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	d.pages.RLock()
+	defer d.pages.RUnlock()
+	d.reading.RLock()
+	defer d.reading.RUnlock()
+	return closed(d.db.View(func(tx *bbolt.Tx) error { return read(view{tx, []*recent{d.recent}}) }))
+}
+
+// viewAll lets read see all of the store in one transaction of its file, for as long as it takes. The
+// store may be written meanwhile.
+func (d *durable) viewAll(read func(*bbolt.Tx) error) error {
+	d.pages.RLock()
+	defer d.pages.RUnlock()
+	tx, err := d.beginAll()
+	if err != nil {
+		return closed(err)
+	}
+	return errors.Join(read(tx), tx.Rollback())
+}
+
+// beginAll begins a transaction that reads, of a file that has everything.
+func (d *durable) beginAll() (*bbolt.Tx, error) {
+	d.reading.RLock()
+	if d.recent.empty() {
+		defer d.reading.RUnlock()
+		return d.db.Begin(false)
+	}
+	d.reading.RUnlock()
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if err := d.putRecent(); err != nil {
+		return nil, err
+	}
+	return d.db.Begin(false)
+}
+
+// commit stores a batch of a file that makes its own changes, and reports whether it is the first that
+// the file does not have. After an error that is not [commitlog.ErrInDoubt] it is not stored. d.writing
+// is held.
+func (d *durable) commit(batch []byte, after *recent) (first bool, err error) {
+	text := encodeCommit(&commit{d.creation, after.at, after.time, batch})
+	if !d.commits.Fits(len(text)) {
+		if err = d.putRecent(); err != nil {
+			return false, err
+		}
+	}
+	if err = d.commits.Append(text); err != nil {
+		return false, err
+	}
+	first = d.recent.empty()
+	d.reading.Lock()
+	d.recent.take(after)
+	d.reading.Unlock()
+	if d.idle == nil && !d.ended {
+		d.idle = time.AfterFunc(idleAfter, d.putIdle)
+	}
+	return first, nil
+}
+
+// putIdle puts into the file what it does not have. If that fails, it is tried again.
+func (d *durable) putIdle() {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if d.ended || d.idle == nil {
+		return
+	}
+	if err := d.putRecent(); err != nil {
+		d.failed(err)
+		d.idle = time.AfterFunc(idleAfter, d.putIdle)
+	}
+}
+
+// putRecent puts into the file what it does not have. d.writing is held.
+func (d *durable) putRecent() error {
+	if d.recent.empty() {
+		return nil
+	}
+	if err := d.db.Update(d.recent.put); err != nil {
+		return closed(err)
+	}
+	d.reading.Lock()
+	d.recent = newRecent()
+	d.reading.Unlock()
+	d.commits.Restart()
+	if d.idle != nil {
+		d.idle.Stop()
+		d.idle = nil
+	}
+	return nil
+}
+
+// allPut is putRecent for a caller that does not hold d.writing.
+func (d *durable) allPut() error {
+	d.reading.RLock()
+	empty := d.recent.empty()
+	d.reading.RUnlock()
+	if empty {
+		return nil
+	}
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	return d.putRecent()
+}
+
+// eraseCommits overwrites the commit log, all of which is put into the file before.
+func (d *durable) eraseCommits() error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	if err := d.putRecent(); err != nil {
+		return err
+	}
+	return d.commits.Erase()
+}
+
+// endCommits ends the use of the commit log, which is removed if the file has everything. It may be
+// overwritten before.
+func (d *durable) endCommits(erase bool) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	d.ended = true
+	if d.idle != nil {
+		d.idle.Stop()
+	}
+	err := d.putRecent()
+	if err == nil && erase {
+		err = d.commits.Erase()
+	}
+	if err != nil {
+		return errors.Join(err, d.commits.Close())
+	}
+	return d.commits.Remove()
+}
+
+// replay puts what an earlier process has left in the commit log into the file, or keeps it in memory
+// while the file has no room for it.
+func (d *durable) replay() error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	err := d.db.View(func(tx *bbolt.Tx) (err error) {
+		d.recent, err = left(tx, &d.commits, d.creation)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err = d.putRecent(); err != nil {
+		d.failed(err)
+		d.idle = time.AfterFunc(idleAfter, d.putIdle)
+	}
+	return nil
+}
+
+// commit is a batch in the commit log.
+type commit struct {
+	creation string // of the store
+	at       Point  // after the batch
+	time     time.Time
+	batch    []byte
+}
+
+func encodeCommit(c *commit) []byte {
+	to := binary.BigEndian.AppendUint64(make([]byte, 0, 128+len(c.batch)), c.at.Sequence)
+	to = binary.BigEndian.AppendUint64(to, uint64(c.time.UnixNano()))
+	to = appendText(append(to, c.at.Hash[:]...), c.creation)
+	return append(to, c.batch...)
+}
+
+func decodeCommit(text []byte) (c commit, err error) {
+	from := reader{left: text}
+	c.at.Sequence, c.time = from.number(), time.Unix(0, int64(from.number()))
+	copy(c.at.Hash[:], from.take(len(c.at.Hash)))
+	c.creation = string(from.bytes())
+	c.batch = from.left
+	return c, from.err
+}
+
+// left returns what the commit log beside a file has, and the file has not.
+func left(tx *bbolt.Tx, from *commitlog.Log, creation string) (*recent, error) {
+	found := newRecent()
+	at, _, err := readPoint(tx)
+	if err != nil {
+		return found, err
+	}
+	v, over := view{tx, []*recent{found}}, false
+	return found, from.Left(func(text []byte) (taken bool, err error) {
+		one, err := decodeCommit(text)
+		if over = over || err != nil || one.creation != creation; over {
+			return false, nil // it is of another store
+		}
+		if one.at.Sequence <= at.Sequence {
+			return false, nil // the file has it
+		}
+		next := at.after(one.batch, one.time)
+		if over = one.at != next; over {
+			return false, nil
+		}
+		batch, err := DecodeBatch(one.batch)
+		if err == nil {
+			err = v.applyAll(batch)
+		}
+		at, found.at, found.time = next, next, one.time
+		return true, err
+	})
+}
+
+// putLeft puts what the commit log beside a file has into the file, which no process has open, and
+// removes the log.
+func putLeft(db *bbolt.DB, path string) error {
+	from := &commitlog.Log{Path: commitsOf(path)}
+	var found *recent
+	err := db.View(func(tx *bbolt.Tx) error {
+		creation, err := creationOf(tx)
+		if err == nil {
+			found, err = left(tx, from, creation)
+		}
+		return err
+	})
+	if err == nil && !found.empty() {
+		err = db.Update(found.put)
+	}
+	if err != nil {
+		return err
+	}
+	return from.Remove()
+}

@@ -1,0 +1,97 @@
+package write
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/stretchr/testify/require"
+
+	"adgateway/gateway/audit"
+	"adgateway/gateway/changes"
+	"adgateway/gateway/settle"
+	"adgateway/gateway/store"
+	"adgateway/ps"
+)
+
+// BenchmarkChange is what a change waits for beside its script: the store and the audit, both in files
+// that are synced. The script answers at once. Callers come one by one, and many at a time.
+func BenchmarkChange(b *testing.B) {
+	for _, callers := range []int{1, 8, 32} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			w := onDisk(b)
+			var next atomic.Int64
+			var group sync.WaitGroup
+			b.ResetTimer()
+			for range callers {
+				group.Go(func() {
+					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
+						if err := changed(w, fmt.Sprint(n)); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			group.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "changes/s")
+		})
+	}
+}
+
+// onDisk returns a writer with a history and an audit in files.
+func onDisk(b *testing.B) *Writer {
+	file, _, err := store.Open(store.Options{Path: filepath.Join(b.TempDir(), "state.db")})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = file.Close() })
+	key, err := store.NewKey(make([]byte, store.KeyLength))
+	require.NoError(b, err)
+	db, err := store.Seal(file, key)
+	require.NoError(b, err)
+	history, err := changes.Open(b.Context(), db, time.Hour, 1<<30)
+	require.NoError(b, err)
+	records, err := audit.Open(audit.Options{File: filepath.Join(b.TempDir(), "audit.jsonl")})
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = records.Close() })
+	log := logrus.New()
+	log.SetOutput(b.Output())
+	w, err := New(Options{
+		Runner: &scripts{}, Log: log, Store: db, History: history, Audit: records,
+		Settler: func() *settle.Settler { return &settle.Settler{} },
+	})
+	require.NoError(b, err)
+	return w
+}
+
+// changed makes a change of an object.
+func changed(w *Writer, guid string) error {
+	r := w.Prepare(announcing(w, nil))
+	_, err := r.Do(context.Background(), ps.Request{ID: guid, Write: true, Limit: time.Minute})
+	if err != nil {
+		return err
+	}
+	put, written := r.Outcomes(outcome(ps.OutcomeDone)), make(chan error, 1)
+	go func() { written <- put() }()
+	w.Close(r, CallEnd{Verdict: Verdict{Outcome: ps.OutcomeDone}, Log: logrus.NewEntry(w.Log)})
+	err = <-written
+	r.Audited()
+	return err
+}
+
+// scripts is a runner whose scripts change the object that the request is named after, at once.
+type scripts struct{}
+
+func (scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
+	err := req.Announced(ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
+		GUID: req.ID, Changes: []ps.IntendedChange{{Name: "l", Before: "Oslo", After: "Rome"}},
+	}}})
+	if err != nil {
+		return nil, &ps.Error{Kind: ps.KindStopped, Outcome: ps.OutcomeNone, Cause: err}
+	}
+	return &ps.Result{Effect: ps.EffectChanged}, nil
+}

@@ -1,0 +1,68 @@
+package write
+
+import (
+	"fmt"
+	"sync"
+
+	"adgateway/gateway/audit"
+	"adgateway/ps"
+)
+
+// The audit's intent is written while the store writes the beginning of the change, once all parts
+// of that have been decided. The change begins when both are on the disk. If the store fails
+// then, the audit has an intent of which the outcome says that nothing was changed.
+
+// intents are the lines of the audit that announce a change. A nil one stands for none.
+type intents struct {
+	log   *audit.Log
+	calls []audit.Call
+
+	begin   sync.Once
+	done    chan struct{} // closed when the lines are written; nil: that has not begun
+	entries []*audit.Entry
+	err     error
+}
+
+// intentsOf returns the lines of an announcement; nil: there are none. A change is announced to the
+// audit once, also if its script runs again on another server.
+func (r *Run) intentsOf(i *ps.Intent) *intents {
+	if r.w.Audit == nil || len(r.lines) > 0 {
+		return nil
+	}
+	calls := r.change.Lines(i)
+	for n := range calls {
+		calls[n].Change, calls[n].Server, calls[n].PinEpoch = r.ID(), i.Server, i.PinEpoch
+	}
+	return &intents{log: r.w.Audit, calls: calls}
+}
+
+// write begins to write the lines, unless that has begun, and does not wait for them.
+func (n *intents) write() {
+	if n == nil {
+		return
+	}
+	n.begin.Do(func() {
+		done := make(chan struct{})
+		n.done = done
+		go func() {
+			defer close(done)
+			n.entries, n.err = n.log.Intents(n.calls...)
+		}()
+	})
+}
+
+// announce waits until the audit has the lines that were begun, and notes those that want an
+// outcome. The store has answered by then.
+func (r *Run) announce(n *intents) error {
+	if n == nil || n.done == nil {
+		return nil
+	}
+	<-n.done
+	if n.err != nil {
+		return r.change.Refused(fmt.Errorf("%w: %w", ErrUnaudited, n.err))
+	}
+	for at, call := range n.calls {
+		r.lines = append(r.lines, line{call, n.entries[at]})
+	}
+	return nil
+}
