@@ -12,12 +12,12 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAnUndoGivesOddNamesBack: a name that nobody may give was there before the change, so that the undo of
-// the change gives it back, letter for letter.
+// TestAnUndoGivesOddNamesBack: an undo restores a name exactly, even if no caller may choose that name.
 func TestAnUndoGivesOddNamesBack(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	tried, odd := 0, 0
-	// The rename of a computer gives one name for both, so that names which differ do not come back by it.
+	// A rename gives a computer one name for both attributes, so names that differ cannot be
+	// restored by a rename.
 	oneName := func(k kind, shown map[string]any) bool {
 		account := strings.TrimSuffix(systemtest.Text(shown[k.name]), "$")
 		return strings.HasPrefix(systemtest.Text(shown["distinguishedName"]), "CN="+account+",")
@@ -54,7 +54,7 @@ func TestAnUndoGivesOddNamesBack(t *testing.T) {
 					}
 					id := made.Header.Get("X-Change-Id")
 					if id == "" {
-						return // it was so
+						return // the name was the same before
 					}
 					odd++
 					undone := s.Do(call(http.MethodPost, "/api/Changes/"+id+"/Undo"))
