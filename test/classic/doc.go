@@ -1,4 +1,3 @@
-// Package classic replays the calls of clients of the older interface family: those
-// that its Terraform provider and its generated client send, with every optional
-// argument given and empty where it is not filled in.
+// Package classic replays the calls of clients of the older interface family, its Terraform provider
+// and its generated client. They send every optional argument, empty if the user has not set it.
 package classic

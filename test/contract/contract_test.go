@@ -1,6 +1,6 @@
-// Package contract checks every operation of the table against the contract of the API: its sample,
-// the refusals that all operations share, the classic dialect, and the OpenAPI document that the
-// server publishes.
+// Package contract checks every operation of the table against the contract of the API: its
+// sample, the refusals that all operations share, the classic dialect, and the OpenAPI
+// document that the server publishes.
 package contract
 
 import (
@@ -22,8 +22,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestContractInAnotherLanguage: nothing depends on the text of Windows messages
-// (facts D3).
+// TestContractInAnotherLanguage: the contract also holds if Windows messages are in German,
+// so nothing depends on their text (facts D3).
 func TestContractInAnotherLanguage(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Culture: "de-DE"})
 	for _, op := range opstest.Own() {
@@ -31,8 +31,8 @@ func TestContractInAnotherLanguage(t *testing.T) {
 	}
 }
 
-// TestClassicDialect: every success is 200, and result is an object, a boolean or a date-time if
-// the operation says so.
+// TestClassicDialect: every success has status 200, and result is an object, a boolean or a
+// date-time where the operation declares one.
 func TestClassicDialect(t *testing.T) {
 	whole := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -69,8 +69,8 @@ func TestClassicDialect(t *testing.T) {
 	}
 }
 
-// TestSecretsInTheQuery: a secret in the query is an error that names the parameter
-// unless the settings allow it, and even then it is not logged.
+// TestSecretsInTheQuery: a secret in the query is refused with an error that names the
+// parameter, unless the settings allow secrets there. Even then the secret is not logged.
 func TestSecretsInTheQuery(t *testing.T) {
 	const secret = "Corr3ct-Horse-9"
 	for _, allowed := range []bool{false, true} {

@@ -25,10 +25,10 @@ type modelGroup struct {
 	members map[string]bool // names of users and groups
 }
 
-// model predicts the answers to adding and removing members.
+// model predicts the answers to calls that add and remove members.
 type model map[string]*modelGroup
 
-// reaches reports whether name is a member of a group, directly or nested.
+// reaches reports whether name is a direct or nested member of a group.
 func (m model) reaches(group, name string, seen map[string]bool) bool {
 	if seen[group] || m[group] == nil {
 		return false
@@ -42,7 +42,7 @@ func (m model) reaches(group, name string, seen map[string]bool) bool {
 	return false
 }
 
-// forbids is the table of allowed nestings, for one domain.
+// forbids implements the table of allowed nestings for one domain.
 func (m model) forbids(parent, child string) bool {
 	switch m[parent].scope {
 	case "Global":
@@ -54,7 +54,7 @@ func (m model) forbids(parent, child string) bool {
 	}
 }
 
-// add predicts the status of adding a user or a group.
+// add predicts the status of a call that adds a user or a group.
 func (m model) add(parent, child string) int {
 	_, isGroup := m[child]
 	switch {
@@ -67,8 +67,8 @@ func (m model) add(parent, child string) int {
 	return http.StatusCreated
 }
 
-// TestMembershipMatchesItsModel makes random changes and compares every answer,
-// and in the end every membership, with the prediction.
+// TestMembershipMatchesItsModel makes random changes and compares every answer, and every
+// membership at the end, with the prediction.
 func TestMembershipMatchesItsModel(t *testing.T) {
 	const changes = 250
 	for seed := range uint64(2) {
@@ -119,11 +119,10 @@ func TestMembershipMatchesItsModel(t *testing.T) {
 	}
 }
 
-// TestEveryUsersGroups compares the group lists of many users of the built-in
-// domain, including all with odd names, with a walk over the directory, and
-// finds every group again by each of its names.
+// TestEveryUsersGroups compares the group lists of many users of the built-in domain, including all
+// with odd names, with a walk over the directory. It also looks up every group by each of its names.
 func TestEveryUsersGroups(t *testing.T) {
-	const oneIn = 40 // of the users with plain names
+	const oneIn = 40 // share of the users with plain names
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	search := func(filter string, attributes ...string) []*directory.Object {
 		found, err := s.DC1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})
