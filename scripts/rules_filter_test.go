@@ -8,16 +8,16 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// filtersEscaped: an LDAP filter (-LDAPFilter of a cmdlet, or the parameter
-// Filter of a function) is built only from
+// filtersEscaped: an LDAP filter (-LDAPFilter of a cmdlet, or the parameter Filter of a
+// function) is built only from
 //   - string literals and numbers, joined by +, -f, -join or inside "...";
-//   - what Get-GatewayLdapEscaped, Get-GatewayGuidEscaped, Get-GatewayOctetsEscaped and
-//     Get-GatewayKeyIdEscaped return;
-//   - what Resolve-GatewayFilter returns: the filter that the gateway has built;
+//   - results of Get-GatewayLdapEscaped, Get-GatewayGuidEscaped, Get-GatewayOctetsEscaped and
+//     Get-GatewayKeyIdEscaped;
+//   - results of Resolve-GatewayFilter, which are filters built by the gateway;
 //   - values cast to a number type;
-//   - a function's own parameter Filter, which its callers are checked for;
-//   - variables of the same function, entries of hashtables and items of lists
-//     there, all of whose values are such values;
+//   - the function's own parameter Filter, for which its callers are checked;
+//   - variables, entries of hashtables and items of lists in the same function that hold only
+//     such values;
 //   - constants of a prelude.
 func filtersEscaped(l *library, t *text) []error {
 	constants := preludeConstants(l)

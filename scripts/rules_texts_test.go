@@ -8,16 +8,16 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// textsExact: -eq, -contains and the like compare texts by linguistic rules, the
-// -c forms too: "ss" equals "ß", and a soft hyphen equals nothing at all. So they
-// have on one side at least
+// textsExact: -eq, -contains and similar operators compare texts by linguistic rules,
+// even in their -c forms: "ss" equals "ß", and a soft hyphen equals the empty text. So at
+// least one operand must be
 //   - a literal, or an array of literals;
-//   - a truth or a number: a cast to one, a parameter of such a type, an operator
-//     that gives one;
-//   - a variable all of whose values are such;
-//   - a GUID, which a name says that ends so.
+//   - a boolean or a number: a cast to one, a parameter of such a type, or the result of an
+//     operator that returns one;
+//   - a variable that holds only such values;
+//   - a GUID, recognised by a name that ends in "guid".
 //
-// Two texts of others are compared by [string]::Equals with a StringComparison.
+// Two other texts must be compared by [string]::Equals with a StringComparison.
 func textsExact(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {
@@ -62,7 +62,7 @@ func (k *known) value(n syntax.Node) bool {
 	case *syntax.ArrayLiteral:
 		return !slices.ContainsFunc(n.Items, func(e syntax.Expr) bool { return !k.value(e) })
 	case *syntax.Unary:
-		return true // a Boolean or a number
+		return true // a boolean or a number
 	case *syntax.Binary:
 		return n.Op != syntax.Add && n.Op != syntax.Join && n.Op != syntax.Replace
 	case *syntax.Member:
@@ -93,12 +93,12 @@ func (k *known) variable(v *syntax.Variable) bool {
 func isGUID(name string) bool { return strings.HasSuffix(strings.ToLower(name), "guid") }
 
 // cultureFree: no answer depends on the culture of the account that runs a session.
-//   - In Turkish and Azeri i and I are different letters when case is ignored, so a
-//     pattern of -like, -match or -replace has neither, nor a range around them,
-//     or it is one of -clike, -cmatch or -creplace.
-//   - IndexOf and LastIndexOf search for a [char], StartsWith and EndsWith are
-//     given a StringComparison, and it is an ordinal one.
-//   - ToString of a value with a format is given the invariant culture.
+//   - In Turkish and Azeri, i and I are different letters even if case is ignored. So a
+//     pattern of -like, -match or -replace must contain neither letter, nor a range around
+//     one of them, unless the operator is -clike, -cmatch or -creplace.
+//   - IndexOf and LastIndexOf search for a [char]; StartsWith and EndsWith are called with an
+//     ordinal StringComparison.
+//   - ToString is called with the invariant culture if the value has a format.
 func cultureFree(_ *library, t *text) []error {
 	var faults []error
 	syntax.Walk(t.script, func(n syntax.Node) bool {

@@ -8,17 +8,16 @@ import (
 	"adgateway/ps/syntax"
 )
 
-// valuesBare: what is serialised holds no wrapped value. It looks at the entries
-// of every [ordered] literal, at what is assigned to keys of a variable that
-// holds such a literal or the result of a ConvertTo-Gateway function, and at the
-// hashtables given to -Before and -After. A value is bare that is
-//   - a cast to text, truth or number, or to arrays of these;
-//   - a literal, $true, $false, $null;
-//   - the result of an operator that makes a new value of bare ones, or a truth;
-//   - an array or a dictionary of bare values, a record of the preludes;
-//   - what ToArray of a list gives, for the frames of the prelude (facts-5.1 I59);
-//   - a parameter of such a type, or a variable of the same function all of
-//     whose values are bare.
+// valuesBare: no wrapped value is serialised. The rule checks the entries of every [ordered]
+// literal, the values assigned to keys of a variable that holds such a literal or the result
+// of a ConvertTo-Gateway function, and the hashtables passed to -Before and -After. Bare
+// values are
+//   - casts to text, boolean or number, or to arrays of these types;
+//   - literals, $true, $false and $null;
+//   - results of operators that make a new value from bare ones, or a boolean;
+//   - arrays and dictionaries of bare values, and records of the preludes;
+//   - results of a list's ToArray, for the frames of the prelude (facts-5.1 I59);
+//   - parameters of such types, and variables of the same function that hold only bare values.
 func valuesBare(_ *library, t *text) []error {
 	var faults []error
 	for _, s := range scopes(t) {

@@ -29,7 +29,7 @@ type Shared interface {
 const (
 	lookEvery  = time.Second      // interval at which the shared choice is read
 	probeEvery = 5 * time.Second  // interval of probes while the pinned server is silent
-	mostFailed = 3                // failed runs on a server that accepts connections before it counts as unusable
+	mostFailed = 3                // failed runs until a server that accepts connections counts as unusable
 	setAside   = 15 * time.Second // time for which it then counts as unusable
 )
 

@@ -142,8 +142,8 @@ func (p *parser) ifStatement(t token) Statement {
 	}
 }
 
-// condition reads ( pipeline ) after the keyword word. The ids are those of the errors for a
-// missing opening bracket, an empty condition, and a missing closing bracket.
+// condition reads ( pipeline ) after the keyword word. The ids name the errors for a missing
+// opening bracket, an empty condition, and a missing closing bracket.
 func (p *parser) condition(word token, noOpen, nothing, noClose string) (Statement, token) {
 	p.skipNewlines()
 	open := p.next()

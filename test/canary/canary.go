@@ -19,12 +19,12 @@ import (
 	"unicode/utf8"
 )
 
-// Mark is part of every secret of [Secret]. It is too long to occur by chance,
-// and encodings change it only where they have to.
+// Mark is part of every result of [Secret]. It is too long to occur by chance, and encodings
+// change it only where they must.
 const Mark = "Kn4Rw9Zb"
 
-// Secret returns a secret that names the place where it was planted. What is
-// between its marks is written differently in most encodings.
+// Secret returns a secret that names the place where it was planted. Most encodings change
+// the characters between the marks.
 func Secret(where string) string { return Mark + "-" + where + `-ä"&<%2+\ ` + Mark }
 
 // Plain is Secret for places that take letters, digits and hyphens only.
@@ -38,20 +38,20 @@ type needle struct {
 	text         []byte
 }
 
-// Hit is a secret that was found.
+// Hit describes a secret that was found.
 type Hit struct {
 	Where  string // name of the searched place
 	Secret string
 	Form   string // such as "base64 of UTF-16, read as JSON"
-	Around string // the text before it
+	Around string // text before the secret
 }
 
 func (h Hit) String() string {
 	return fmt.Sprintf("%s: %q as %s, after %q", h.Where, h.Secret, h.Form, h.Around)
 }
 
-// New searches for the mark and for other secrets. Encoded forms of the latter
-// are found if they have 8 characters or more.
+// New returns a hunt for the mark and for the given secrets. Encoded forms of a given secret
+// are found if they have at least 8 characters.
 func New(secrets ...string) *Hunt {
 	h := &Hunt{}
 	for _, secret := range append([]string{Mark}, secrets...) {
@@ -73,7 +73,7 @@ func New(secrets ...string) *Hunt {
 	return h
 }
 
-// wide encodes text in UTF-16LE, as Windows does.
+// wide encodes text in UTF-16LE, the encoding of Windows.
 func wide(text string) []byte {
 	var all []byte
 	for _, unit := range utf16.Encode([]rune(text)) {
@@ -82,8 +82,8 @@ func wide(text string) []byte {
 	return all
 }
 
-// base64Of returns the digits that encode nothing but text in any base64 of a
-// longer text, where before is the number of preceding bytes modulo 3.
+// base64Of returns the base64 digits that depend on text alone in any longer text. before is
+// the number of preceding bytes modulo 3.
 func base64Of(encoding *base64.Encoding, text []byte, before int) []byte {
 	const digit, octet = 6, 8
 	all := encoding.EncodeToString(append(make([]byte, before), text...))
@@ -91,7 +91,7 @@ func base64Of(encoding *base64.Encoding, text []byte, before int) []byte {
 	return []byte(all[first : (before+len(text))*octet/digit])
 }
 
-// Find searches a text, as it is and decoded in every way.
+// Find searches a text, both unchanged and decoded from every notation.
 func (h *Hunt) Find(where string, text []byte) []Hit {
 	var hits []Hit
 	for _, reading := range readings(text) {
@@ -123,8 +123,8 @@ var languages = []struct {
 	}},
 }
 
-// decoded replaces what follows each mark. read returns the decoded text and the
-// length including the mark; length 0 leaves it as it is.
+// decoded replaces each sequence that starts with mark. read returns the decoded text and
+// the length of the sequence including the mark; if the length is 0, the mark is kept.
 func decoded(text []byte, mark byte, read func([]byte) ([]byte, int)) []byte {
 	var all []byte
 	for {
@@ -143,7 +143,7 @@ func decoded(text []byte, mark byte, read func([]byte) ([]byte, int)) []byte {
 
 func percent(b []byte) ([]byte, int) { return number(b, len("%"), 2) }
 
-// number reads a number of hexadecimal digits as a character, two as a byte.
+// number decodes a number of hexadecimal digits: two digits are a byte, more are a character.
 func number(b []byte, from, digits int) ([]byte, int) {
 	if len(b) < from+digits {
 		return nil, 0
@@ -158,7 +158,7 @@ func number(b []byte, from, digits int) ([]byte, int) {
 	return utf8.AppendRune(nil, rune(value)), from + digits
 }
 
-// escape reads an escape of JSON or of a quoted Go string.
+// escape decodes an escape sequence of JSON or of a quoted Go string.
 func escape(b []byte) ([]byte, int) {
 	if len(b) < 2 {
 		return nil, 0

@@ -11,8 +11,8 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// PFX returns a PFX file with a certificate for the server gw, valid for an
-// hour, and its key, encrypted with a password.
+// PFX returns a PFX file with a certificate for the server gw and its private key, encrypted
+// with a password. The certificate is valid for an hour.
 func PFX(password string) ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package clients_test runs the programs that speak the gateway's foreign protocols
-// against it: lego with an ACME authority, and a client of acme-dns. It is a module of
-// its own, so that what these programs need stays out of the product's.
+// Package clients_test runs programs that speak the gateway's foreign protocols against the
+// gateway: lego with an ACME authority, and a client of acme-dns. It is a module of its own,
+// so the product does not depend on these programs.
 package clients_test
 
 import (
@@ -60,7 +60,7 @@ func nameServer(t *testing.T, s *systemtest.System) string {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = server.ActivateAndServe() // ends with the connection
+			_ = server.ActivateAndServe() // returns when the connection is closed
 		}()
 		t.Cleanup(func() {
 			_ = server.Shutdown()
@@ -72,8 +72,8 @@ func nameServer(t *testing.T, s *systemtest.System) string {
 	return packets.LocalAddr().String()
 }
 
-// authority starts an ACME authority that looks up names at resolver, and returns the
-// URL of its directory and a client that trusts it.
+// authority starts an ACME authority that looks up names at resolver. It returns the URL of
+// the authority's directory and a client that trusts its certificate.
 func authority(t *testing.T, resolver string) (directory string, client *http.Client) {
 	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -130,8 +130,8 @@ func obtain(t *testing.T, s *systemtest.System, resolver, mode string, names ...
 	return chain
 }
 
-// lego gets a certificate for a name and its wildcard in both modes of httpreq, for
-// which two records stand at one name, and leaves nothing behind.
+// Lego obtains a certificate for a name and its wildcard in both modes of httpreq. The
+// challenge needs two records at one name, and lego removes both.
 func TestLegoObtainsCertificates(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	resolver := nameServer(t, s)
@@ -146,8 +146,7 @@ func TestLegoObtainsCertificates(t *testing.T) {
 	}
 }
 
-// The client library of acme-dns updates the record of its account, and understands
-// refusals.
+// The client library of acme-dns updates the record of its account, and recognises refusals.
 func TestAcmeDNSClientUpdatesItsRecord(t *testing.T) {
 	s := systemtest.NewForDNS(t, `acme.accounts=[{"subdomain":"c36f50e8","credential":"acme","name":"_acme-challenge.site.corp.example"}]`)
 	client := goacmedns.NewClient(s.URL + "/api/Acme/AcmeDns")

@@ -42,7 +42,7 @@ func newExternalDNS(t *testing.T, s *systemtest.System) *externalDNS {
 	return &externalDNS{t, owned}
 }
 
-// loop does one loop of the controller and returns the changes that were planned.
+// loop runs the controller's loop once and returns the planned changes.
 func (e *externalDNS) loop(desired ...*endpoint.Endpoint) *plan.Changes {
 	e.t.Helper()
 	current, err := e.registry.Records(e.t.Context())
@@ -62,8 +62,8 @@ func (e *externalDNS) loop(desired ...*endpoint.Endpoint) *plan.Changes {
 	return planned.Changes
 }
 
-// wanted are endpoints as sources of Kubernetes describe them, with what Windows cannot
-// keep.
+// wanted returns endpoints as Kubernetes sources describe them, including properties that
+// Windows cannot store.
 func wanted() []*endpoint.Endpoint {
 	a := endpoint.NewEndpointWithTTL("app.corp.example", "A", 300, "10.0.9.1", "10.0.9.2")
 	a.ProviderSpecific = endpoint.ProviderSpecific{{Name: "aws/evaluate-target-health", Value: "true"}}
@@ -77,8 +77,8 @@ func wanted() []*endpoint.Endpoint {
 	}
 }
 
-// Three loops: the first creates, the second finds nothing to do, and the last removes;
-// what others have at the same names stays.
+// The first loop creates the records, the second finds nothing to do, and the third removes
+// the records. Records that others have created at the same names remain.
 func TestThreeLoopsOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	foreign := func(name, address string) {
@@ -94,7 +94,7 @@ func TestThreeLoopsOfExternalDNS(t *testing.T) {
 
 	first := e.loop(wanted()...)
 	assert.Len(t, first.Create, len(wanted()))
-	// Beside ours, as an administrator would add them.
+	// An administrator adds a record at the same name.
 	answer := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsTxtRecord",
 		Params: map[string]any{"DNS_HostName": "a-app", "Text": "an administrator's note", "ZoneName": "corp.example"}})
 	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)

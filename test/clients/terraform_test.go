@@ -28,18 +28,17 @@ import (
 
 const terraformExamples = "../../cmd/release/clients/terraform"
 
-// restapi does with the resources of the example what the provider Mastercard/restapi does
-// (its internal/apiclient/object.go): paths are sent as they are written, a creation is
-// followed by a read, a read by a search in its answer, and what a read finds is held
-// against data.
+// restapi handles the resources of the example as the provider Mastercard/restapi does (its
+// internal/apiclient/object.go): it sends paths unchanged, reads an object after creating
+// it, searches the answer of a read for the object, and compares the object with data.
 type restapi struct {
 	t         *testing.T
 	s         *systemtest.System
 	resources []map[string]any
-	values    map[string]any // what the last reads have found, by the object's id; nil: gone
+	values    map[string]any // results of the last reads, by object id; nil: the object does not exist
 }
 
-// loadTerraform reads the example with other values of some variables.
+// loadTerraform loads the example, with some variables overridden.
 func loadTerraform(t *testing.T, s *systemtest.System, variables map[string]cty.Value) *restapi {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(terraformExamples, "*.tf"))
@@ -106,7 +105,7 @@ func loadTerraform(t *testing.T, s *systemtest.System, variables map[string]cty.
 	return p
 }
 
-// plain returns a value as encoding/json would.
+// plain returns a value in the types that encoding/json decodes into.
 func plain(v cty.Value) any {
 	switch {
 	case v.IsNull():
@@ -150,7 +149,7 @@ func (p *restapi) send(method, path, body string) (int, map[string]any) {
 	return answer.StatusCode, content
 }
 
-// read returns what the provider keeps of an object, or nil if it is not there.
+// read returns the members of an object that the provider keeps, or nil if the object does not exist.
 func (p *restapi) read(r map[string]any) map[string]any {
 	p.t.Helper()
 	status, content := p.send("GET", r["read_path"].(string), "")
@@ -178,7 +177,7 @@ func (p *restapi) read(r map[string]any) map[string]any {
 	return nil
 }
 
-// apply refreshes, plans and applies, and returns the ids of what was created or updated.
+// apply refreshes, plans and applies, and returns the ids of the created and the updated resources.
 func (p *restapi) apply() (created, updated []string) {
 	p.t.Helper()
 	for _, r := range p.ordered() {
@@ -204,7 +203,7 @@ func (p *restapi) apply() (created, updated []string) {
 	return created, updated
 }
 
-// ordered returns the resources with those that depend on others last.
+// ordered returns the resources; those that depend on others come last.
 func (p *restapi) ordered() []map[string]any {
 	all := slices.Clone(p.resources)
 	slices.SortStableFunc(all, func(a, b map[string]any) int {
@@ -213,8 +212,8 @@ func (p *restapi) ordered() []map[string]any {
 	return all
 }
 
-// drift returns the members of data that differ from what was read; what the server has
-// besides is ignored (ignore_server_additions).
+// drift returns the members of data that differ from the object on the server. Further
+// members on the server are ignored (ignore_server_additions).
 func (p *restapi) drift(r, found map[string]any) []string {
 	p.t.Helper()
 	require.Equal(p.t, true, r["ignore_server_additions"])

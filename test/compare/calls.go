@@ -1,12 +1,12 @@
-// Package compare makes the same calls at random on a gateway whose scripts it plays, and writes
-// down what came of them: every answer, the lines of the audit, the history and the jobs. Two
-// versions of the gateway behave alike where their transcripts are equal. Ids and times are
-// replaced, so that a version always has the same transcript:
+// Package compare makes the same random calls to a gateway whose scripts it simulates, and
+// writes a transcript: every answer, the lines of the audit, the history and the jobs. If
+// the transcripts of two versions of the gateway are equal, the versions behave alike. Ids
+// and times are replaced, so the transcript of a version never varies:
 //
 //	TRANSCRIPT=new.txt go test -count=1 ./test/compare
 //
-// here and in a checkout of the other version, and diff. A version without package harness needs
-// a newWorld of its own.
+// Run this here and in a checkout of the other version, and compare the files with diff. A
+// version without package harness needs its own newWorld.
 package compare
 
 import (
@@ -21,23 +21,23 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// A request is one call. What it says of earlier ones is in what is known of them.
+// A request is one call. It takes ids and tags of earlier answers from known.
 type request struct {
 	method, target string
 	body, media    string
-	token          int      // which caller
+	token          int      // index of the caller's token
 	headers        []string // "Name: value"
 }
 
-// known are ids and tags of earlier answers, in their order.
+// known has the ids and tags of earlier answers, in their order.
 type known struct{ changes, plans, jobs, tags []string }
 
-// rows are the operations that are called. They speak the gateway's own protocol, their answers end,
-// and nothing that their scripts get depends on the time of the call.
+// rows returns the operations that are called. They use the gateway's own protocol, their
+// answers are finite, and no argument of their scripts depends on the time of the call.
 func rows() []*ops.Operation {
 	var all []*ops.Operation
 	for _, op := range ops.Table() {
-		timely := op.Param("Days") != nil // the script gets the time that lies so many days back
+		timely := op.Param("Days") != nil // the script receives the time that many days ago
 		if op.Protocol == nil && op.Reply.Mark != ops.Events && !timely {
 			all = append(all, op)
 		}
@@ -46,10 +46,10 @@ func rows() []*ops.Operation {
 	return all
 }
 
-// likely reports whether something is done that is done so many times of a hundred.
+// likely returns true with a probability in percent.
 func likely(r *rand.Rand, percent int) bool { return r.IntN(100) < percent }
 
-// one returns one of some texts; another one if there is none.
+// one returns one of texts at random, or otherwise if there are no texts.
 func one(r *rand.Rand, texts []string, otherwise string) string {
 	if len(texts) == 0 {
 		return otherwise
@@ -57,8 +57,8 @@ func one(r *rand.Rand, texts []string, otherwise string) string {
 	return texts[r.IntN(len(texts))]
 }
 
-// newRequest returns the nth request of a seed. Rows that answer from what the gateway keeps
-// are called more often.
+// newRequest returns the nth request of a seed. Operations that answer from the gateway's
+// own data are called more often.
 func newRequest(seed, n uint64, table []*ops.Operation, k *known) request {
 	r := rand.New(rand.NewPCG(seed, n))
 	op := table[r.IntN(len(table))]
@@ -94,7 +94,7 @@ func newRequest(seed, n uint64, table []*ops.Operation, k *known) request {
 	return c
 }
 
-// fill puts values into the query or the body.
+// fill puts values into the query or into the body.
 func (c *request) fill(r *rand.Rand, op *ops.Operation, values map[string]any) {
 	form := url.Values{}
 	for name, value := range values {
@@ -111,12 +111,12 @@ func (c *request) fill(r *rand.Rand, op *ops.Operation, values map[string]any) {
 	case likely(r, 30):
 		c.media, c.body = "application/x-www-form-urlencoded", form.Encode()
 	default:
-		body, _ := json.Marshal(values) // texts, numbers and truths
+		body, _ := json.Marshal(values) // texts, numbers and booleans can be encoded
 		c.media, c.body = "application/json", string(body)
 	}
 }
 
-// head adds headers: keys, some of which return, and tags.
+// head adds headers: tags, and idempotency keys, some of which repeat.
 func (c *request) head(r *rand.Rand, op *ops.Operation, k *known) {
 	if c.media != "" {
 		c.headers = append(c.headers, "Content-Type: "+c.media)
@@ -146,7 +146,7 @@ func items(r *rand.Rand) string {
 	return string(list)
 }
 
-// valueOf returns a value of a parameter, which is mostly a good one.
+// valueOf returns a random value of a parameter; most values are valid.
 func valueOf(r *rand.Rand, p *ops.Param, k *known) any {
 	switch p.Name {
 	case "ChangeId":
@@ -177,7 +177,7 @@ func valueOf(r *rand.Rand, p *ops.Param, k *known) any {
 	return sample
 }
 
-// text returns a value as a query has it.
+// text returns a value in the form of a query.
 func text(value any) string {
 	switch v := value.(type) {
 	case string:

@@ -54,8 +54,8 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// TestTranscript holds what comes of 200 calls against the golden file. With TRANSCRIPT=FILE it
-// also writes what comes of 2,000, to be compared with the file of another version.
+// TestTranscript compares the transcript of 200 calls with the golden file. With TRANSCRIPT=FILE
+// it also writes the transcript of 2,000 calls, to be compared with the file of another version.
 func TestTranscript(t *testing.T) {
 	if file := os.Getenv("TRANSCRIPT"); file != "" {
 		require.NoError(t, os.WriteFile(file, []byte(transcript(newWorld(t), 1, 2000)), 0o600))

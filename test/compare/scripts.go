@@ -16,17 +16,17 @@ import (
 	"adgateway/ps"
 )
 
-// scripts plays the scripts: what one does follows from its arguments and from the request that
-// it runs for. Items of jobs and what settles a change have no request of their own.
+// scripts simulates the scripts. The result of a script depends on its arguments and on the request
+// that runs it. The items of jobs and the scripts that settle changes have no request of their own.
 type scripts struct {
 	rows   []*ops.Operation
 	record func(*schema.Shape) string // returns a record of a shape
 }
 
-// present are times that depend on when a call is made, as filters have them.
+// present matches times in filters that depend on the time of the call.
 var present = regexp.MustCompile(`\d{14,}`)
 
-// server is the one that all scripts use.
+// server is the domain controller that all scripts use.
 const server = "dc1.corp.example"
 
 func (s *scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -58,7 +58,7 @@ func (s *scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	case likely(r, 8):
 		most := len(refusals)
 		if call == 0 {
-			most = lasting // an item would be tried again after a while
+			most = lasting // a job would try a failed item again after a while
 		}
 		return nil, refusals[r.IntN(most)](r)
 	case !req.Write:
@@ -67,7 +67,8 @@ func (s *scripts) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return change(r, int(call%1e8), req, records)
 }
 
-// reply returns what the row that a script runs for answers with, as its constant arguments tell.
+// reply returns the reply of the operation that a script runs for. The script's constant
+// arguments identify the operation.
 func (s *scripts) reply(req ps.Request) (reply ops.Reply) {
 	most := -1
 	for _, op := range s.rows {
@@ -87,7 +88,7 @@ func (s *scripts) reply(req ps.Request) (reply ops.Reply) {
 	return reply
 }
 
-// refusals are errors of scripts, and then of their sessions; the first are not tried again.
+// refusals are errors of scripts, followed by errors of sessions. The first lasting errors are not retried.
 const lasting = 6
 
 var refusals = []func(r *rand.Rand) *ps.Error{
@@ -124,7 +125,7 @@ var refusals = []func(r *rand.Rand) *ps.Error{
 	func(*rand.Rand) *ps.Error { return &ps.Error{Kind: ps.KindInternal} },
 }
 
-// object returns an object of the directory by its number.
+// object returns a directory object by its number.
 func object(n int) ps.Intended {
 	return ps.Intended{
 		GUID: fmt.Sprintf("9f3c1a52-6f0e-4d0a-8a37-2b1c%08d", n),
@@ -132,13 +133,13 @@ func object(n int) ps.Intended {
 	}
 }
 
-// objects is how many objects calls change again and again. A call that is cut off changes one of
-// its own, as nobody else may change what is not settled yet.
+// objects is the number of objects that calls change again and again. A call that is cut off changes
+// an object of its own, because no other call may change an object with an unsettled change.
 const objects = 20
 
-// change announces a change and makes it, or is cut off.
+// change announces a change and then makes it or is cut off.
 func change(r *rand.Rand, call int, req ps.Request, records string) (*ps.Result, error) {
-	if likely(r, 6) { // as it should be already, and not announced
+	if likely(r, 6) { // the object is as requested already, so nothing is announced
 		return &ps.Result{Effect: ps.EffectNone, Server: server}, req.Records(json.RawMessage(records))
 	}
 	intent := ps.Intent{Effect: ps.EffectChanged, Server: server, Counts: map[string]int{"records": 2}}
@@ -189,7 +190,7 @@ func change(r *rand.Rand, call int, req ps.Request, records string) (*ps.Result,
 	return made(r, req, intent, records)
 }
 
-// made returns the end of a change that was announced.
+// made returns the result of an announced change.
 func made(r *rand.Rand, req ps.Request, intent ps.Intent, records string) (*ps.Result, error) {
 	first := intent.Objects[0]
 	switch likelihood := r.IntN(100); {
@@ -235,8 +236,8 @@ func made(r *rand.Rand, req ps.Request, intent ps.Intent, records string) (*ps.R
 
 var guids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// settled answers a script that reads what a change has left: what it made, what was there
-// before, something else, or nothing at all.
+// settled returns the result of a script that reads the state after a change: the new state,
+// the state before, another state, or nothing.
 func settled(args []byte, req ps.Request) (*ps.Result, error) {
 	states := []string{
 		`"exists":"True","l":"Rome"`, `"exists":"True","l":"Oslo"`, `"exists":"False"`, `"exists":"True","l":"Bonn"`,

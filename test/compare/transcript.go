@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// requestID begins the ids of requests, which end with their number.
+// requestID is the prefix of the request ids; the request's number follows.
 const requestID = "call-"
 
 // waitID is the id of requests that wait for jobs.
 const waitID = "wait"
 
-// world is a gateway that calls are made on.
+// world is a gateway under test.
 type world struct {
 	handler http.Handler
-	tokens  []string // of the callers; the first may do everything
+	tokens  []string // of the callers; the first has all permissions
 	close   func()   // tries once more to close the changes that are still open
 	audit   func() string
 }
 
-// transcript makes calls and returns what came of them.
+// transcript makes calls and returns their transcript.
 func transcript(w *world, seed uint64, calls int) string {
 	var b strings.Builder
 	k, table := &known{}, rows()
@@ -62,12 +62,12 @@ func (w *world) serve(c request, id string) *httptest.ResponseRecorder {
 	return a
 }
 
-// writeAnswer writes an answer, each member of its body that is an object on a line.
+// writeAnswer writes an answer. Each object that is a member of the body gets its own line.
 func writeAnswer(b *strings.Builder, a *httptest.ResponseRecorder) {
 	fmt.Fprintf(b, "-> %d\n", a.Code)
 	var names []string
 	for name := range a.Header() {
-		if name != "Content-Length" { // ids and times have lengths of their own
+		if name != "Content-Length" { // the lengths of ids and times vary
 			names = append(names, name)
 		}
 	}
@@ -78,8 +78,9 @@ func writeAnswer(b *strings.Builder, a *httptest.ResponseRecorder) {
 	fmt.Fprintf(b, "%s\n", strings.TrimSpace(a.Body.String()))
 }
 
-// writeAudit writes the lines of an audit by request: a job may begin before the audit has the end
-// of the call that submits it. Lines are left out that there are as often as it took to wait.
+// writeAudit writes the lines of an audit, grouped by request, because a job may begin
+// before the audit records the end of the call that submits the job. Lines of the calls that
+// wait for jobs are omitted, because their number varies.
 func writeAudit(b *strings.Builder, audit string) {
 	id := func(line string) string { return requestPattern.FindString(line) }
 	lines := slices.Collect(strings.Lines(audit))
@@ -92,7 +93,7 @@ func writeAudit(b *strings.Builder, audit string) {
 	}
 }
 
-// learn keeps the ids and the tag of an answer.
+// learn keeps the ids and the tag in an answer.
 func (k *known) learn(a *httptest.ResponseRecorder) {
 	add := func(to *[]string, id string) {
 		if id != "" && !slices.Contains(*to, id) {
@@ -106,7 +107,7 @@ func (k *known) learn(a *httptest.ResponseRecorder) {
 	add(&k.jobs, regexp.MustCompile(`jb_[0-9a-f-]{36}`).FindString(a.Header().Get("Location")))
 }
 
-// awaitJobs waits until no job runs or is held.
+// awaitJobs waits until no job is running or held.
 func (w *world) awaitJobs() {
 	busy := regexp.MustCompile(`"state":"(running|held|stopping)"`)
 	list := request{method: http.MethodGet, target: "/api/Jobs?Limit=100"}
@@ -133,7 +134,7 @@ func (w *world) writeKept(b *strings.Builder, k *known) {
 	}
 }
 
-// What differs from run to run.
+// Values that differ from run to run.
 var (
 	idPattern   = regexp.MustCompile(`\b(?:[a-z]{2}_)?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`)
 	timePattern = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`)
@@ -141,14 +142,14 @@ var (
 
 	requestPattern = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-	// Members of the audit that say where and how long.
+	// Members of audit lines that name a place or a duration.
 	placePattern = regexp.MustCompile(`"(seq|intent|host|process|durationMs)":[^,}]+,`)
 
 	// Cursors and generated passwords.
 	randomPattern = regexp.MustCompile(`"(next|\w*[pP]assword)":"[^"]+"`)
 )
 
-// normalised replaces ids in the order in which they appear, times and hashes.
+// normalised replaces times, hashes, and ids in the order of their first appearance.
 func normalised(text string) string {
 	ids := map[string]string{}
 	text = idPattern.ReplaceAllStringFunc(text, func(id string) string {

@@ -21,7 +21,8 @@ import (
 //go:embed language.json session.json binding.json members.json
 var files embed.FS
 
-// Read decodes a recording, "language", "session", "binding" or "members", into a value.
+// Read decodes the recording with the given name ("language", "session", "binding" or
+// "members") into a value.
 func Read(name string, into any) error {
 	text, err := files.ReadFile(name + ".json")
 	if err != nil {

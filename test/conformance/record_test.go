@@ -37,7 +37,7 @@ const (
 	patience           = time.Minute
 )
 
-// Types of the recordings, with fields in the order of the files.
+// Types of the recordings. Their fields are in the order of the files.
 type (
 	languageFile struct {
 		Engine  string         `json:"engine"`
@@ -102,12 +102,12 @@ type (
 	}
 )
 
-// engine is a PowerShell to be recorded.
+// engine is the PowerShell that is recorded.
 type engine struct{ path string }
 
 var sessionArgs = []string{"-NoLogo", "-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-ExecutionPolicy", "Bypass", "-Command", "-"}
 
-// say feeds a process and collects what it says.
+// say runs a process with the given input and returns its output.
 func (e engine) say(args []string, input string) (stdout, stderr string, code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
 	defer cancel()
@@ -124,13 +124,12 @@ func (e engine) say(args []string, input string) (stdout, stderr string, code in
 	return o.String(), errs.String(), code, err
 }
 
-// decoded returns an ASCII expression without line ends that evaluates to a
-// text.
+// decoded returns an ASCII expression without line breaks that evaluates to a text.
 func decoded(text string) string {
 	return "[System.Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('" + base64.StdEncoding.EncodeToString([]byte(text)) + "'))"
 }
 
-// records runs lines behind the recorder's text and reads the RECORD lines.
+// records runs lines after the recorder's text and returns the output lines that start with RECORD.
 func (e engine) records(lines ...string) ([]json.RawMessage, error) {
 	input := ". ([scriptblock]::Create(" + decoded(recorderText) + "))\n" + strings.Join(lines, "\n") + "\n"
 	stdout, stderr, _, err := e.say(sessionArgs, input)
@@ -161,8 +160,8 @@ func (e engine) version() (string, error) {
 	return strings.TrimSpace(stdout), err
 }
 
-// language runs a source in a process of its own, at the top of it: nothing
-// around it catches its errors.
+// language runs a source at the top level of its own process, so nothing around the source
+// catches its errors.
 func (e engine) language(source string) (languageResult, error) {
 	records, err := e.records(
 		"$ConformanceSource = "+decoded(source)+"; $ConformanceItems = [System.Collections.Generic.List[object]]::new(); $ConformanceState = 'parse'; $ConformanceBlock = $null; $Error.Clear()",
@@ -177,9 +176,8 @@ func (e engine) language(source string) (languageResult, error) {
 	return r, err
 }
 
-// recordedType returns the type of a parameter as the recording declares it:
-// basic types as they are, types with listed values as texts, all others as
-// objects.
+// recordedType returns the type with which the recording declares a parameter: basic types
+// unchanged, types with listed values as strings, all others as objects.
 func recordedType(p *cmdlets.Param) (name string, isList bool) {
 	name = "object"
 	switch p.Type {
@@ -233,7 +231,7 @@ func (e engine) binding(calls []string) ([]bindingCall, error) {
 	return result, nil
 }
 
-// record makes the three recordings on an engine.
+// record makes the three recordings with an engine.
 func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 	t.Helper()
 	version, err := e.version()
@@ -244,7 +242,7 @@ func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 	kept := language.Cases[:0]
 	for _, c := range language.Cases {
 		c.languageResult, err = e.language(c.Source)
-		if assert.NoError(t, err, "%s/%s", c.Group, c.Name) { // record the other cases all the same
+		if assert.NoError(t, err, "%s/%s", c.Group, c.Name) { // after a failure, still record the other cases
 			kept = append(kept, c)
 		}
 	}
@@ -272,8 +270,7 @@ func record(t *testing.T, e engine) (languageFile, sessionFile, bindingFile) {
 	return language, session, binding
 }
 
-// differing returns the cases that differ from the stored ones, with both
-// outputs.
+// differing returns the cases that differ from the stored recordings, with both outputs.
 func differing(t *testing.T, language languageFile, session sessionFile, binding bindingFile) map[string]string {
 	t.Helper()
 	diff := map[string]string{}
@@ -318,8 +315,8 @@ func indented(t *testing.T, v any, indent string) string {
 	return strings.TrimSpace(text.String())
 }
 
-// TestRecord records another engine and logs what differs from the stored
-// recordings: "make conformance POWERSHELL=...".
+// TestRecord records another engine and logs the differences from the stored recordings:
+// "make conformance POWERSHELL=...".
 func TestRecord(t *testing.T) {
 	if *out == "" {
 		t.Skip("run 'make conformance POWERSHELL=/path/of/a/PowerShell'")

@@ -1,6 +1,6 @@
-// Package contract checks every operation of the table against the contract of the API: its sample,
-// the refusals that all operations share, the classic dialect, and the OpenAPI document that the
-// server publishes.
+// Package contract checks every operation of the table against the contract of the API: its
+// sample, the refusals that all operations share, the classic dialect, and the OpenAPI
+// document that the server publishes.
 package contract
 
 import (
@@ -34,8 +34,8 @@ func TestContractInAnotherLanguage(t *testing.T) {
 	}
 }
 
-// TestClassicDialect: every success is 200, and result is an object, a boolean or a date-time if
-// the operation says so.
+// TestClassicDialect: every success has status 200, and result is an object, a boolean or a
+// date-time where the operation declares one.
 func TestClassicDialect(t *testing.T) {
 	whole := systemtest.New(t, sandbox.Options{Seed: 1})
 	for _, op := range opstest.Own() {
@@ -72,8 +72,8 @@ func TestClassicDialect(t *testing.T) {
 	}
 }
 
-// TestSecretsInTheQuery: a secret in the query is an error that names the parameter
-// unless the settings allow it, and even then it is not logged.
+// TestSecretsInTheQuery: a secret in the query is refused with an error that names the
+// parameter, unless the settings allow secrets there. Even then the secret is not logged.
 func TestSecretsInTheQuery(t *testing.T) {
 	const secret = "Corr3ct-Horse-9"
 	for _, allowed := range []bool{false, true} {

@@ -18,8 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestAnswersOfTheGatewayItselfMatchTheDocument covers the history, plans and jobs, which no script
-// answers.
+// TestAnswersOfTheGatewayItselfMatchTheDocument covers the history, plans and jobs. The
+// gateway answers these calls without a script.
 func TestAnswersOfTheGatewayItselfMatchTheDocument(t *testing.T) {
 	t.Run("standard", func(t *testing.T) { ownAnswersMatch(t, "/openapi.json") })
 	t.Run("standard, 3.0", func(t *testing.T) { ownAnswersMatch(t, "/openapi-3.0.json") })
@@ -103,7 +103,8 @@ func ownAnswersMatch(t *testing.T, path string) {
 	}
 }
 
-// TestAnswersEndWithANewline, so a shell's prompt starts on a new line.
+// TestAnswersEndWithANewline: every answer ends with a newline, so the prompt of a shell
+// starts on a new line.
 func TestAnswersEndWithANewline(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, Users: 3000})
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/aschmidt", Params: map[string]any{"City": "Rome"}, Headers: map[string]string{ops.KeyHeader: "key-of-the-newline"}}

@@ -21,7 +21,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// documented checks answers against the document that the server publishes.
+// documented checks answers against the OpenAPI document that the server publishes.
 type documented struct {
 	document *openapi3.T
 	compiler *jsonschema.Compiler
@@ -43,13 +43,13 @@ func loadDocument(s *systemtest.System, path string) *documented {
 	return &documented{document, compiler}
 }
 
-// holds checks that the document describes an answer.
+// holds checks that an answer of an operation agrees with the document.
 func (d *documented) holds(t testing.TB, op *ops.Operation, a systemtest.Answer) {
 	t.Helper()
 	d.describes(t, op.ID, op.Method, op.Path, a)
 }
 
-// ofTransport are headers that a document need not name.
+// ofTransport are headers that the document may omit.
 var ofTransport = []string{
 	"Cache-Control", "Content-Length", "Content-Security-Policy", "Content-Type", "Cross-Origin-Resource-Policy", "Date",
 	"Referrer-Policy", "Trailer", "Vary", "X-Content-Type-Options", "X-Frame-Options",
@@ -58,7 +58,7 @@ var ofTransport = []string{
 // sometimes are headers that only some answers have.
 var sometimes = []string{"X-Directory-Server", "ETag", "X-Change-Id", "X-Dry-Run", "Idempotency-Replayed", "Idempotency-Request", "Retry-After"}
 
-// describes checks that the document describes an answer of a route.
+// describes checks that an answer of a route agrees with the document.
 func (d *documented) describes(t testing.TB, id, method, path string, a systemtest.Answer) {
 	t.Helper()
 	response := d.document.Paths.Find(path).GetOperation(method).Responses.Status(a.Status)
@@ -92,8 +92,8 @@ func hasHeader(r *openapi3.Response, name string) bool {
 	return false
 }
 
-// TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected.
-// A plain run tries a share of the operations by all documents but the first.
+// TestAnswersMatchTheDocument sends the sample of every operation, and requests that are rejected. A plain
+// run checks all operations against the first document, and only a share of them against the others.
 func TestAnswersMatchTheDocument(t *testing.T) {
 	t.Run("standard", func(t *testing.T) { answersMatch(t, "/openapi.json", systemtest.AllToken, 1) })
 	t.Run("classic", func(t *testing.T) { answersMatch(t, "/openapi.json?dialect=classic", systemtest.ClassicToken, 3) })
@@ -101,7 +101,7 @@ func TestAnswersMatchTheDocument(t *testing.T) {
 	t.Run("classic, 3.0", func(t *testing.T) { answersMatch(t, "/swagger/v1/swagger.json", systemtest.ClassicToken, 6) })
 }
 
-// answersMatch tries one in share operations by the document at path.
+// answersMatch checks one in share operations against the document at path.
 func answersMatch(t *testing.T, path, token string, share int) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, path)
@@ -149,9 +149,9 @@ func answersMatch(t *testing.T, path, token string, share int) {
 	d.holds(t, opstest.Find("user.resetPassword"), s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser + "/ResetPassword"}.As(token)))
 }
 
-// TestExamplesOfTheDocumentWork sends the examples. Those that change something run from the last
-// to the first, so none needs the result of another. An example that fails because of an earlier
-// one is tried again in a new world.
+// TestExamplesOfTheDocumentWork sends the examples of the document. Examples that change
+// something run from the last to the first, so that none needs the result of another. If an
+// example fails because of an earlier one, it is sent again in a new world.
 func TestExamplesOfTheDocumentWork(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	d := loadDocument(s, "/openapi.json")
@@ -175,7 +175,7 @@ func TestExamplesOfTheDocumentWork(t *testing.T) {
 	}
 }
 
-// filledIn returns the example values of an operation.
+// filledIn returns the example values of an operation's parameters.
 func (d *documented) filledIn(op *ops.Operation) map[string]any {
 	values := map[string]any{}
 	o := d.document.Paths.Find(op.Path).GetOperation(op.Method)

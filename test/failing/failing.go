@@ -1,5 +1,5 @@
-// Package failing has faults happen to processes, in an order that a seed draws, while clients
-// use them.
+// Package failing injects faults into processes while clients use them. A seed determines
+// the order of the faults.
 package failing
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Fault is something that happens for a while.
+// Fault is a failure that lasts for a while.
 type Fault struct {
 	kind       string
 	of         string
@@ -24,26 +24,26 @@ type Fault struct {
 	begin, end func()
 }
 
-// New returns a fault of a kind that happens to something and lasts from one time to another: begin
-// makes it, and end takes it back.
+// New returns a fault of the given kind. The name of names the affected process or network,
+// begin starts the fault, and end repairs it. The fault lasts between from and to.
 func New(kind, of string, from, to time.Duration, begin, end func()) Fault {
 	return Fault{kind, of, from, to, begin, end}
 }
 
-// Soon is the shortest time for which a process is away.
+// Soon is the shortest time for which a process is down.
 const Soon = 200 * time.Millisecond
 
-// Series is a number of faults.
+// Series is a sequence of faults.
 type Series struct {
 	Seed    uint64
 	Faults  int
-	Longest time.Duration // of a fault, and of the time between two
+	Longest time.Duration // of a fault, and of the pause between two faults
 	Log     func(format string, args ...any)
 }
 
-// Happen has the faults happen, and returns when the last has ended or ctx ends. Each draw returns
-// the faults of which one is next. The faults of one draw follow each other; several draws happen
-// side by side. It returns how many there were of each kind.
+// Happen injects faults, and returns after the last one has ended or when ctx ends. Each function
+// of draws returns candidates for the next fault. The faults of one function follow each other;
+// those of several functions run concurrently. Happen returns the number of faults by kind.
 func (s Series) Happen(ctx context.Context, draws ...func(*rand.Rand) []Fault) Counts {
 	var (
 		mu     sync.Mutex
@@ -85,12 +85,12 @@ func (s Series) Happen(ctx context.Context, draws ...func(*rand.Rand) []Fault) C
 	return kinds
 }
 
-// anyTime returns a duration between two, of which short ones are more frequent.
+// anyTime returns a random duration between from and to. Short durations are more frequent.
 func anyTime(rnd *rand.Rand, from, to time.Duration) time.Duration {
 	return time.Duration(float64(from) * math.Pow(float64(to)/float64(from), rnd.Float64()))
 }
 
-// Pause waits for a while, or until ctx ends.
+// Pause waits for d, or until ctx ends.
 func Pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -98,7 +98,7 @@ func Pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Freeze stops a process where it is, or lets it go on, by a signal that not every system has.
+// Freeze suspends a process, or resumes it if on is false. It uses signals that not every system has.
 func Freeze(pid int, on bool) error {
 	signal := "-CONT"
 	if on {
@@ -107,10 +107,10 @@ func Freeze(pid int, on bool) error {
 	return exec.Command("kill", signal, strconv.Itoa(pid)).Run()
 }
 
-// Counts are how often something happened.
+// Counts are the numbers of events by name.
 type Counts map[string]int
 
-// String returns a line for each, by name.
+// String returns one line per name, in the order of the names.
 func (c Counts) String() string {
 	var text strings.Builder
 	for _, kind := range slices.Sorted(maps.Keys(c)) {

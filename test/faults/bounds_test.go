@@ -20,7 +20,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// list is a list of updates of an OU, which need not exist, with texts of some length.
+// list returns a list of updates of an OU, which need not exist. Each update has a text of the given length.
 func list(items, length int) []byte {
 	var b bytes.Buffer
 	for i := range items {
@@ -30,7 +30,7 @@ func list(items, length int) []byte {
 	return b.Bytes()
 }
 
-// submit sends a list as a job that is held for long.
+// submit submits a list as a job that is held for a long time.
 func submit(s *systemtest.System, token string, list []byte) systemtest.Answer {
 	return s.Do(systemtest.Call{
 		Method: http.MethodPost, Path: "/api/Jobs?Operation=ou.update&NotBefore=2037-06-01T00:00:00Z", Token: token,
@@ -38,8 +38,8 @@ func submit(s *systemtest.System, token string, list []byte) systemtest.Answer {
 	})
 }
 
-// However many lists one credential submits, those of the others can change something: also where the
-// disk is small.
+// However many lists one credential submits, other credentials can still make changes, even
+// if the disk is small.
 func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 	folder, items := t.TempDir(), 500
 	size := "110m"
@@ -49,7 +49,7 @@ func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 	err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", folder).Run()
 	if err == nil {
 		t.Cleanup(func() { assert.NoError(t, exec.Command("umount", "--lazy", folder).Run()) })
-	} else { // only root may: then the share of the jobs alone is what refuses
+	} else { // only root can mount: otherwise only the limit per credential refuses lists
 		t.Logf("the folder is not on a small disk of its own: %v", err)
 	}
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "store.file="+filepath.Join(folder, "state.db"),
@@ -76,7 +76,7 @@ func TestOneCredentialDoesNotFillTheDisk(t *testing.T) {
 	assert.Equal(t, http.StatusAccepted, small.Status, "another credential has its own share: %s", small.Body)
 }
 
-// Lists that are wrong all over take no more memory than one at a time of each credential.
+// Invalid lists use no more memory than one list at a time per credential.
 func TestWrongListsTakeLittleMemory(t *testing.T) {
 	const mebi, most = 1 << 20, 150
 	at, items := 8, 5_000
@@ -93,7 +93,7 @@ func TestWrongListsTakeLittleMemory(t *testing.T) {
 		sent.Go(func() {
 			token := []string{systemtest.AllToken, systemtest.PlainToken}[i%2]
 			answer := submit(s, token, wrong)
-			for answer.Status == http.StatusTooManyRequests { // it waited for its turn as long as a list may
+			for answer.Status == http.StatusTooManyRequests { // the list has waited for its turn until the time limit
 				answer = submit(s, token, wrong)
 			}
 			if !assert.Equal(t, http.StatusAccepted, answer.Status, "%s", answer.Body) {

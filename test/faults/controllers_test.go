@@ -12,8 +12,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestTheFirstControllerServesIfTheOthersCannotBeListed: a list of domain
-// controllers that fails as a whole is a warning (facts G13).
+// TestTheFirstControllerServesIfTheOthersCannotBeListed: if the list of domain controllers
+// cannot be read at all, the gateway logs a warning and uses the first controller (facts G13).
 func TestTheFirstControllerServesIfTheOthersCannotBeListed(t *testing.T) {
 	s := newHookedSystem(t, sandbox.Options{Seed: 1}, func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error {
 		if cmdlet != "Get-ADComputer" {

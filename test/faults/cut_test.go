@@ -14,23 +14,23 @@ import (
 	"adgateway/ps/session/sessiontest"
 )
 
-// cut says at which frame of its answer a request is cut off.
+// cut names the frame of an answer at which a request is cut off.
 type cut struct {
 	frame int     // index in the answer
-	how   cutKind // what happens to that frame
+	how   cutKind // how the frame is cut off
 }
 
 type cutKind string
 
 const (
 	cutBefore cutKind = "before" // the process dies before the frame
-	cutInside cutKind = "inside" // in the middle of it
-	cutAfter  cutKind = "after"  // after it
+	cutInside cutKind = "inside" // the process dies in the middle of the frame
+	cutAfter  cutKind = "after"  // the process dies after the frame
 	hangs     cutKind = "hangs"  // the process hangs before it
 )
 
-// cutter cuts a session in this process off at a given frame. A script waits
-// while a frame is written, so that the cut is exactly between two steps.
+// cutter cuts off a session in this process at a given frame. A script waits while a frame
+// is written, so the cut lies exactly between two steps.
 type cutter struct {
 	mu     sync.Mutex
 	armed  *cut
@@ -38,8 +38,8 @@ type cutter struct {
 	frames []string // kinds of the frames of its answer so far
 }
 
-// arm cuts the next request of a script off as c says, or with nil only records
-// the frames of its answer.
+// arm cuts off the next request of a script as c describes. If c is nil, it only records the
+// frames of the answer.
 func (k *cutter) arm(script string, c *cut) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,7 +59,7 @@ func (k *cutter) console(ctx context.Context, c engine.Console, kill func()) eng
 	return c
 }
 
-// cutProcess is one process and, as a writer, its standard output.
+// cutProcess is one process. As a writer, it is the standard output of the process.
 type cutProcess struct {
 	*cutter
 	ctx  context.Context
@@ -101,8 +101,7 @@ func (p *cutProcess) take(line []byte) {
 	}
 }
 
-// scriptOf returns the script that a data line requests, or "" if it is not a
-// data line.
+// scriptOf returns the script that a data line requests, or "" if the line is not a data line.
 func scriptOf(line []byte) string {
 	data, isData := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#"))
 	data, _, _ = bytes.Cut(data, []byte(" "))
@@ -114,7 +113,7 @@ func scriptOf(line []byte) string {
 	return strings.TrimPrefix(request.Script, "=")
 }
 
-// Write handles one or several frames.
+// Write handles one or more frames.
 func (p *cutProcess) Write(b []byte) (int, error) {
 	for _, piece := range sessiontest.Pieces(b) {
 		if err := p.write(piece); err != nil {
@@ -154,7 +153,7 @@ func (p *cutProcess) write(piece sessiontest.Piece) error {
 	return nil
 }
 
-// die ends the process: the script runs no further.
+// die kills the process, so the script stops here.
 func (p *cutProcess) die() error {
 	p.kill()
 	return io.ErrClosedPipe

@@ -18,8 +18,8 @@ import (
 
 const directoryTypes = "Microsoft.ActiveDirectory.Management."
 
-// fault returns an error of the web service that has no number, as recorded by
-// public transcripts (facts D14). An empty name is an error of the module itself.
+// fault returns an error of the web service without a number, as public transcripts record
+// it (facts D14). An empty name returns an error of the module itself.
 func (f *faults) fault(name string) *dotnet.ErrorRecord {
 	e := dotnet.NewException(f.types[directoryTypes+"ADException"], "Der Server kann die Anforderung nicht verarbeiten.")
 	e.Props.Set("ErrorCode", int32(0))
@@ -47,8 +47,8 @@ func rejection() *dotnet.ErrorRecord {
 	return dotnet.NewError(e, "ActiveDirectoryCmdlet:"+name, dotnet.SecurityError, nil)
 }
 
-// TestProtectionAndFaults: an error without a number is a missing right only if
-// the module itself raised it.
+// TestProtectionAndFaults: an error without a number means a missing right only if the
+// module itself raised the error.
 func TestProtectionAndFaults(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	for _, c := range []struct {
@@ -77,8 +77,7 @@ func TestProtectionAndFaults(t *testing.T) {
 	assert.Equal(t, true, s.OK(systemtest.ReadOU(systemtest.ProtectedOU), http.StatusOK)["protected"])
 }
 
-// TestReadsAfterFaults: a read is repeated once when the web service has no
-// capacity.
+// TestReadsAfterFaults: a read is retried once if the web service has no capacity.
 func TestReadsAfterFaults(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	f.raise("Get-ADComputer", func(call int) *dotnet.ErrorRecord {
@@ -94,8 +93,8 @@ func TestReadsAfterFaults(t *testing.T) {
 	assert.NotEmpty(t, a.Header.Get("Retry-After"))
 }
 
-// TestRejectedAccount: when every controller rejects the gateway's account, the
-// answer and /readyz say that it is the account.
+// TestRejectedAccount: if every controller rejects the gateway's account, the answer and
+// /readyz name the account as the cause.
 func TestRejectedAccount(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	s.OK(systemtest.ReadComputer("WEB1"), http.StatusOK)
@@ -124,14 +123,14 @@ func TestRejectedAccount(t *testing.T) {
 	assert.Equal(t, http.StatusOK, s.Get("/readyz").Status)
 }
 
-// TestMembershipWhenAnotherIsFaster: the directory refuses what another writer has
-// done between the look-up and the change; that is no failure (facts D18).
+// TestMembershipWhenAnotherIsFaster: if another writer makes the same change between the look-up
+// and the change, the directory refuses the change, and the call still succeeds (facts D18).
 func TestMembershipWhenAnotherIsFaster(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	path := systemtest.UserInGroupPath(systemtest.SampleUser, "Help Desk")
 	for _, c := range []struct {
 		name, method, cmdlet string
-		other                directory.ChangeOp // what the other writer does
+		other                directory.ChangeOp // change by the other writer
 		code                 int32
 		status               int
 	}{

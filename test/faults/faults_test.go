@@ -1,6 +1,5 @@
-// Package faults changes the world between the steps of a script and cuts
-// scripts off between and inside their frames: an answer must tell what is known
-// about the change, and nothing else.
+// Package faults changes the world between the steps of a script, and cuts scripts off between
+// and inside their frames. An answer must state what is known about the change, and nothing else.
 package faults
 
 import (
@@ -30,19 +29,19 @@ type faults struct {
 	calls map[string]int
 	hooks map[string]func(call int)
 	fails map[string]func(call int) *dotnet.ErrorRecord
-	types map[string]*dotnet.Type // of the module, by full name
+	types map[string]*dotnet.Type // types of the module, by full name
 }
 
-// before sets a hook that runs before each call of a cmdlet, with the number of
-// the call from 1. Nil removes it.
+// before sets a hook that runs before each call of a cmdlet. The hook receives the number of
+// the call, counted from 1. A nil hook removes it.
 func (f *faults) before(cmdlet string, hook func(call int)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.calls[cmdlet], f.hooks[cmdlet] = 0, hook
 }
 
-// raise lets calls of a cmdlet fail with what fail returns, given the number of
-// the call from 1, unless that is nil. A nil fail ends it.
+// raise makes calls of a cmdlet fail with the result of fail, unless the result is nil. fail
+// receives the number of the call, counted from 1. A nil fail ends this.
 func (f *faults) raise(cmdlet string, fail func(call int) *dotnet.ErrorRecord) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,8 +85,7 @@ func newFaultySystem(t testing.TB, world sandbox.Options, overrides ...string) (
 	}, overrides...), f
 }
 
-// newHookedSystem returns a system whose cmdlets are replaced by what
-// hook returns for them.
+// newHookedSystem returns a system in which hook may replace each cmdlet.
 func newHookedSystem(t testing.TB, world sandbox.Options, hook func(cmdlet string, process func(*engine.Call) error) func(*engine.Call) error, overrides ...string) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(context.Background(), world)
@@ -108,9 +106,8 @@ func newHookedSystem(t testing.TB, world sandbox.Options, hook func(cmdlet strin
 	return systemtest.NewOn(t, w, sandbox.NewStarter(eng, nil), overrides...)
 }
 
-// TestATreeIsRemovedInPart: the directory removes a part of a tree before it
-// fails (facts E44). The answer lists what is gone, and what is left is
-// protected again.
+// TestATreeIsRemovedInPart: the directory removes a part of a tree and then fails (facts
+// E44). The answer lists the removed objects, and the remaining objects are protected again.
 func TestATreeIsRemovedInPart(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	root := s.CreateTree(systemtest.EmptyOU)
@@ -134,9 +131,8 @@ func TestATreeIsRemovedInPart(t *testing.T) {
 	}
 }
 
-// TestChangesBetweenGuardAndWrite changes the world between the guards of a
-// script and its write: the rules of the directory decide, and lifted protection
-// is restored.
+// TestChangesBetweenGuardAndWrite changes the world between the guards of a script and its write.
+// The directory's own rules decide, and protection that the script has lifted is restored.
 func TestChangesBetweenGuardAndWrite(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	ctx := context.Background()
@@ -199,9 +195,8 @@ func TestChangesBetweenGuardAndWrite(t *testing.T) {
 	})
 }
 
-// onlyChanged sends a request that the directory rejects with directoryCode
-// (facts D2, E43, E46), and expects the given change, created by something else, to
-// be the only one.
+// onlyChanged sends a request that the directory rejects with directoryCode (facts D2, E43,
+// E46), and expects only the given change, which another writer made.
 func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, directoryCode, change string) {
 	s.T.Helper()
 	start := s.Snapshot()
@@ -213,8 +208,8 @@ func onlyChanged(s *systemtest.System, c systemtest.Call, status int, code, dire
 	assert.Equal(s.T, []string{change}, start.Compare(s.Snapshot()))
 }
 
-// TestTheServerGoesAwayDuringAChange switches the domain controller off during
-// changes: the answer says what is known, and nothing else.
+// TestTheServerGoesAwayDuringAChange switches the domain controller off during changes. The
+// answer states what is known, and nothing else.
 func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 	t.Run("while many are removed", func(t *testing.T) {
 		s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
@@ -264,8 +259,7 @@ func TestTheServerGoesAwayDuringAChange(t *testing.T) {
 	})
 }
 
-// TestConcurrentCreates sends the same create several times at once: exactly one
-// succeeds.
+// TestConcurrentCreates sends the same create request several times at once. Exactly one succeeds.
 func TestConcurrentCreates(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	for name, c := range map[string]systemtest.Call{

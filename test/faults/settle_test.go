@@ -21,20 +21,19 @@ import (
 	"adgateway/test/thorough"
 )
 
-// write is a change to be cut off at every frame.
+// write is a change that is cut off at every frame.
 type write struct {
 	op     string
 	params map[string]any
-	before []systemtest.Call // create what it changes
-	read   systemtest.Call   // shows changes that a comparison of snapshots misses
-	// outcomes are those after cuts ("step 0 before") that a comparison of snapshots
-	// cannot decide.
+	before []systemtest.Call // calls that create the objects to be changed
+	read   systemtest.Call   // call that shows changes which a comparison of snapshots misses
+	// outcomes are the outcomes of cuts (such as "step 0 before") that a comparison of snapshots cannot decide.
 	outcomes map[string]string
-	always   bool // runs without SETTLE=all, too
+	always   bool // runs even without SETTLE=all
 }
 
-// cutWrites returns one write per operation, its sample, and of those with more
-// steps all or only some.
+// cutWrites returns one write per operation, built from its sample, and all or some of the
+// writes with more steps.
 func cutWrites(all bool) map[string]write {
 	writes := map[string]write{}
 	for _, op := range opstest.Own() {
@@ -56,7 +55,7 @@ func cutWrites(all bool) map[string]write {
 
 var readSampleUser = systemtest.Call{Method: http.MethodGet, Path: "/api/ADUser/" + systemtest.SampleUser + "/Details"}
 
-// reads show what some samples change.
+// reads are calls that show the changes of some samples.
 var reads = map[string]systemtest.Call{
 	"user.update": readSampleUser, "user.resetPassword": readSampleUser,
 	"user.create": {Method: http.MethodGet, Path: "/api/ADUser/sample/Details"},
@@ -101,7 +100,7 @@ var moreWrites = map[string]write{
 	},
 }
 
-// sampleGone creates the user that the sample of a removal is about.
+// sampleGone creates the user that the sample of a removal removes.
 var sampleGone = []systemtest.Call{{Method: http.MethodPost, Path: "/api/ADUser/sample.gone"}}
 
 // tree creates a protected OU that holds another protected OU with a group.
@@ -147,8 +146,7 @@ func TestEveryWriteIsSettled(t *testing.T) {
 	}
 }
 
-// cutsOf returns the ways to cut off an answer of these frames, each gap between
-// two frames once.
+// cutsOf returns the ways to cut off an answer with these frames. Each gap between two frames occurs once.
 func cutsOf(frames []string) []cut {
 	cuts := []cut{{0, cutBefore}, {0, cutInside}}
 	for i, kind := range frames {
@@ -162,7 +160,7 @@ func cutsOf(frames []string) []cut {
 	return append(cuts, cut{slices.Index(frames, "intent") + 1, hangs})
 }
 
-// frameName names a frame, steps by number: "step 1".
+// frameName names a frame; steps are numbered, as in "step 1".
 func frameName(frames []string, at int) string {
 	n := 0
 	for _, kind := range frames[:at] {
@@ -180,17 +178,17 @@ func frameName(frames []string, at int) string {
 type writeRun struct {
 	answer  systemtest.Answer
 	frames  []string
-	changed []string       // differences of the world
-	record  map[string]any // record of the object afterwards
+	changed []string       // differences between the worlds
+	record  map[string]any // record of the object after the write
 }
 
-// cutLab runs writes, in one world as long as it can be restored.
+// cutLab runs writes in one world, as long as the world can be restored.
 type cutLab struct {
 	t        *testing.T
 	cutter   *cutter
 	system   *systemtest.System
 	pristine sandboxtest.Snapshot
-	change   string // the last write; empty: none is known
+	change   string // id of the last write; empty: unknown
 }
 
 // open restores the world, or creates a new one.
@@ -212,7 +210,7 @@ func (l *cutLab) open() {
 
 var cutSettings = []string{"http.settleTimeout=30s", "http.settlePause=1ms"}
 
-// limit gives writes a short time, or as much as they need.
+// limit sets a short or a generous time limit for writes.
 func (l *cutLab) limit(short bool) {
 	overrides := slices.Clone(cutSettings)
 	if short {
@@ -232,7 +230,7 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	}
 	op, start := opstest.Find(w.op), s.Snapshot()
 	l.cutter.arm(op.Script, c)
-	l.limit(c != nil && c.how == hangs) // what does not hang is not cut off because the machine is busy
+	l.limit(c != nil && c.how == hangs) // other cuts must not hit the time limit when the machine is busy
 	r := writeRun{answer: s.Do(systemtest.CallFor(op, w.params))}
 	l.change = r.answer.Header.Get(ops.ChangeHeader)
 	l.limit(false)
@@ -246,8 +244,8 @@ func (l *cutLab) run(t *testing.T, w *write, c *cut) writeRun {
 	return r
 }
 
-// check compares the answer to a write that was cut off with the store and with
-// the same write undisturbed, and returns the outcome.
+// check compares the answer to a write that was cut off with the store and with the same
+// write without a cut, and returns the outcome.
 func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	a := got.answer
 	told := fmt.Sprintf("%d %s; the store: %s", a.Status, a.Body, strings.Join(got.changed, "; "))
@@ -283,8 +281,8 @@ func (w *write) check(t *testing.T, label string, good, got writeRun) string {
 	return outcome
 }
 
-// lasting returns a record without what differs from run to run; of a generated
-// password, only whether there is one.
+// lasting returns a record without values that differ from run to run. A generated password
+// is reduced to its presence.
 func lasting(record map[string]any) map[string]any {
 	kept := map[string]any{}
 	for name, value := range record {

@@ -22,15 +22,14 @@ var everyChange = map[string]any{
 	"PasswordNeverExpired": true, "RdsProfilePath": `\\fs1\rds`, "RdsAllowLogon": false,
 }
 
-// with returns params with one more parameter.
+// with returns params with an additional parameter.
 func with(params map[string]any, name string, value any) map[string]any {
 	more := maps.Clone(params)
 	more[name] = value
 	return more
 }
 
-// TestUsersAreChangedCompletelyOrNotAtAll: if a late step of a change fails, the
-// earlier ones are undone.
+// TestUsersAreChangedCompletelyOrNotAtAll: if a late step of a change fails, the earlier steps are undone.
 func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	const path = "/api/ADUser/" + systemtest.SampleUser
 	for _, culture := range systemtest.Cultures {
@@ -87,7 +86,7 @@ func TestUsersAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeUndoneIsReported: a password remains, and so does what the
+// TestWhatCannotBeUndoneIsReported: a new password remains, and so does every step that the
 // directory does not let the script undo.
 func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
@@ -114,12 +113,11 @@ func TestWhatCannotBeUndoneIsReported(t *testing.T) {
 	assert.NotContains(t, s.Log.String(), "Horse")
 }
 
-// TestAControllerFailsWhileItIsQueried: it is listed like one that was down
-// before.
+// TestAControllerFailsWhileItIsQueried: the controller is listed like one that was already down.
 func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	dc2 := s.World.Directory.DCs()[1].HostName()
-	f.before("Get-ADUser", func(call int) { // the first finds the user, the second asks dc1
+	f.before("Get-ADUser", func(call int) { // the first call finds the user, the second one queries dc1
 		if call == 3 {
 			require.NoError(t, sandboxtest.SetAlive(s.World, dc2, false))
 		}
@@ -129,7 +127,7 @@ func TestAControllerFailsWhileItIsQueried(t *testing.T) {
 	assert.NotNil(t, got["lastLogon"])
 }
 
-// TestConcurrentUsers: of several changes that want the same name, one succeeds.
+// TestConcurrentUsers: if several changes want the same name, one succeeds.
 func TestConcurrentUsers(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	names := []string{"one", "two", "three"}

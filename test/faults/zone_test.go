@@ -14,15 +14,15 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// denied returns the error of the DNS server for an account without rights (facts D11).
+// denied returns the DNS server's error for an account without rights (facts D11).
 func (f *faults) denied(cmdlet string) *dotnet.ErrorRecord {
 	e := dotnet.NewException(f.types["Microsoft.Management.Infrastructure.CimException"], "Zugriff verweigert")
 	e.Props.Set("MessageId", "WIN32 5")
 	return dotnet.NewError(e, "WIN32 5,"+cmdlet, dotnet.PermissionDenied, nil)
 }
 
-// TestZonesAreChangedCompletelyOrNotAtAll: the second call of a change with two fails, and
-// the first is undone.
+// TestZonesAreChangedCompletelyOrNotAtAll: the second of two calls in a change fails, and
+// the first one is undone.
 func TestZonesAreChangedCompletelyOrNotAtAll(t *testing.T) {
 	s, f := newFaultySystem(t, sandbox.Options{Seed: 1})
 	for cmdlet, c := range map[string]systemtest.Call{
@@ -36,15 +36,15 @@ func TestZonesAreChangedCompletelyOrNotAtAll(t *testing.T) {
 			}
 			return nil
 		})
-		a := s.Rejects(c, http.StatusForbidden, "directory_denied") // which compares the world
+		a := s.Rejects(c, http.StatusForbidden, "directory_denied") // Rejects also compares the world
 		assert.Equal(t, "none", a.Envelope.Error.Outcome)
 		assert.Equal(t, "WIN32 5", a.Envelope.Error.DirectoryCode)
 		assert.Equal(t, 3, f.calls[cmdlet], "the third call undoes the first")
 	}
 }
 
-// TestZonesChangeBetweenGuardAndWrite changes zones between the guards of a request and
-// its write: the DNS server's own rules answer.
+// TestZonesChangeBetweenGuardAndWrite changes zones between the guards of a request and its
+// write. The DNS server's own rules decide.
 func TestZonesChangeBetweenGuardAndWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		cmdlet string

@@ -27,7 +27,7 @@ const (
 	jobItems  = 10
 )
 
-// busy are clients of every kind, with what they were told.
+// busy runs clients of every kind and keeps what the gateways answered them.
 type busy struct {
 	crowd
 	seed uint64
@@ -37,8 +37,8 @@ type busy struct {
 	mu    sync.Mutex
 	made  []*item // all items with a known outcome
 	jobs  []*job
-	spent int // how often the frugal caller was told that it has disabled an account
-	tight int // how often it was told that its budget is spent
+	spent int // number of accounts that the frugal caller disabled, according to the answers
+	tight int // number of calls refused because the budget is spent
 }
 
 // job is a list of changes.
@@ -47,7 +47,7 @@ type job struct {
 	items []*item
 }
 
-// newBusy returns clients of a cluster, which do nothing yet.
+// newBusy returns clients of a cluster that are not running yet.
 func newBusy(f *fleet, seed uint64) *busy {
 	f.t.Helper()
 	f.makeUsers()
@@ -68,7 +68,7 @@ func newBusy(f *fleet, seed uint64) *busy {
 	return &busy{crowd: crowd{f: f}, seed: seed}
 }
 
-// run lets all clients ask until ctx ends. Each finishes what it has begun.
+// run runs all clients until ctx ends. Each client finishes its current call.
 func (b *busy) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for i := range clients {
@@ -97,13 +97,13 @@ func (b *busy) run(ctx context.Context) {
 // soon returns a short random time.
 func soon(rnd *rand.Rand) time.Duration { return time.Duration(20+rnd.IntN(80)) * time.Millisecond }
 
-// anyHost returns one of the hosts.
+// anyHost returns a random host.
 func (b *busy) anyHost(rnd *rand.Rand) (at int, h *host) {
 	at = rnd.IntN(size)
 	return at, b.f.hosts[at]
 }
 
-// change makes a change under a key, at any gateway that answers.
+// change makes a change under an idempotency key, at any gateway that answers.
 func (b *busy) change(name string, rnd *rand.Rand) {
 	it := items("any"+name+"-", 4, rnd)[rnd.IntN(4)]
 	b.untilSettled(it, rnd)
@@ -121,7 +121,7 @@ func (b *busy) untilSettled(it *item, rnd *rand.Rand) {
 	}
 }
 
-// register reads a value at a gateway, and replaces it if it is still the same.
+// register reads a value at a gateway, and replaces the value if it has not changed since.
 func (b *busy) register(name string, rnd *rand.Rand) {
 	user := fmt.Sprintf("register%02d", rnd.IntN(registers))
 	path := "/api/ADUser/" + user
@@ -150,7 +150,7 @@ func (b *busy) register(name string, rnd *rand.Rand) {
 	}
 }
 
-// plan makes a plan and lets two gateways apply it.
+// plan makes a plan, and two gateways try to apply it.
 func (b *busy) plan(name string, rnd *rand.Rand) {
 	value := "plan" + name
 	path, body := fmt.Sprintf("/api/ADUser/shared%02d", rnd.IntN(users)), fmt.Sprintf(`{"City":%q}`, value)
@@ -180,7 +180,7 @@ func (b *busy) plan(name string, rnd *rand.Rand) {
 	both.Wait()
 }
 
-// submit submits a job of changes under one key.
+// submit submits a job of changes under one idempotency key.
 func (b *busy) submit(name string, rnd *rand.Rand) {
 	j, list := &job{}, strings.Builder{}
 	for i := range jobItems {
@@ -220,15 +220,15 @@ func (b *busy) spend(_ string, rnd *rand.Rand) {
 	}
 }
 
-// mayBeWritten notes a write whose answer may be lost, see [crowd.once].
+// mayBeWritten records a write whose answer may be lost, see [crowd.once].
 func (b *busy) mayBeWritten(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.once = append(b.once, name)
 }
 
-// check compares what all clients were told with what was written and what is kept. Everything
-// works again, and no client is still asking.
+// check compares the answers of all clients with the write log and with the stored data. It
+// needs a cluster without faults and clients that have stopped.
 func (b *busy) check(label string) {
 	b.f.t.Helper()
 	for _, j := range b.jobs {
@@ -251,7 +251,7 @@ func (b *busy) check(label string) {
 		len(b.jobs), jobItems, b.spent, budget, b.tight)
 }
 
-// checkJob waits until a job has ended and every gateway says so.
+// checkJob waits until a job has ended at every gateway.
 func (b *busy) checkJob(j *job) {
 	type ends struct {
 		State string
@@ -261,7 +261,7 @@ func (b *busy) checkJob(j *job) {
 		require.EventuallyWithT(b.f.t, func(c *assert.CollectT) {
 			var shown struct{ Result []ends }
 			a := b.f.call(h, http.MethodGet, "/api/Jobs/"+j.id, "", "")
-			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has none
+			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has no such members
 			assert.Equal(c, []ends{{"done", jobItems}}, shown.Result, "%s: %s", h.name, a.text)
 		}, patience, 100*time.Millisecond)
 	}
@@ -283,7 +283,7 @@ func (b *busy) checkBudget(label string) {
 	assert.NotZero(b.f.t, b.tight, "%s: the caller was never told that its budget is spent", label)
 }
 
-// checkHistory looks up each change whose id a client has.
+// checkHistory looks up each change whose id a client received.
 func (b *busy) checkHistory() {
 	n := 0
 	for i, it := range b.made {

@@ -12,17 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answer is the answer of a gateway. Its status is 0 if there was none.
+// answer is the answer of a gateway. A status of 0 means that no answer came.
 type answer struct {
 	status int
 	header http.Header
 	text   string
 }
 
-// code returns the code of a refusal.
+// code returns the error code of a refusal.
 func (a answer) code() string {
 	var body struct{ Error struct{ Code string } }
-	_ = json.Unmarshal([]byte(a.text), &body) // an answer without an error has none
+	_ = json.Unmarshal([]byte(a.text), &body) // an answer without an error has no code
 	return body.Error.Code
 }
 
@@ -67,8 +67,7 @@ func (f *fleet) callWith(h *host, method, path, body string, headers http.Header
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// must repeats a request until the gateway does what it asks for. It decodes the answer unless into
-// is nil.
+// must repeats a request until the gateway fulfils it. It decodes the answer into into, unless into is nil.
 func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	f.t.Helper()
 	var a answer
@@ -82,7 +81,7 @@ func (f *fleet) must(h *host, method, path, body, key string, into any) answer {
 	return a
 }
 
-// ready waits until a gateway makes changes, itself or through the leader.
+// ready waits until a gateway makes changes, either itself or through the leader.
 func (f *fleet) ready(h *host) {
 	f.t.Helper()
 	await(f.t, h.name+" is not ready", func() bool {

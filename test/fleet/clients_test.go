@@ -19,16 +19,16 @@ import (
 	"adgateway/test/histories"
 )
 
-// item is one change with a value that no other has. The client repeats it under one key until some
-// gateway reports its outcome.
+// item is one change with a unique value. The client repeats the change under one
+// idempotency key until some gateway reports the outcome.
 type item struct {
 	key, method, path, body string
 
-	write string // must be in the write log once, see nameOf
+	write string // must be in the write log exactly once, see nameOf
 
 	mu      sync.Mutex
-	status  int    // status of the answer that settled it; 0: none came
-	change  string // ID of the change that it made; empty: none is known
+	status  int    // status of the answer that settled the item; 0: no such answer came
+	change  string // ID of the resulting change; empty: unknown
 	outcome string // the outcome if the status was not 2xx
 	last    string // code of the last refusal
 }
@@ -39,7 +39,7 @@ func (it *item) settled() bool {
 	return it.status != 0
 }
 
-// users is the number of accounts that items change. It is small, so items meet.
+// users is the number of accounts that items change. A small number makes items collide.
 const users = 12
 
 // makeUsers creates the accounts that items change.
@@ -54,7 +54,7 @@ func (f *fleet) makeUsers() {
 	}
 }
 
-// items returns changes of several kinds. Their values begin with a prefix.
+// items returns changes of several kinds whose values begin with prefix.
 func items(prefix string, n int, random *rand.Rand) (all []*item) {
 	for i := range n {
 		value := fmt.Sprintf("%s%04d", prefix, i)
@@ -76,15 +76,15 @@ func items(prefix string, n int, random *rand.Rand) (all []*item) {
 	return all
 }
 
-// crowd are the clients, and what they were told.
+// crowd are the clients and the answers that they received.
 type crowd struct {
 	f     *fleet
 	calls histories.Recorder
 
-	once []string // writes that may happen once besides the items', see nameOf
+	once []string // writes that may happen once in addition to those of the items, see nameOf
 }
 
-// ask sends an item to a gateway, and notes the answer if it settles the item.
+// ask sends an item to a gateway, and records the answer if the answer settles the item.
 func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -101,7 +101,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	response, err := c.f.client.Do(request)
 	if err != nil {
 		call.Forget()
-		return // it was killed, or does not exist yet
+		return // the gateway was killed, or does not exist yet
 	}
 	defer response.Body.Close()
 	var answer struct {
@@ -127,7 +127,7 @@ func (c *crowd) ask(ctx context.Context, at int, it *item) {
 	it.status, it.outcome, it.change = response.StatusCode, outcome, response.Header.Get("X-Change-Id")
 }
 
-// settle sends items to random gateways until the outcome of each is known.
+// settle sends items to random gateways until the outcome of each item is known.
 func (c *crowd) settle(ctx context.Context, all []*item, clients int, seed uint64, settled func(*item)) {
 	queue := make(chan *item, len(all))
 	for _, it := range all {
@@ -151,8 +151,8 @@ func (c *crowd) settle(ctx context.Context, all []*item, clients int, seed uint6
 	working.Wait()
 }
 
-// nameOf returns the name of a write that an item must cause exactly once; empty if the write is a
-// part of something else that an item does. known is false if no item causes such a write.
+// nameOf returns the name of a write that an item must cause exactly once, or "" if the
+// write is only a part of an item's change. known is false if no item causes such a write.
 func nameOf(w sandbox.Write) (name string, known bool) {
 	leaf, _, _ := strings.Cut(strings.TrimPrefix(w.Object, "CN="), ",")
 	after := strings.Join(w.After, "")
@@ -170,7 +170,7 @@ func nameOf(w sandbox.Write) (name string, known bool) {
 	return "", w.Op == "add" || w.Op == "delete"
 }
 
-// verify compares the write log with what the clients were told.
+// verify compares the write log with the answers that the clients received.
 func (c *crowd) verify(all []*item) {
 	t := c.f.t
 	t.Helper()
@@ -178,8 +178,8 @@ func (c *crowd) verify(all []*item) {
 	for _, w := range c.f.writes.After(0, 1<<30) {
 		name, known := nameOf(w)
 		switch made, deleted := strings.CutPrefix(name, "delete "); {
-		case w.Writer == "": // the test itself, to prepare objects
-		case deleted: // the rest of a creation that was cut off
+		case w.Writer == "": // the test itself prepared objects
+		case deleted: // remainder of a creation that was cut off
 			if assert.NotEmpty(t, times["add "+made], name) {
 				times["add "+made] = times["add "+made][1:]
 			}
@@ -217,9 +217,8 @@ func (c *crowd) verify(all []*item) {
 	t.Logf("told: %v", told)
 }
 
-// late reports whether a gateway was frozen between two writes, or shortly before the first. A
-// script that it had allowed may then have written after others judged its change. Nothing can
-// prevent that.
+// late reports whether a gateway was frozen between two writes, or shortly before the first. A script that it
+// had allowed may then have written after other gateways had settled its change. Nothing can prevent that.
 func (f *fleet) late(first, second time.Time) bool {
 	const longest = 10 * time.Second // from the permission to the write, and to the verdict
 	for _, h := range f.hosts {

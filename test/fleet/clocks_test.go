@@ -16,7 +16,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// setClock sets the wall clock of a host's gateway ahead. The gateway may be running.
+// setClock sets the wall clock of a host's gateway ahead, even while the gateway is running.
 func (f *fleet) setClock(h *host, ahead time.Duration) {
 	f.t.Helper()
 	path := h.gateway.plan.Clock
@@ -24,16 +24,16 @@ func (f *fleet) setClock(h *host, ahead time.Duration) {
 	require.NoError(f.t, os.Rename(path+".new", path))
 }
 
-// rightClocks sets all wall clocks right.
+// rightClocks corrects all wall clocks.
 func (f *fleet) rightClocks() {
 	for _, h := range f.hosts {
 		f.setClock(h, 0)
 	}
 }
 
-// TestAWallClockIsWrong at one gateway, while it runs and when it starts. Nothing expires, calls
-// are forwarded, and keys and plans stay valid. LOOKS is how often that is checked. Only a thorough
-// run tries small offsets and starts.
+// TestAWallClockIsWrong: the wall clock of one gateway is wrong, while the gateway runs and
+// when it starts. Nothing expires, calls are forwarded, and keys and plans stay valid. LOOKS
+// is the number of checks. Only a thorough run tries small offsets and starts.
 func TestAWallClockIsWrong(t *testing.T) {
 	t.Parallel()
 	f := newHosts(t, quick...)
@@ -63,7 +63,7 @@ func TestAWallClockIsWrong(t *testing.T) {
 				a := f.must(h, http.MethodPut, "/api/ADUser/shared02", body, "fleet-key-"+value, nil)
 				assert.NotEmpty(t, a.header.Get("X-Change-Id"))
 			}
-			failing.Pause(t.Context(), 100*time.Millisecond) // heartbeats tell the others
+			failing.Pause(t.Context(), 100*time.Millisecond) // heartbeats inform the other gateways
 		}
 	}
 	leader := f.leader()

@@ -16,9 +16,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestNothingIsLostWhateverFails runs a cluster in network namespaces, and causes FAULTS faults,
-// drawn from SEED, while clients of every kind use it. At the end everything must agree. The clocks
-// of nodes are not changed: the NATS server reads the time in many places.
+// TestNothingIsLostWhateverFails runs a cluster in network namespaces, and injects FAULTS faults, drawn
+// from SEED, while clients of every kind use the cluster. At the end, all answers and all data must
+// agree. The clocks of nodes are not changed, because the NATS server reads the time in many places.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	faults := systemtest.Number(t, "FAULTS", 0)
 	if faults == 0 {
@@ -59,7 +59,7 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Logf("faults:%s", kinds)
 }
 
-// aHost returns the number of a random host, more often the leader's.
+// aHost returns the number of a random host. The leader's host is more likely than each other host.
 func aHost(f *fleet, rnd *rand.Rand) int {
 	n := rnd.IntN(size)
 	if rnd.IntN(2) == 0 {
@@ -70,7 +70,7 @@ func aHost(f *fleet, rnd *rand.Rand) int {
 	return n
 }
 
-// gatewayFaults returns what can happen to a gateway.
+// gatewayFaults returns possible faults of a gateway.
 func gatewayFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	var gateways []*process
 	for _, h := range f.hosts {
@@ -91,7 +91,7 @@ func gatewayFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 		}))
 }
 
-// nodeFaults returns what can happen to a node.
+// nodeFaults returns possible faults of a node.
 func nodeFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	var nodes []*process
 	for _, h := range f.hosts {
@@ -100,7 +100,7 @@ func nodeFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	return faultsOf(nodes[rnd.IntN(size)], "node", nodes)
 }
 
-// faultsOf returns what can happen to a process, or to all of its kind.
+// faultsOf returns possible faults of a process, or of all processes of its kind.
 func faultsOf(p *process, kind string, all []*process) []failing.Fault {
 	each := func(do func(*process)) func() {
 		return func() {
@@ -120,7 +120,7 @@ func faultsOf(p *process, kind string, all []*process) []failing.Fault {
 	}
 }
 
-// networkFaults returns what can happen to the network of a host.
+// networkFaults returns possible faults of the network of a host.
 func networkFaults(f *fleet, rnd *rand.Rand) []failing.Fault {
 	i := aHost(f, rnd)
 	self, others := []string{f.network.ips[i]}, f.network.others(i)

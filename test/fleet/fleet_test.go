@@ -47,9 +47,9 @@ type host struct {
 func (h *host) store() string       { return filepath.Join(h.folder, "state.db") }
 func (h *host) trust() trust.Folder { return trust.Folder{Path: filepath.Join(h.folder, "cluster")} }
 
-// member is what the others know of the host.
+// member returns the host's entry in the list of members.
 func (h *host) member() trust.Member {
-	ip, _, _ := net.SplitHostPort(h.hop) // newHost joined both parts, so it splits
+	ip, _, _ := net.SplitHostPort(h.hop) // newHost joined both parts, so this cannot fail
 	return trust.Member{
 		Name: h.name, Hosts: []string{ip},
 		HopAddress: h.hop, ClientAddress: h.clients, NodeAddress: h.routes,
@@ -59,7 +59,7 @@ func (h *host) member() trust.Member {
 // url returns the address of a path at the gateway.
 func (h *host) url(path string) string { return "http://" + h.gateway.plan.Listen + path }
 
-// fleet is a cluster over one domain.
+// fleet is a cluster that serves one domain.
 type fleet struct {
 	t      testing.TB
 	world  *sandbox.World
@@ -71,7 +71,8 @@ type fleet struct {
 	network *network
 }
 
-// newFleet starts a cluster that ends with the test. settings are lines for the settings files.
+// newFleet starts a cluster that is stopped at the end of the test. settings are lines for
+// the settings files.
 func newFleet(t testing.TB, settings ...string) *fleet {
 	t.Helper()
 	f := newHosts(t, settings...)
@@ -91,14 +92,14 @@ func newHosts(t testing.TB, settings ...string) *fleet {
 	return f
 }
 
-// newDomain returns hosts of a domain whose gateways are in no cluster. Their processes are not
-// running yet.
+// newDomain returns hosts of one domain. Their gateways belong to no cluster, and their
+// processes are not running yet.
 func newDomain(t testing.TB, settings ...string) *fleet {
 	t.Helper()
 	return newDomainIn(t, &network{ips: slices.Repeat([]string{"127.0.0.1"}, size)}, settings...)
 }
 
-// newDomainIn is newDomain in a network.
+// newDomainIn is newDomain with the hosts in a network.
 func newDomainIn(t testing.TB, n *network, settings ...string) *fleet {
 	t.Helper()
 	f := &fleet{
@@ -152,7 +153,7 @@ func newHost(t testing.TB, folder string, i int, n *network, domain string, sett
 	return h
 }
 
-// found makes the cluster on the first host, and lets the others join.
+// found creates the cluster on the first host, and lets the other hosts join.
 func (f *fleet) found() {
 	f.t.Helper()
 	ctx, first := f.t.Context(), f.hosts[0]
@@ -179,7 +180,7 @@ func (f *fleet) found() {
 	require.NoError(f.t, first.trust().SetOrigin(at.Hash))
 }
 
-// join lets all hosts but the first join, before any gateway runs.
+// join makes all hosts but the first join, before any gateway runs.
 func (f *fleet) join(ctx context.Context, register *trust.Register, identity *trust.Identity) {
 	f.t.Helper()
 	text, err := os.ReadFile(f.hosts[0].trust().SecretFile())
@@ -202,7 +203,7 @@ func (f *fleet) join(ctx context.Context, register *trust.Register, identity *tr
 			if err != nil {
 				return
 			}
-			_, _ = admission.Serve(ctx, tls.Server(conn, settings)) // Join reports its error, too
+			_, _ = admission.Serve(ctx, tls.Server(conn, settings)) // Join reports the same error
 		}
 	})
 	for _, h := range f.hosts[1:] {
@@ -219,7 +220,7 @@ func (f *fleet) join(ctx context.Context, register *trust.Register, identity *tr
 	}
 }
 
-// ask sends a request to a gateway, and returns the status; 0: there was no answer.
+// ask sends a request to a gateway and returns the status, or 0 if no answer came.
 func (f *fleet) ask(h *host, path string) int {
 	ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 	defer cancel()
@@ -234,7 +235,7 @@ func (f *fleet) ask(h *host, path string) int {
 	return response.StatusCode
 }
 
-// leader returns the host whose gateway leads; nil: none does.
+// leader returns the host whose gateway leads, or nil if no gateway does.
 func (f *fleet) leader() *host {
 	for _, h := range f.hosts {
 		if f.ask(h, "/readyz?lane=leader") == http.StatusOK {
@@ -244,7 +245,7 @@ func (f *fleet) leader() *host {
 	return nil
 }
 
-// whole waits until each gateway makes changes, itself or through the leader.
+// whole waits until every gateway makes changes, either itself or through the leader.
 func (f *fleet) whole() {
 	f.t.Helper()
 	await(f.t, "no gateway leads", func() bool { return f.leader() != nil })

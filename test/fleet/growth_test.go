@@ -26,13 +26,13 @@ func (f *fleet) settings(h *host) *config.Settings {
 	return s
 }
 
-// options returns the options with which the commands set up the gateway of a host.
+// options returns the options that the commands use to set up the gateway of a host.
 func (f *fleet) options(h *host) setup.Options {
 	f.t.Helper()
 	return setup.Options{Settings: f.settings(h), Kinds: app.LastingKinds()}
 }
 
-// named returns the hosts as the commands name them.
+// named returns the hosts in the form that the commands use.
 func (f *fleet) named() (all []setup.Host) {
 	f.t.Helper()
 	for _, h := range f.hosts {
@@ -43,12 +43,12 @@ func (f *fleet) named() (all []setup.Host) {
 	return all
 }
 
-// TestASingleGatewayGrows with its history, keys, tokens, a plan and a running job. All gateways
-// know them afterwards. It is killed at each step; only a thorough run kills it at the steps after
-// the log is made.
+// TestASingleGatewayGrows: a single gateway with a history, keys, tokens, a plan and a
+// running job grows into a cluster, and all gateways know this data. The gateway is killed
+// at each step; only a thorough run kills it at the steps after the log is created.
 func TestASingleGatewayGrows(t *testing.T) {
 	t.Parallel()
-	items := 16 // at four a second
+	items := 16 // at four items a second
 	if thorough.All() {
 		items = 40
 	}
@@ -85,7 +85,7 @@ func TestASingleGatewayGrows(t *testing.T) {
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, trust.Used, refused.Reason)
 
-	// Most nodes serve, except the node of the first host, which makes the log.
+	// Most nodes serve, but not the node of the first host, which creates the log.
 	for _, h := range f.hosts[1:] {
 		h.node.start()
 		h.gateway.start()

@@ -17,15 +17,16 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// quick are settings that settle cut-off changes soon.
+// quick are settings with which changes that were cut off are settled soon.
 var quick = []string{"cluster.settleDelay: 1s", "http.settlePause: 50ms", "http.writeTimeout: 3s"}
 
-// TestTheLeaderIsKilled while it makes changes. Each change is made once, with one verdict at every
-// gateway, and every acknowledged change is in the directory. The killed gateway comes back and
-// follows. SEED changes the order of the calls.
+// TestTheLeaderIsKilled: the leader is killed while it makes changes. Each change is made
+// once, every gateway reports the same outcome, and every acknowledged change is in the
+// directory. The killed gateway restarts as a follower. SEED changes the order of the calls.
 func TestTheLeaderIsKilled(t *testing.T) {
 	t.Parallel()
-	const changes, before = 50, 15 // changes in all, and how many are settled before the leader is killed
+	// number of changes, and how many of them are settled before the leader is killed
+	const changes, before = 50, 15
 	seed := uint64(systemtest.Number(t, "SEED", 1))
 	random := rand.New(rand.NewPCG(seed, 0))
 	f := newFleet(t, quick...)
@@ -79,7 +80,7 @@ func TestTheLeaderIsKilled(t *testing.T) {
 	c.calls.Check(t, histories.Keys, fmt.Sprint("seed ", seed))
 }
 
-// awaitOther waits for another leader than the host than, and returns it.
+// awaitOther waits until a host other than the given one leads, and returns that host.
 func (f *fleet) awaitOther(than *host) (next *host) {
 	f.t.Helper()
 	await(f.t, "no other gateway leads", func() bool {

@@ -16,8 +16,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// TestAnOldClusterMigrates: the shared data of gateways of the earlier version starts as a cluster
-// of three. Each of them knows the history, and accepts the same credentials.
+// TestAnOldClusterMigrates: three gateways start as a cluster with the shared data of gateways
+// of the earlier version. Each of them knows the history, and accepts the same credentials.
 func TestAnOldClusterMigrates(t *testing.T) {
 	t.Parallel()
 	f := newDomain(t, append(quick, "changes.keep: 20000h")...)
@@ -71,7 +71,7 @@ func TestAnOldClusterMigrates(t *testing.T) {
 	}
 }
 
-// removeMadeUp removes values of the testdata that no gateway could have written.
+// removeMadeUp removes values from the test data that no gateway could have written.
 func (f *fleet) removeMadeUp(h *host) {
 	f.t.Helper()
 	ctx := f.t.Context()

@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network connects the hosts and the test.
+// network connects the hosts with each other and with the test.
 type network struct {
 	t          testing.TB
 	own        string   // address of the test and of the domain
 	ips        []string // addresses of the hosts
-	namespaces []string // network namespaces of the hosts; none: all share the namespace of the test
+	namespaces []string // network namespaces of the hosts; none: all hosts share the namespace of the test
 }
 
 func (n *network) namespace(i int) string {
@@ -29,7 +29,8 @@ func (n *network) namespace(i int) string {
 	return n.namespaces[i]
 }
 
-// newNetwork gives each host a network namespace, on a bridge with the test. It ends with the test.
+// newNetwork gives each host a network namespace on a bridge that also connects the test.
+// The network is removed at the end of the test.
 func newNetwork(t testing.TB) *network {
 	t.Helper()
 	number := os.Getpid() % 60000
@@ -62,7 +63,7 @@ func (n *network) ip(args ...string) {
 	require.NoError(n.t, err, "ip %s: %s", strings.Join(args, " "), text)
 }
 
-// mute drops what a host sends to some addresses, or lets it pass again.
+// mute drops the packets of a host to some addresses, or lets them pass again.
 func (n *network) mute(i int, to []string, on bool) {
 	do := "del"
 	if on {
@@ -78,7 +79,7 @@ func (n *network) mute(i int, to []string, on bool) {
 // others returns the addresses of the other hosts.
 func (n *network) others(i int) []string { return slices.Delete(slices.Clone(n.ips), i, i+1) }
 
-// away unplugs the network of a host, or plugs it in.
+// away disconnects the network of a host, or reconnects it.
 func (n *network) away(i int, on bool) {
 	state := "up"
 	if on {
@@ -88,8 +89,9 @@ func (n *network) away(i int, on bool) {
 	assert.NoError(n.t, err, "%s", text)
 }
 
-// forward connects the clients of a listener to an address, until the listener is closed. A
-// simulated domain and its gateways use loopback addresses only, and each namespace has its own.
+// forward connects the clients of a listener to an address, until the listener is closed. It
+// is needed because a simulated domain and its gateways use loopback addresses only, and
+// each namespace has its own loopback addresses.
 func forward(listener net.Listener, to string) {
 	for {
 		from, err := listener.Accept()
@@ -103,7 +105,7 @@ func forward(listener net.Listener, to string) {
 				return
 			}
 			defer conn.Close()
-			go func() { // it ends with the connection
+			go func() { // ends with the connection
 				_, _ = io.Copy(conn, from)
 				_ = conn.Close()
 			}()

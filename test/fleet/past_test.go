@@ -15,8 +15,7 @@ import (
 	"adgateway/gateway/authn"
 )
 
-// past is what a gateway made earlier: changes with keys, a plan that can be applied, and a running
-// job.
+// past is the earlier work of a gateway: changes with keys, a plan that can be applied, and a running job.
 type past struct {
 	changes []string // identities of the changes
 	keyed   []*item
@@ -71,7 +70,7 @@ func (f *fleet) live(h *host, items int) *past {
 	return p
 }
 
-// known checks that a gateway knows everything of p.
+// known checks that a gateway knows everything in p.
 func (f *fleet) known(h *host, p *past) {
 	f.t.Helper()
 	for i, it := range p.keyed {
@@ -100,7 +99,7 @@ func (f *fleet) fulfil(h *host, p *past) {
 		require.EventuallyWithT(f.t, func(c *assert.CollectT) {
 			var shown struct{ Result []job }
 			a := f.call(at, http.MethodGet, "/api/Jobs/"+p.job, "", "")
-			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has none
+			_ = json.Unmarshal([]byte(a.text), &shown) // a refusal has no such members
 			assert.Equal(c, []job{ends}, shown.Result, "%s: %s", at.name, a.text)
 		}, patience, 100*time.Millisecond)
 	}

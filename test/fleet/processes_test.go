@@ -36,7 +36,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// processVariable has the plan of the gateway or node that the test binary runs as.
+// processVariable is the environment variable with the plan of a gateway or node. The test
+// binary runs as that process if the variable is set.
 const processVariable = "TEST_FLEET"
 
 const (
@@ -45,14 +46,14 @@ const (
 	secret = "fleet-ticket"       // secret of the domain
 )
 
-// plan is what the environment of a process says of it.
+// plan is the description of a process in its environment.
 type plan struct {
 	Settings string // the settings file
 	Name     string
 	Listen   string // address of a gateway for clients; empty: it is a node
 	Domain   string // address of a gateway's domain
-	Accounts string // the credentials file of a single gateway; empty: it has one token, see token
-	Clock    string // a file that says how far the wall clock of a gateway is ahead; empty: it is right
+	Accounts string // the credentials file of a single gateway; empty: the gateway has one token, see token
+	Clock    string // a file with the offset of a gateway's wall clock; empty: the clock is right
 }
 
 func TestMain(m *testing.M) {
@@ -62,7 +63,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	go func() { // it ends with the test, however that ends
+	go func() { // ends with the test, even if the test is killed
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
@@ -103,7 +104,7 @@ func runGateway(ctx context.Context, p *plan) error {
 	return errors.Join(err, link.Close())
 }
 
-// connect connects to the domain. It tries again while the domain is out of reach.
+// connect connects to the domain, and retries while the domain is unreachable.
 func (p *plan) connect(ctx context.Context) (link *remote.Link, err error) {
 	address := p.Domain
 	if !strings.HasPrefix(address, "127.") {
@@ -126,7 +127,7 @@ func (p *plan) connect(ctx context.Context) (link *remote.Link, err error) {
 	}
 }
 
-// serveOnce runs a gateway until ctx ends, or until it has to be built again.
+// serveOnce runs a gateway until ctx ends, or until the gateway must be rebuilt.
 func serveOnce(ctx context.Context, p *plan, link *remote.Link) (again bool, err error) {
 	text, err := os.ReadFile(p.Settings)
 	if err != nil {
@@ -210,7 +211,7 @@ func (p *plan) letIn(ctx context.Context, o *app.Options, running *sync.WaitGrou
 	return nil
 }
 
-// wall returns the time of the wall clock of a gateway.
+// wall returns the time of a gateway's wall clock.
 func (p *plan) wall() time.Time {
 	text, err := os.ReadFile(p.Clock)
 	if err != nil {
@@ -231,14 +232,14 @@ type process struct {
 	namespace string // its network namespace; empty: the test's
 
 	mu      sync.Mutex
-	command *exec.Cmd // nil: it is not running
+	command *exec.Cmd // nil: the process is not running
 	ended   chan struct{}
-	wanted  bool // it should run
-	ends    bool // it ends by itself, as it should
+	wanted  bool // the process should be running
+	ends    bool // the process is expected to end by itself
 	frozen  []span
 }
 
-// span is a period; without an end it lasts until now.
+// span is a period. Without an end, the period is still open.
 type span struct{ from, to time.Time }
 
 // start starts the process.
@@ -250,11 +251,11 @@ func (p *process) start() {
 	require.NoError(p.t, err)
 	command := exec.Command(self)
 	if p.namespace != "" {
-		command = exec.Command("ip", "netns", "exec", p.namespace, self) // this command becomes the process
+		command = exec.Command("ip", "netns", "exec", p.namespace, self) // ip replaces itself by the process
 	}
 	command.Env = append(os.Environ(), processVariable+"="+string(text), "GORACE=atexit_sleep_ms=0")
 	command.Stdout, command.Stderr = p.log, p.log
-	_, err = command.StdinPipe() // the pipe ends with this process
+	_, err = command.StdinPipe() // the pipe closes when this process ends
 	require.NoError(p.t, err)
 	require.NoError(p.t, command.Start())
 	ended := make(chan struct{})
@@ -273,7 +274,7 @@ func (p *process) start() {
 	}()
 }
 
-// kill ends the process, and waits until it has ended.
+// kill kills the process, and waits until it has ended.
 func (p *process) kill() {
 	p.mu.Lock()
 	command, ended := p.command, p.ended
@@ -287,7 +288,7 @@ func (p *process) kill() {
 	}
 }
 
-// stop ends the process in an orderly way, and waits until it has ended.
+// stop ends the process gracefully, and waits until it has ended.
 func (p *process) stop() {
 	p.mu.Lock()
 	command, ended := p.command, p.ended
@@ -328,7 +329,7 @@ func (p *process) wasFrozen(from, to time.Time) bool {
 	})
 }
 
-// patience is how long a test waits for an event that must come; it is no promise.
+// patience is how long a test waits for an event that must happen. It is no promise about the product.
 const patience = systemtest.Patience
 
 // await waits until done returns true.
@@ -337,7 +338,7 @@ func await(t testing.TB, message string, done func() bool) {
 	require.Eventually(t, done, patience, 50*time.Millisecond, message)
 }
 
-// refused starts the process, which must end by itself, and returns its output.
+// refused starts a process that must end by itself, and returns its output.
 func (p *process) refused() string {
 	p.t.Helper()
 	p.mu.Lock()

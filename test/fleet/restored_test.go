@@ -13,8 +13,8 @@ import (
 	"adgateway/gateway/store"
 )
 
-// restore gives a host that has lost everything but its settings the files of a backup: the store,
-// and the files that make its gateway a member of the cluster.
+// restore restores the files of a backup on a host that has lost everything except its
+// settings: the store, and the files that make its gateway a member of the cluster.
 func (f *fleet) restore(h *host) {
 	f.t.Helper()
 	var kept bytes.Buffer
@@ -41,8 +41,8 @@ func (f *fleet) restore(h *host) {
 	}
 }
 
-// TestAllHostsAreRestored from their backups. The cluster continues with the copy that is furthest
-// ahead, and all gateways know the changes up to there.
+// TestAllHostsAreRestored: all hosts are restored from their backups. The cluster continues
+// with the copy that is furthest ahead, and all gateways know the changes in that copy.
 func TestAllHostsAreRestored(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, quick...)

@@ -1,8 +1,8 @@
-// Package freeport finds TCP ports for tests whose servers must have the same address again
-// after a restart, or know each other's address before they start.
+// Package freeport finds TCP ports for tests whose servers need the same address again after
+// a restart, or know each other's address before they start.
 //
-// The ports lie below those that Linux, Windows and macOS give to outgoing connections, so
-// that no connection of another test has one of them when its server starts.
+// The ports lie below the range that Linux, Windows and macOS use for outgoing connections,
+// so no connection of another test occupies one of them when its server starts.
 package freeport
 
 import (
@@ -15,15 +15,15 @@ import (
 
 const lowest, highest = 10_000, 32_767
 
-// held has the UDP socket of each port that was returned. It stays open until the process ends,
-// and so keeps other test processes from taking the TCP port between two uses.
+// held has the UDP socket of each returned port. A socket stays open until the process ends,
+// which keeps other test processes from taking the TCP port between two uses.
 var held = struct {
 	sync.Mutex
 	sockets map[int]net.PacketConn
 }{sockets: map[int]net.PacketConn{}}
 
-// Ports returns n ports on which nobody listens. No other call returns one of them, in this
-// process or another, until this process ends.
+// Ports returns n free ports. No other call returns one of them, in this process or another,
+// until this process ends.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	held.Lock()
@@ -43,7 +43,7 @@ func Ports(t testing.TB, n int) []int {
 	return nil
 }
 
-// take returns the socket that holds the port, and false if somebody has the port.
+// take returns the socket that reserves the port. ok is false if the port is in use.
 func take(port int) (socket net.PacketConn, ok bool) {
 	socket, err := net.ListenPacket("udp", address(port))
 	if err != nil {
@@ -60,7 +60,7 @@ func take(port int) (socket net.PacketConn, ok bool) {
 
 func address(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
 
-// Addresses returns n such ports as addresses.
+// Addresses is [Ports], but returns addresses.
 func Addresses(t testing.TB, n int) []string {
 	t.Helper()
 	var all []string

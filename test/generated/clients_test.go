@@ -1,5 +1,5 @@
-// Package generated drives a running gateway with clients that oapi-codegen generates
-// from its documents: "make clients".
+// Package generated tests a running gateway with clients that oapi-codegen generates from
+// the gateway's documents: "make clients".
 package generated
 
 import (
@@ -15,8 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The run of "make clients" sets these: the address of the sandbox, and a token for
-// each dialect.
+// "make clients" sets these variables: the address of the sandbox, and a token for each dialect.
 const (
 	addressVariable  = "GATEWAY_URL"
 	tokenVariable    = "GATEWAY_TOKEN"
@@ -161,8 +160,7 @@ func TestCNAME(t *testing.T) {
 	require.NotNil(t, gone.JSON404, "%s", gone.Body)
 }
 
-// TestClassic drives the document of the classic dialect, where the answer about one
-// record is an object.
+// TestClassic tests the classic dialect, in which a result with one record is an object.
 func TestClassic(t *testing.T) {
 	c, err := classic.NewClientWithResponses(setting(t, addressVariable),
 		classic.WithRequestEditorFn(bearer(setting(t, classicVariable))))

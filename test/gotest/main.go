@@ -1,10 +1,10 @@
-// Command gotest runs go test and prints each package when it ends, not in the order of the
-// packages. The packages that -first names start first: a package that takes minutes must not be
-// the last to begin. Of a package that fails it prints the tests that failed.
+// Command gotest runs go test and prints each package as soon as it ends, instead of in the
+// order of the packages. The packages in -first start first, because a package that takes
+// minutes must not start last. For a package that fails, gotest prints the failed tests.
 //
 //	go run ./test/gotest -first ./gateway,./test/story -skip 'TestX' ./...
 //
-// All other arguments are go test's own. It exits with the code of go test.
+// All other arguments are passed to go test. It exits with the exit code of go test.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns the exit code of go test, or 1 with an error if it could not be run.
+// run returns the exit code of go test. If go test could not be run, it returns 1 and an error.
 func run(args []string) (int, error) {
 	var first []string
 	if len(args) > 1 && args[0] == "-first" {
@@ -52,8 +52,8 @@ func run(args []string) (int, error) {
 	return 0, nil
 }
 
-// ordered returns the arguments with the packages in first before all other arguments that name a
-// package. A package of first that no argument names is not added.
+// ordered returns the arguments with the packages in first before all other packages. A
+// package of first is not added if no argument names it.
 func ordered(args, first []string) []string {
 	var flags, early, late []string
 	for _, a := range args {
@@ -69,10 +69,10 @@ func ordered(args, first []string) []string {
 	return slices.Concat(flags, early, late)
 }
 
-// modulePath begins the import path of each package of the module.
+// modulePath is the prefix of all import paths in the module.
 const modulePath = "adgateway/"
 
-// same reports whether a package argument names the package of a relative path.
+// same reports whether a package argument names the package with a relative path.
 func same(arg, relative string) bool {
 	return arg == relative || arg == modulePath+strings.TrimPrefix(relative, "./")
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// event is a line of go test -json.
+// event is a line of the output of go test -json.
 type event struct {
 	Action  string
 	Package string
-	Test    string // empty: the package itself
+	Test    string // empty: the event is about the package itself
 	Output  string
 }
 
-// reporter prints what is said of packages that have not ended yet when they end.
+// reporter collects the output of packages, and prints it when a package ends.
 type reporter struct {
 	to io.Writer
 
@@ -24,8 +24,8 @@ type reporter struct {
 	said map[string]map[string]*strings.Builder
 }
 
-// report prints the results in a stream of go test -json as they come. A line that is no event,
-// such as a message of the compiler, is printed as it is.
+// report reads the output of go test -json and prints the results as they arrive. A line
+// that is not an event, such as a compiler message, is printed unchanged.
 func report(events io.Reader, to io.Writer) error {
 	r := &reporter{to: to, said: map[string]map[string]*strings.Builder{}}
 	lines := bufio.NewReader(events)
@@ -61,7 +61,7 @@ func (r *reporter) take(e event) {
 	}
 }
 
-// isProgress reports whether a line of a test says only that it runs.
+// isProgress reports whether a line only shows the progress of a test.
 func isProgress(line string) bool {
 	for _, prefix := range []string{"=== RUN", "=== PAUSE", "=== CONT", "=== NAME", "--- PASS", "--- SKIP"} {
 		if strings.HasPrefix(strings.TrimLeft(line, " "), prefix) {
@@ -81,7 +81,7 @@ func (r *reporter) output(pkg, test string) *strings.Builder {
 	return r.said[pkg][test]
 }
 
-// end takes the end of a test or of a package.
+// end handles the end of a test or of a package.
 func (r *reporter) end(e event) {
 	if e.Test != "" {
 		if e.Action == "fail" {
@@ -93,7 +93,7 @@ func (r *reporter) end(e event) {
 	own := r.output(e.Package, "").String()
 	delete(r.said[e.Package], "")
 	if e.Action == "fail" {
-		for _, unfinished := range r.said[e.Package] { // a panic ended them
+		for _, unfinished := range r.said[e.Package] { // a panic stopped them
 			fmt.Fprint(r.to, unfinished)
 		}
 		fmt.Fprint(r.to, own)

@@ -1,5 +1,5 @@
-// Package grammar checks all texts for PowerShell against an independent grammar,
-// that of tree-sitter from npm: "make grammar".
+// Package grammar checks all PowerShell texts against an independent grammar, tree-sitter's
+// from npm: "make grammar".
 package grammar
 
 import (
@@ -29,8 +29,7 @@ import (
 // grammarVariable is set by "make grammar".
 const grammarVariable = "GRAMMAR"
 
-// texts returns all texts that are ever sent to a PowerShell, and the module for clients,
-// by file name.
+// texts returns all texts that are ever sent to PowerShell, and the client module, by file name.
 func texts(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -56,7 +55,7 @@ func texts(t *testing.T) map[string]string {
 	return out
 }
 
-// tap records what is written to a process.
+// tap records the input of a process.
 type tap struct {
 	session.Starter
 	mu   sync.Mutex
@@ -98,13 +97,13 @@ func bootLine(t *testing.T, lane ps.Lane) string {
 	return line
 }
 
-// gaps are parameters that the grammar cannot read, because it has no digits in their
-// names, and what is shown to it instead. PowerShell binds them: test/conformance/binding.json
-// has calls with both, as PowerShell 7.6.5 made them.
+// gaps maps parameters that the grammar cannot parse, because it allows no digits in their
+// names, to replacements that it can parse. PowerShell accepts them:
+// test/conformance/binding.json has recorded calls with both, from PowerShell 7.6.5.
 var gaps = map[string]string{" -IPv4Address ": " -IPvAddress ", " -IPv6Address ": " -IPvAddress "}
 
-// TestPowerShellReadsTheGapsOfTheGrammar: PowerShell binds what the grammar does not read. A
-// grammar that has learned to read it is noticed.
+// TestPowerShellReadsTheGapsOfTheGrammar: PowerShell accepts what the grammar cannot parse.
+// The test fails when a newer grammar can parse it.
 func TestPowerShellReadsTheGapsOfTheGrammar(t *testing.T) {
 	var recorded struct {
 		Calls []struct {
@@ -149,7 +148,7 @@ func TestTreeSitterUnderstandsAllTexts(t *testing.T) {
 	t.Logf("%s", strings.ReplaceAll(string(said), dir+string(filepath.Separator), ""))
 	require.NoError(t, err)
 
-	// The check can fail.
+	// The check detects an error.
 	wrong := filepath.Join(dir, "wrong.ps1")
 	require.NoError(t, os.WriteFile(wrong, []byte("function f { if ( }\n"), 0o600))
 	require.Error(t, exec.CommandContext(ctx, "node", "check.mjs", wrong).Run())

@@ -11,7 +11,7 @@ import (
 	"adgateway/ps"
 )
 
-// Audited returns a server with an audit log, and a function that reads its lines.
+// Audited returns a server with an audit log, and a function that reads the log's lines.
 func Audited(t *testing.T, runner ps.Runner, reads bool, more ...func(*gateway.Options)) (s *gateway.Server, file string, lines func() []*audit.Line) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "log", "audit.jsonl")

@@ -16,22 +16,22 @@ import (
 	"adgateway/ps"
 )
 
-// Deed is a change that a gateway may be making when it dies: an operation, and what its
-// script announces.
+// Deed is a change that a gateway may be making when it dies: an operation and the
+// announcement of its script.
 type Deed struct {
 	Op      string
 	Effect  ps.Effect
 	Objects []ps.Intended
-	extent  int   // of what else goes with it
-	Undoes  *Deed // what was done before, which it takes back; nil: it is no undo
+	extent  int   // number of further objects that the change affects
+	Undoes  *Deed // the earlier change that this one undoes; nil: it is no undo
 }
 
-// Changed returns an object of which one value is changed.
+// Changed returns an object with one changed value.
 func Changed(guid, name, before, after string) ps.Intended {
 	return ps.Intended{GUID: guid, DN: "CN=" + guid + ",OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: name, Before: before, After: after}}}
 }
 
-// Created returns an object that is made.
+// Created returns an object that is created.
 func Created(name string) ps.Intended {
 	return ps.Intended{Account: name, Name: name, Parent: "OU=Sales,DC=corp", Changes: []ps.IntendedChange{{Name: Existence, Before: "False", After: "True"}}}
 }
@@ -43,10 +43,10 @@ func Removed(guid string, shape *schema.Shape) ps.Intended {
 	return gone
 }
 
-// RomeDeed is the deed that most tests need only one of.
+// RomeDeed is the deed for tests that need only one.
 var RomeDeed = Deed{Op: "user.update", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed("g-1", "l", "Oslo", "Rome")}}
 
-// Deeds are changes of all kinds.
+// Deeds are changes of every kind.
 var Deeds = []Deed{
 	RomeDeed,
 	{Op: "user.create", Effect: ps.EffectCreated, Objects: []ps.Intended{Created("Anna")}},
@@ -65,7 +65,7 @@ var Deeds = []Deed{
 	{Op: "lookupZone.delete", Effect: ps.EffectRemoved, Objects: []ps.Intended{Changed("", Existence, "True", "False")}, extent: 5},
 }
 
-// Undos are changes that take back another one.
+// Undos are changes that undo another one.
 var Undos = []Deed{
 	{
 		Op: "user.updateByGuid", Effect: ps.EffectChanged, Objects: []ps.Intended{Changed(GUID, "l", "Rome", "Oslo")},
@@ -81,21 +81,21 @@ var Undos = []Deed{
 	},
 }
 
-// GUID is an identity that is given as a parameter.
+// GUID is an identity that is passed as a parameter.
 const GUID = "9f3c1a52-6f0e-4d0a-8a37-2b1c5e7d9f10"
 
-// Scene is a directory in which one deed is done, whose gateways can be stopped in the
-// middle. A script that runs twice writes twice.
+// Scene is a directory in which one deed is done. The gateways using it can be stopped in
+// the middle of the deed. A script that runs twice writes twice.
 type Scene struct {
 	Deed
 	Row *ops.Operation
 
 	mu     sync.Mutex
-	made   map[int]bool // the objects
+	made   map[int]bool // the created objects
 	Writes int
 }
 
-// NewScene returns a directory in which a deed has yet to be done.
+// NewScene returns a directory in which a deed has not been done yet.
 func NewScene(t *testing.T, d *Deed) *Scene {
 	t.Helper()
 	s := &Scene{}
@@ -103,7 +103,7 @@ func NewScene(t *testing.T, d *Deed) *Scene {
 	return s
 }
 
-// begin makes it a directory in which a deed has yet to be done.
+// begin resets the directory to the state before a deed.
 func (d *Scene) begin(t *testing.T, what *Deed) {
 	t.Helper()
 	d.Deed, d.Row, d.made, d.Writes = *what, nil, map[int]bool{}, 0
@@ -115,7 +115,7 @@ func (d *Scene) begin(t *testing.T, what *Deed) {
 	require.NotNil(t, d.Row, "there is no such operation: %s", what.Op)
 }
 
-// Once is how often a directory is written to in which the deed is done.
+// Once returns the number of writes with which the deed is done once.
 func (d *Scene) Once() (writes int) {
 	for i := range d.Objects {
 		if len(d.Objects[i].Changes) > 0 {
@@ -138,7 +138,7 @@ func (d *Scene) Outcome() ps.Outcome {
 	return ps.OutcomePartial
 }
 
-// seen returns what a script reads that settles.
+// seen returns what the script that settles a change reads.
 func (d *Scene) seen() json.RawMessage {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,7 +153,7 @@ func (d *Scene) seen() json.RawMessage {
 	return JSON(all)
 }
 
-// guid returns the identity of an object, also of one that is made.
+// guid returns the identity of an object, even of an object that the deed creates.
 func (d *Scene) guid(i int) string {
 	if guid := d.Objects[i].GUID; guid != "" || d.Row.Lane == ps.DNS {
 		return guid
@@ -161,11 +161,11 @@ func (d *Scene) guid(i int) string {
 	return fmt.Sprintf("new-%d", i)
 }
 
-// Run is what the scripts do on the usual server; see on.
+// Run runs the scripts on the usual server; see on.
 func (d *Scene) Run(at func(point string) (dies bool)) ps.Runner { return d.on("dc9", at) }
 
-// on is what the scripts do on a server; at is called before and after the announcement of
-// a change, and after each write. A gateway that dies there goes no further.
+// on runs the scripts on a server. It calls at before and after the announcement of a change,
+// and after each write. If at returns true, the gateway has died and the script stops there.
 func (d *Scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if req.Settles {
@@ -207,7 +207,7 @@ func (d *Scene) on(server string, at func(point string) (dies bool)) ps.Runner {
 	}}
 }
 
-// Spends returns how much of a budget the deed takes.
+// Spends returns how much of a budget the deed uses.
 func (d *Scene) Spends(of identity.Impact) int {
 	bound, _ := d.Row.Bind(ops.Given{})
 	if !slices.ContainsFunc(bound.Impacts(), func(i ops.Impact) bool { return i.Kind == of }) {

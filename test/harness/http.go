@@ -20,28 +20,28 @@ const (
 	ReplayedHeader = "Idempotency-Replayed"
 )
 
-// Existence is the name under which scripts announce that an object is made or removed.
+// Existence is the name under which scripts announce that an object is created or removed.
 const Existence = "exists"
 
-// Kinds of values in a store, which later versions read too.
+// Kinds of values in a store. Later versions must read them, too.
 const (
 	Keys  store.Kind = "key"  // calls with an Idempotency-Key
 	Plans store.Kind = "plan" // of dry runs
-	Due   store.Kind = "due"  // lines of the audit that have yet to be written
+	Due   store.Kind = "due"  // audit lines that are not written yet
 )
 
-// JSON returns a value as scripts and clients send it.
+// JSON encodes a value as scripts and clients do.
 func JSON(value any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // tests encode texts, numbers and lists of them
+		panic(err) // tests encode only strings, numbers and lists of them
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Metric returns a number of a server's metrics by its name and labels; 0 if there is none.
+// Metric returns the value of a server's metric with the given name and labels, or 0 if there is none.
 func Metric(t testing.TB, s *gateway.Server, name string) float64 {
 	t.Helper()
 	w := Call(s, http.MethodGet, "/metrics", "")

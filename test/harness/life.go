@@ -21,28 +21,29 @@ import (
 	"adgateway/ps"
 )
 
-// Life is a gateway that dies at one of its steps: before or after a write to the store, or
-// somewhere in a script. From then on it does nothing more.
+// Life is the life of a gateway that dies at one of its steps: before or after a write to
+// the store, or at a point in a script. A dead gateway does nothing.
 type Life struct {
 	mu     sync.Mutex
-	ends   int // at which step; 0: never
+	ends   int // number of the step; 0: never
 	steps  int
 	ended  bool
 	during string // the step at which it died
 
-	folder string            // of its audit; empty: none
-	left   map[string][]byte // the files in it when it died
+	folder string            // folder of its audit; empty: no audit
+	left   map[string][]byte // files in the folder at its death
 }
 
-// Audits names the folder of the gateway's audit, which Bury leaves as it was at its end: as it
-// writes there on its way to the store, it dies before and after each of its lines.
+// Audits names the folder of the gateway's audit. [Life.Bury] restores that folder to its
+// state at the gateway's death. The gateway also writes its audit on each step to the store,
+// so it dies before and after each audit line.
 func (l *Life) Audits(folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.folder = folder
 }
 
-// Bury takes away what the gateway has written to its audit after its end.
+// Bury removes the audit lines that the gateway wrote after its death.
 func (l *Life) Bury(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -66,7 +67,7 @@ func (l *Life) audited() map[string][]byte {
 	if l.folder == "" {
 		return all
 	}
-	files, _ := filepath.Glob(filepath.Join(l.folder, "*")) // the pattern is a good one
+	files, _ := filepath.Glob(filepath.Join(l.folder, "*")) // the pattern is valid
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err == nil {
 			all[file] = text
@@ -75,14 +76,15 @@ func (l *Life) audited() map[string][]byte {
 	return all
 }
 
-// Begin starts to count the steps.
+// Begin starts to count the steps. The gateway dies at the step with number ends; 0: never.
 func (l *Life) Begin(ends int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ends, l.steps, l.ended, l.during = ends, 0, false, ""
 }
 
-// Step reports whether the gateway is dead, as it is from this step on if it dies here.
+// Step counts a step and reports whether the gateway is dead, either since an earlier step
+// or from this one on.
 func (l *Life) Step(what string) (dead bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +103,7 @@ func (l *Life) Dead() (bool, string) {
 	return l.ended, l.during
 }
 
-// mortal is the way of such a gateway to the store.
+// mortal is a store that fails from the step on at which its gateway dies.
 type mortal struct {
 	store.Store
 	*Life
@@ -125,7 +127,7 @@ func (m *mortal) Apply(ctx context.Context, all ...store.Change) (store.Revision
 	return revision, err
 }
 
-// Gateway is a gateway that shares its store with nobody, and can be started again.
+// Gateway is a gateway with its own store. It can be restarted.
 type Gateway struct {
 	*gateway.Server
 	T     *testing.T
@@ -134,13 +136,13 @@ type Gateway struct {
 	Life  *Life
 }
 
-// FullStore is a store that takes nothing while it is full.
+// FullStore is a store that rejects writes while it is full.
 type FullStore struct {
 	store.Store
 	full atomic.Bool
 }
 
-// Fill says whether it is full.
+// Fill sets whether the store is full.
 func (f *FullStore) Fill(full bool) { f.full.Store(full) }
 
 func (f *FullStore) Apply(ctx context.Context, all ...store.Change) (store.Revision, error) {
@@ -150,7 +152,8 @@ func (f *FullStore) Apply(ctx context.Context, all ...store.Change) (store.Revis
 	return f.Store.Apply(ctx, all...)
 }
 
-// NewGateway starts one whose scripts are run by a function of the steps of its life.
+// NewGateway starts a gateway. run returns the runner of its scripts, given a function that
+// counts the steps of the gateway's life.
 func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) *Gateway {
 	t.Helper()
 	g := &Gateway{T: t, Store: store.NewMemory(nil)}
@@ -158,7 +161,7 @@ func NewGateway(t *testing.T, run func(at func(point string) (dies bool)) ps.Run
 	return g
 }
 
-// Start starts it again.
+// Start restarts the gateway.
 func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, change ...func(*gateway.Options)) {
 	g.T.Helper()
 	g.Life = &Life{}
@@ -173,17 +176,17 @@ func (g *Gateway) Start(run func(at func(point string) (dies bool)) ps.Runner, c
 	})
 }
 
-// CloseOpen tries once more to close the changes that are still open, as a gateway does each second.
+// CloseOpen tries once more to close the changes that are still open, as a gateway does every second.
 func (g *Gateway) CloseOpen() { CloseOpen(g.Server) }
 
 // CloseOpen is [Gateway.CloseOpen] of any server.
 func CloseOpen(s *gateway.Server) {
 	now, cancel := context.WithCancel(context.Background())
-	cancel() // the last try follows the end
+	cancel() // the last attempt runs after the cancellation
 	s.RunClosing(now)
 }
 
-// Stop ends a server that serves nothing: its streams of events, and what it sends to others.
+// Stop ends a server that serves no calls: its event streams, and its deliveries to others.
 func Stop(t testing.TB, s *gateway.Server) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -36,7 +36,7 @@ func (f *Runner) Last(t *testing.T) ps.Request {
 	return f.requests[len(f.requests)-1]
 }
 
-// Count returns how many scripts were run.
+// Count returns the number of scripts that were run.
 func (f *Runner) Count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +54,7 @@ func Announce(req ps.Request) error {
 	return nil
 }
 
-// Answering returns a runner that announces a change if the result has one, emits the
+// Answering returns a runner that announces a change if result contains one, emits the
 // batches and returns result.
 func Answering(result ps.Result, batches ...string) *Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
@@ -73,8 +73,8 @@ func Answering(result ps.Result, batches ...string) *Runner {
 	}}
 }
 
-// Failing returns a runner that fails with e, after an announcement if something may
-// have been changed.
+// Failing returns a runner that fails with e. It announces a change first if e has an
+// outcome other than none.
 func Failing(e ps.Error) *Runner {
 	return &Runner{Do: func(_ context.Context, req ps.Request) (*ps.Result, error) {
 		if e.Outcome != "" && e.Outcome != ps.OutcomeNone {

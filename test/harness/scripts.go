@@ -72,13 +72,13 @@ func Scripts(table []*ops.Operation) []ps.Script {
 	return scripts
 }
 
-// settleParams are the parameters of the scripts that settle.
+// settleParams are the parameters of the scripts that settle changes.
 var settleParams = []ps.Param{
 	{Name: "Set", Type: "bool"}, {Name: "Class", Type: "string"}, {Name: "Form", Type: "string"}, {Name: ops.SettleGuid, Type: "string"}, {Name: ops.SettleGuids, Type: "string[]"},
 	{Name: ops.SettleMaxAge, Type: "int"}, {Name: "Server", Type: "string", Mandatory: true},
 }
 
-// Sample returns a record of a shape as a script emits it.
+// Sample returns a sample record of a shape in the form in which scripts emit records.
 func Sample(shape *schema.Shape) string {
 	sample := sampleOf(shape.Fields)
 	if shape.Tag != nil && shape.Tag.Further {
@@ -96,7 +96,7 @@ func sampleOf(fields []schema.Field) string {
 			continue
 		}
 		if field.Extra != nil {
-			continue // only a list of fields names it
+			continue // these fields are emitted only if a list of fields names them
 		}
 		if i > 0 {
 			b.WriteByte(',')

@@ -1,4 +1,4 @@
-// Package harness serves a gateway to tests, which speak HTTP to it and say what its scripts do.
+// Package harness serves a gateway to tests. They call it over HTTP and determine the results of its scripts.
 package harness
 
 import (
@@ -52,8 +52,8 @@ func Auth(t testing.TB) *authn.Static {
 	return static
 }
 
-// Options returns the options of a server over a runner, with the defaults of the settings but
-// one session a lane and metrics that need a credential.
+// Options returns the options of a server with a runner. They are the defaults of the
+// settings, except for one session per lane and metrics that need a credential.
 func Options(t testing.TB, runner ps.Runner) gateway.Options {
 	settings := config.Default()
 	settings.Pool.DirectorySessions, settings.Pool.DNSSessions = 1, 1
@@ -66,11 +66,10 @@ func Options(t testing.TB, runner ps.Runner) gateway.Options {
 	return o
 }
 
-// Policy returns the policy of the defaults of the settings.
+// Policy returns the policy of the default settings.
 func Policy() gateway.Policy { return options.Policy(config.Default()) }
 
-// New returns a server over a runner; change may modify its options or be
-// nil.
+// New returns a server with a runner. change may modify its options, or be nil.
 func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway.Server {
 	t.Helper()
 	o := Options(t, runner)
@@ -82,21 +81,21 @@ func New(t testing.TB, runner ps.Runner, change func(*gateway.Options)) *gateway
 	return s
 }
 
-// PeerLine is a pseudo header that sets the TCP peer.
+// PeerLine is a pseudo header that sets the address of the TCP peer.
 const PeerLine = "From-Peer"
 
-// Call sends a request with the token that has all scopes. Header lines are
-// "Name: value" and may replace it.
+// Call sends a request with the token that has all scopes. The headers, in the form "Name:
+// value", may replace the token.
 func Call(s *gateway.Server, method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	return Serve(s, httptest.NewRequest(method, target, strings.NewReader(body)), headers...)
 }
 
-// CallWith is call without a body for a client that leaves when ctx is done.
+// CallWith is [Call] without a body for a client that disconnects when ctx is done.
 func CallWith(ctx context.Context, s *gateway.Server, method, target string) *httptest.ResponseRecorder {
 	return Serve(s, httptest.NewRequestWithContext(ctx, method, target, nil))
 }
 
-// Serve is [Call] of any request.
+// Serve is [Call] for any request.
 func Serve(s *gateway.Server, r *http.Request, headers ...string) *httptest.ResponseRecorder {
 	r.Header.Set("Auth-Token", "Bearer "+AllToken)
 	r.Header.Set("X-Request-Id", "test-1")
@@ -139,7 +138,7 @@ type Failure struct {
 	RequestID     string           `json:"requestId"`
 }
 
-// Read decodes an envelope, and fails the test if it is none.
+// Read decodes an envelope. The test fails if the body is not an envelope.
 func Read(t testing.TB, w *httptest.ResponseRecorder) Reply {
 	t.Helper()
 	require.Equal(t, "application/json; charset=utf-8", w.Header().Get("Content-Type"))

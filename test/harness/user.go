@@ -19,7 +19,7 @@ import (
 	"adgateway/ps"
 )
 
-// OpenStore opens the store of keys in a file, until the end of the test.
+// OpenStore opens a store of keys in a file. The store is closed at the end of the test.
 func OpenStore(t *testing.T, path string) *store.Sealed {
 	t.Helper()
 	file, aside, err := store.Open(store.Options{Path: path})
@@ -33,15 +33,15 @@ func OpenStore(t *testing.T, path string) *store.Sealed {
 	return sealed
 }
 
-// OneUser is a directory with one user, of whom one property can be changed.
+// OneUser is a directory with one user and one property that can be changed.
 type OneUser struct {
 	City       string
 	Changes    int
 	Unreadable bool
-	At         func(point string) // is called on the way
+	At         func(point string) // called at each point of a script
 }
 
-// Run is what the scripts do that change the user, or settle a change.
+// Run runs the scripts that change the user or settle a change.
 func (d *OneUser) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	record := Sample(schema.User)
 	if !req.Write {
@@ -65,17 +65,17 @@ func (d *OneUser) Run(_ context.Context, req ps.Request) (*ps.Result, error) {
 	return &ps.Result{Effect: ps.EffectChanged, Server: "dc9"}, req.Records(json.RawMessage("[" + record + "]"))
 }
 
-// TextArg returns an argument of a script; empty if it has none of that name, or no text.
+// TextArg returns a text argument of a script, or "" if there is no text argument with that name.
 func TextArg(req ps.Request, name string) (text string) {
 	raw, _ := req.Args[name].MarshalJSON() // a text can always be encoded
 	_ = json.Unmarshal(raw, &text)
 	return text
 }
 
-// KeyOfRome is the header with the key of [ToRome].
+// KeyOfRome is the header with the idempotency key of [ToRome].
 const KeyOfRome = "Idempotency-Key: key-of-rome"
 
-// ToRome has a user sent to Rome, always with the same key.
+// ToRome changes the city of a user to Rome, always with the same idempotency key.
 func ToRome(s *gateway.Server) (int, Reply, http.Header) {
 	w := Call(s, http.MethodPut, "/api/ADUser/jdoe", `{"City":"Rome"}`, "Content-Type: application/json", KeyOfRome)
 	var got Reply
@@ -83,7 +83,7 @@ func ToRome(s *gateway.Server) (int, Reply, http.Header) {
 	return w.Code, got, w.Header()
 }
 
-// ItemToRome returns the call of an item that does what [ToRome] does, under a key.
+// ItemToRome returns the call of a job item that makes the change of [ToRome], under the given key.
 func ItemToRome(key string) jobs.Call {
 	return jobs.Call{
 		Job: &jobs.Job{
@@ -96,8 +96,7 @@ func ItemToRome(key string) jobs.Call {
 	}
 }
 
-// WrittenThen returns a runner that makes a change, and then fails as if the server were cut
-// off.
+// WrittenThen returns a runner that makes a change, and then fails as if the server had been cut off.
 func WrittenThen(d *OneUser, fails ps.Error) *Runner {
 	return &Runner{Do: func(ctx context.Context, req ps.Request) (*ps.Result, error) {
 		if !req.Write {

@@ -1,10 +1,9 @@
-// Package histories records what the clients of several gateways asked for and were told,
-// and holds it against a model: an object that everybody uses one after the other. A
-// history is linearizable if there is such an order that explains every answer and in
-// which what ended before something else began also comes first.
+// Package histories records the calls and answers of the clients of several gateways, and checks them against
+// a model: an object that all clients use one after the other. A history is linearizable if some order of the
+// calls explains every answer, and if a call that ended before another one began comes first in that order.
 //
-// A [Recorder] takes the calls of a test; [Models] are the objects; [Recorder.Check] looks
-// for the order, by porcupine, for each object by itself.
+// A [Recorder] records the calls of a test. [Models] are the objects. [Recorder.Check] searches for the order
+// with porcupine, for each object separately.
 package histories
 
 import (
@@ -20,19 +19,19 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Op is what a client asks for.
+// Op is the request of a client.
 type Op struct {
 	Of     string // the object: a key, a plan, a name
 	At     int    // the gateway
-	Do     string // what the model lists
-	Expect string // what the object must be, for what compares
-	Value  string // what it is to be; empty: absent
+	Do     string // an operation of the model
+	Expect string // expected value of the object, for a comparison
+	Value  string // new value; empty: absent
 }
 
-// Answer is what the client is told.
+// Answer is the answer to a client.
 type Answer struct {
-	Refused bool   // certainly nothing was done
-	Value   string // what was read or said
+	Refused bool   // nothing was done
+	Value   string // value that was read or reported
 }
 
 // Recorder is a history that grows. The zero value is empty. It is safe for concurrent use.
@@ -42,16 +41,16 @@ type Recorder struct {
 	calls []*Call
 }
 
-// started is from when times are counted.
+// started is the start of the recorded times.
 var started = time.Now()
 
-// now returns the time in nanoseconds, later each time that it is called.
+// now returns the time in nanoseconds. Each call returns a later time.
 func (r *Recorder) now() int64 {
 	r.last = max(r.last+1, time.Since(started).Nanoseconds())
 	return r.last
 }
 
-// Call is one that has begun. Without [Call.End] its answer was lost: whatever it does may
+// Call is a call that has begun. Without [Call.End] its answer was lost, so its effect may
 // happen at any time after it began, or never.
 type Call struct {
 	r      *Recorder
@@ -77,7 +76,7 @@ func (c *Call) End(answer Answer) {
 	c.end, c.answer = c.r.now(), answer
 }
 
-// Happened records what was done at a time, as was found afterwards.
+// Happened records an action that took place at a known time and was discovered afterwards.
 func (r *Recorder) Happened(op Op, at time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,14 +84,15 @@ func (r *Recorder) Happened(op Op, at time.Time) {
 	r.calls = append(r.calls, &Call{r: r, op: op, begin: moment, end: moment})
 }
 
-// Forget takes back a call that certainly did nothing, and that learned nothing.
+// Forget removes a call that did nothing and whose answer revealed nothing.
 func (c *Call) Forget() {
 	c.r.mu.Lock()
 	defer c.r.mu.Unlock()
 	c.r.calls = slices.DeleteFunc(c.r.calls, func(one *Call) bool { return one == c })
 }
 
-// describe says when a call began and ended, after a moment in milliseconds, and the rest.
+// describe returns the times when a call began and ended, in milliseconds since after, and
+// its request and answer.
 func (c *Call) describe(after int64) string {
 	ms := func(at int64) string { return fmt.Sprintf("%10.3f", float64(at-after)/1e6) }
 	text, answer := ms(c.begin)+" to ", fmt.Sprintf("%q", c.answer.Value)
@@ -111,7 +111,7 @@ func (c *Call) describe(after int64) string {
 	return text + ": " + answer
 }
 
-// Counts returns how many calls there are, and how many of them were not answered.
+// Counts returns the number of calls, and the number of calls without an answer.
 func (r *Recorder) Counts() (all, lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -123,11 +123,11 @@ func (r *Recorder) Counts() (all, lost int) {
 	return len(r.calls), lost
 }
 
-// searchLimit is how long an order is looked for. There may be very many.
+// searchLimit limits the search for an order, because there may be very many orders.
 const searchLimit = 30 * time.Second
 
-// Check fails the test unless the history so far is one of the model, and shows the calls of
-// an object for which there is no order. The label, such as a seed, says which history it is.
+// Check fails the test unless the history so far fits the model, and prints the calls of an
+// object without an order. The label, such as a seed, identifies the history.
 func (r *Recorder) Check(t testing.TB, m Model, label string) {
 	t.Helper()
 	if wrong := r.Contradiction(m); wrong != "" {
@@ -163,7 +163,7 @@ func (r *Recorder) Contradiction(m Model) string {
 	return ""
 }
 
-// describe returns a line for each call, in the order in which they began.
+// describe returns one line per call, in the order in which the calls began.
 func describe(calls []*Call) string {
 	slices.SortFunc(calls, func(a, b *Call) int { return cmp.Compare(a.begin, b.begin) })
 	var lines []string

@@ -25,7 +25,7 @@ func write(at int, expect, value string) Op {
 
 func read(at int) Op { return Op{Of: "k", At: at, Do: "read"} }
 
-// TestModels: each model rejects histories that break its promise, and no others.
+// TestModels: each model rejects exactly the histories that break its promise.
 func TestModels(t *testing.T) {
 	use := Op{Of: "p", Do: "use"}
 	spend := Op{Of: "b", Do: "spend"}

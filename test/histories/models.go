@@ -8,15 +8,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Model is an object that everybody uses one after the other.
+// Model is an object that all clients use one after the other.
 type Model struct {
 	Name  string
 	model porcupine.Model
 }
 
-// model makes a model of its first state, and of whether a state explains an answer, and
-// which one follows. An answer of nil was lost: whatever was asked for is done if it can be.
-// If it was not done, or later, then that is how it is at the end, which nobody sees.
+// model returns a model with a first state and a step function. step reports whether an answer is possible
+// in a state, and returns the next state. A nil answer was lost: the operation is done if possible. If it
+// was not done, or later, then the checker puts it at the end, where no call sees its effect.
 func model[S comparable](name string, first S, step func(state S, op Op, answer *Answer) (explained bool, next S)) Model {
 	return Model{name, porcupine.Model{
 		Init: func() any { return first },
@@ -27,25 +27,24 @@ func model[S comparable](name string, first S, step func(state S, op Op, answer 
 	}}
 }
 
-// Values: each Of is a value of a store. "write" replaces Expect by Value; "read" answers
-// what it is.
+// Values are values of a store, one for each Of. "write" replaces Expect with Value; "read"
+// returns the value.
 var (
-	// LinearizableReads is a store whose reads and refusals count like its writes.
+	// LinearizableReads is a store whose reads and refusals are as current as its writes.
 	LinearizableReads = values("values, read as they are", false, false)
 
-	// LinearizableRefusals is one whose reads may be old, while a refusal is not.
+	// LinearizableRefusals is a store whose reads may be outdated, while its refusals are current.
 	LinearizableRefusals = values("values, read as they were, refused as they are", true, false)
 
-	// LinearizableWrites is what several gateways promise: what is written follows what was
-	// expected. What a gateway reads, and why it refuses a write, may be old, but never older
-	// than what the same gateway has read before.
+	// LinearizableWrites is the promise of several gateways: a write replaces the expected value. Reads and
+	// refusals may be outdated, but a gateway never returns an older value than it has returned before.
 	LinearizableWrites = values("values, read and refused as they were", true, true)
 )
 
-// past is what a value has been, and how far each gateway has read it.
+// past has the previous values of an object, and the position up to which each gateway has read them.
 type past struct {
-	values string // with spaces between; absent is "-"
-	read   [8]int // index of what each gateway has read last
+	values string // separated by spaces; "-" is absent
+	read   [8]int // index of the last value that each gateway has read
 }
 
 func values(name string, oldReads, oldRefusals bool) Model {
@@ -83,9 +82,9 @@ func orAbsent(value string) string {
 	return value
 }
 
-// Keys is an idempotency key: "write" is what its change does to the directory, "call" asks for it
-// and gets the answer that it is done, as Value if that is not empty. It is written once, before
-// any call gets an answer, and all calls get the same one. A refusal says nothing about the change.
+// Keys are idempotency keys. "write" is the write of a key's change to the directory. "call" requests the
+// change and is answered when it is done, with Value if that is not empty. The change is written once, before
+// any call is answered, and all calls get the same answer. A refusal reveals nothing about the change.
 var Keys = model("a key runs once, with one answer", keyState{}, func(state keyState, op Op, answer *Answer) (bool, keyState) {
 	switch {
 	case op.Do == "write":
@@ -105,7 +104,7 @@ type keyState struct {
 	answer  string
 }
 
-// Once is what can be used once, such as a plan: "use". It is refused only when it was used.
+// Once are objects that can be used once, such as plans: "use". A use is refused only after another use.
 var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool, bool) {
 	if answer != nil && answer.Refused {
 		return used, used
@@ -113,8 +112,7 @@ var Once = model("used once", false, func(used bool, _ Op, answer *Answer) (bool
 	return !used || answer == nil, true
 })
 
-// Budget is what may be spent: "spend" one of the limit. It is refused only when all is
-// spent.
+// Budget is a budget with a limit: "spend" spends one unit. A call is refused only when the budget is spent.
 func Budget(limit int) Model {
 	return model("at most "+strconv.Itoa(limit)+" are spent", 0, func(spent int, _ Op, answer *Answer) (bool, int) {
 		switch {
@@ -127,8 +125,8 @@ func Budget(limit int) Model {
 	})
 }
 
-// Leases is an object of which at most one change is on its way: "change" makes Value out of
-// Expect, which it has read under the lease.
+// Leases are objects with at most one change at a time: "change" replaces Expect, which the
+// client has read under the lease, with Value.
 var Leases = model("no change is lost", "0", func(value string, op Op, answer *Answer) (bool, string) {
 	switch {
 	case answer != nil && answer.Refused:

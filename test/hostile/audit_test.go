@@ -18,7 +18,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// audited starts a system with an audit log, and returns a function that tells its size in bytes.
+// audited starts a system with an audit log. It returns the path of the log and a function
+// that returns the size of the log in bytes.
 func audited(t *testing.T, overrides ...string) (s *systemtest.System, file string, size func() int64) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "audit.jsonl")
@@ -33,8 +34,8 @@ func sizeOf(t *testing.T, file string) int64 {
 	return info.Size()
 }
 
-// TestCallsWithoutEffectDoNotFillTheAudit repeats changes that find nothing to do, with the longest
-// values allowed. The audit hardly grows, and still has the changes made before and between them.
+// TestCallsWithoutEffectDoNotFillTheAudit repeats changes that have no effect, with the longest values
+// allowed. The audit hardly grows, and still contains the changes made before and between them.
 func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	s, file, size := audited(t)
 	change := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}}
@@ -69,8 +70,8 @@ func TestCallsWithoutEffectDoNotFillTheAudit(t *testing.T) {
 	assert.Equal(t, 2, cities)
 }
 
-// TestStrangersDoNotHideKnownCallers sends wrong tokens first. Refusals of a valid token from the
-// same address are still recorded one for one.
+// TestStrangersDoNotHideKnownCallers sends wrong tokens first. Refusals of a valid token
+// from the same address still have one record each.
 func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	s, file, _ := audited(t)
 	targets := []string{"Administrator", "krbtgt", "aschmidt", "jmueller", "asato", systemtest.SampleUser}
@@ -90,8 +91,8 @@ func TestStrangersDoNotHideKnownCallers(t *testing.T) {
 	assert.Equal(t, targets, found)
 }
 
-// TestNoIntentWithoutASession refuses changes while no session can be started. None has an intent,
-// and after a few they are only counted.
+// TestNoIntentWithoutASession sends changes while no session can be started. They are
+// refused without an intent in the audit, and after a few they are only counted.
 func TestNoIntentWithoutASession(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	world, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -113,15 +114,15 @@ func TestNoIntentWithoutASession(t *testing.T) {
 	assert.NotZero(t, s.Stack.Audit.Stats().Suppressed)
 }
 
-// noStarter cannot start processes.
+// noStarter fails to start processes.
 type noStarter struct{}
 
 func (noStarter) StartProcess(string, ...string) (session.Waiter, io.Writer, io.Reader, io.Reader, error) {
 	return nil, nil, nil, nil, os.ErrPermission
 }
 
-// TestChangesAreRefusedBeforeEvidenceIsRemoved fills the space of the audit. Changes get 503 and
-// nothing changes, reads go on, and no line is lost.
+// TestChangesAreRefusedBeforeEvidenceIsRemoved fills the audit's space. Changes then get 503
+// and nothing changes, reads still succeed, and no line is lost.
 func TestChangesAreRefusedBeforeEvidenceIsRemoved(t *testing.T) {
 	s, file, _ := audited(t, "audit.maxTotal=1")
 	c := systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser}

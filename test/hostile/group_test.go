@@ -18,8 +18,8 @@ var storedGroup = map[string]storedCheck{
 	"group.rename":             renamedGroup,
 }
 
-// createdGroup reads a group created with a hostile value by a second route, compares it with the
-// value sent, and removes it.
+// createdGroup reads a group created with a hostile value by a second route, compares the
+// stored value with the sent one, and removes the group.
 func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	assert.Equal(s.T, record, s.OK(systemtest.Call{Method: http.MethodGet, Path: systemtest.GroupPath(systemtest.Text(record["guid"]), "")}, http.StatusOK), name)
@@ -32,7 +32,7 @@ func createdGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value stri
 	s.OK(systemtest.Call{Method: http.MethodDelete, Path: systemtest.GroupPath(systemtest.Text(record["samName"]), "/Remove")}, http.StatusOK)
 }
 
-// renamedGroup checks a group renamed to a hostile name and renames it back.
+// renamedGroup checks a group that was renamed to a hostile name, and renames it back.
 func renamedGroup(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	account := systemtest.Text(record["samName"])

@@ -1,5 +1,5 @@
-// Package hostile sends values that break careless programs, in every parameter of every operation,
-// and malformed requests.
+// Package hostile sends malformed requests, and values that break careless programs in every
+// parameter of every operation.
 package hostile
 
 import (
@@ -25,10 +25,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestHostileValues gives every parameter of every operation every hostile value in a thorough run,
-// and some of them otherwise. A value that the kind of the parameter forbids is refused, and the
-// refusal names the parameter. An allowed value is stored and read back unchanged, and a look-up
-// finds nothing else. Nothing else changes, and nothing fails internally.
+// TestHostileValues sends hostile values in every parameter of every operation: all of them in a
+// thorough run, and some of them otherwise. A value that the parameter's kind forbids is refused,
+// and the refusal names the parameter. An allowed value is stored and read back unchanged, and a
+// look-up finds no other object. Nothing else changes, and no internal error occurs.
 func TestHostileValues(t *testing.T) {
 	var tries atomic.Int64
 	t.Cleanup(func() { t.Logf("%d tries", tries.Load()) })
@@ -98,7 +98,7 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 			continue
 		}
 		if value == "" && op.Effect == ops.Delete && !p.Required && op.EmptyMeans(p) == ops.Absent {
-			continue // this is the sample itself, a removal
+			continue // this value equals the sample of a removal
 		}
 		attack(s, g, op, p, name, value)
 		tries++
@@ -106,8 +106,8 @@ func attackAll(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param) 
 	return tries
 }
 
-// hasTwin reports whether an earlier operation passes the same parameter to the same script. If so,
-// a few values are enough.
+// hasTwin reports whether an earlier operation passes the same parameter to the same script.
+// If so, a few values are enough.
 func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	for _, other := range opstest.Own() {
 		if other == op {
@@ -121,8 +121,8 @@ func hasTwin(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// hasAlike reports whether an earlier parameter of the operation is of the same kind, and only
-// stored under another name.
+// hasAlike reports whether an earlier parameter of the operation has the same kind and is
+// only stored under another name.
 func hasAlike(op *ops.Operation, p *ops.Param) bool {
 	for i := range op.Params {
 		other := &op.Params[i]
@@ -136,7 +136,7 @@ func hasAlike(op *ops.Operation, p *ops.Param) bool {
 	return false
 }
 
-// renamedUser checks a user that a rename gave an odd name, and restores the old names.
+// renamedUser checks a user that was renamed to an odd name, and restores the old names.
 func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a systemtest.Answer) {
 	renamed := a.Envelope.Result[0]
 	back := s.Do(systemtest.Call{
@@ -152,12 +152,12 @@ func renamedUser(s *systemtest.System, p *ops.Param, name, value string, a syste
 	}
 }
 
-// guard checks that the world is restored. Most requests write nothing; the journals show that
-// faster than snapshots do.
+// guard checks that the world is restored. Most requests write nothing, and the journals
+// show this faster than snapshots.
 type guard struct {
 	base   sandboxtest.Snapshot
 	mark   sandboxtest.Mark
-	record *systemtest.Call // restores the set of records that the sample of the operation changes
+	record *systemtest.Call // restores the set of records that the operation's sample changes
 }
 
 func (g *guard) unchanged(s *systemtest.System, what string) {
@@ -168,7 +168,7 @@ func (g *guard) unchanged(s *systemtest.System, what string) {
 	}
 }
 
-// attack gives one parameter one hostile value.
+// attack sends one hostile value in one parameter.
 func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string) {
 	s.T.Helper()
 	params := map[string]any{}
@@ -184,7 +184,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	}
 	c := systemtest.CallFor(op, params)
 	if value == systemtest.HostileValues["invalid UTF-8"] && p.Path == "" && op.Effect.Writes() && op.Method != http.MethodDelete {
-		// encoding/json would replace it, so send a form.
+		// encoding/json would replace the value, so send a form.
 		form := url.Values{}
 		for key, v := range c.Params {
 			form.Set(key, systemtest.Text(v))
@@ -197,7 +197,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	switch {
 	case a.Status == http.StatusBadRequest:
 		require.NotNil(s.T, a.Envelope.Error, name)
-		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment is another route
+		named := a.Envelope.Output == "" || p.Path != "" // an empty path segment matches another route
 		for _, detail := range a.Envelope.Error.Details {
 			named = named || detail.Field == p.Name || detail.Field == "" && strings.Contains(detail.Message, p.Name)
 		}
@@ -212,8 +212,7 @@ func attack(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, nam
 	}
 }
 
-// foundNothingElse checks that a look-up by a hostile name found that name, if
-// anything.
+// foundNothingElse checks that a look-up by a hostile name found an object with that name, or nothing.
 func foundNothingElse(s *systemtest.System, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
 	if a.Status >= 300 || p.Path == "" || value == "" || len(a.Envelope.Result) == 0 {
 		return
@@ -237,7 +236,7 @@ func isField(shape *schema.Shape, name string) bool {
 	})
 }
 
-// changedOnly makes the current state the new base, if only one object has changed.
+// changedOnly makes the current state the new base if only one object has changed.
 func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	s.T.Helper()
 	now := s.Snapshot()
@@ -247,13 +246,13 @@ func (g *guard) changedOnly(s *systemtest.System, dn, what string) {
 	g.base = now
 }
 
-// storedBy has, by operation, a check of the stored value. The check also restores the world.
+// storedBy has, by operation, a function that checks the stored value and restores the world.
 var storedBy = systemtest.Merge(storedTasks, storedOU, storedComputer, storedGroup, storedZone, storedBin, storedRecords())
 
-// removing are the parameters of a removal besides the name. Each accepts some values.
+// removing are the parameters of a removal other than the name. Each accepts some values.
 var removing = []string{"ShowFields", "Force", "Recursive"}
 
-// single returns the value of a field that was given one value.
+// single returns the value of a field that was set to one value.
 func single(stored any) string {
 	if list, many := stored.([]any); many && len(list) == 1 {
 		stored = list[0]
@@ -263,10 +262,9 @@ func single(stored any) string {
 
 type storedCheck func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer)
 
-// storedExactly reads the stored value back, compares it with the value sent, and restores the
-// world.
+// storedExactly reads the stored value back, compares it with the sent value, and restores the world.
 func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer) {
-	if p.Name == ops.WithETag { // it only asks for more, and the sample's change is made
+	if p.Name == ops.WithETag { // the parameter only extends the answer; the change is the sample's
 		s.Undo(op)
 		s.Prepare(op)
 		g.base = s.Snapshot()
@@ -289,8 +287,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		}
 		path := "/api/ADUser/" + url.PathEscape(systemtest.Text(username))
 		if p.Kind.Secret() || value == "" || p.Name == "ShowFields" || p.Name == "OUPath" || p.Name == "Manager" || p.Name == "Country" {
-			// nothing to compare: answers show no secrets, and other values are stored in another
-			// form
+			// There is nothing to compare: answers show no secrets, and other values are stored in another form.
 		} else if p.Name == "Username" {
 			assert.Equal(s.T, value, a.Envelope.Result[0]["username"], name)
 			read := s.Get(path + "/Details?ShowFields=username")
@@ -330,7 +327,7 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.rename":
 		renamedUser(s, p, name, value, a)
-		// A display name that an update has set to the new name is renamed back, too.
+		// If an update has set the display name to the new name, it is renamed back, too.
 		g.changedOnly(s, systemtest.SampleUserDN, name)
 	case "user.resetPassword":
 		g.changedOnly(s, systemtest.SampleUserDN, name)
@@ -343,9 +340,9 @@ func storedExactly(s *systemtest.System, g *guard, op *ops.Operation, p *ops.Par
 	}
 }
 
-// storedAsShown checks the parameter as its row declares it. If it is a member of the record, the
-// record has the value sent; otherwise it is a flag, or selects what is shown. Anything else that
-// an operation accepts needs a check of its own.
+// storedAsShown checks a parameter according to its operation. If the parameter is a member
+// of the record, the record must have the sent value; otherwise it must be a flag or select
+// the fields that are shown. Any other parameter needs its own check.
 func storedAsShown(
 	s *systemtest.System, g *guard, op *ops.Operation, p *ops.Param, name, value string, a systemtest.Answer,
 ) {
@@ -362,16 +359,17 @@ func storedAsShown(
 	restored(s, g, op)
 }
 
-// restored undoes the sample's change and prepares the next one.
+// restored undoes the sample's change and prepares the next change.
 func restored(s *systemtest.System, g *guard, op *ops.Operation) {
 	s.Undo(op)
-	if op.Effect != ops.Delete || op.Undo.Never != "" { // otherwise the object that the sample needs exists again
+	// otherwise the object that the sample needs exists again
+	if op.Effect != ops.Delete || op.Undo.Never != "" {
 		s.Prepare(op)
 	}
 	g.base = s.Snapshot()
 }
 
-// reasonKept checks that the history has the reason as it was sent, if a change was made.
+// reasonKept checks that the history has the reason as sent, if a change was made.
 func reasonKept(s *systemtest.System, name, value string, a systemtest.Answer) {
 	id := a.Header.Get("X-Change-Id")
 	if id == "" || value == "" {
@@ -382,7 +380,7 @@ func reasonKept(s *systemtest.System, name, value string, a systemtest.Answer) {
 	assert.Equal(s.T, value, s.Record(made)["reason"], name)
 }
 
-// fieldOf returns the member of a record that an input sets; empty: none.
+// fieldOf returns the field of a record that an input sets, or "" if there is none.
 func fieldOf(shape *schema.Shape, input string) string {
 	for _, f := range shape.Fields {
 		if f.Input == input || f.Input == "" && strings.EqualFold(f.Name, input) {

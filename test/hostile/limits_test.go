@@ -17,13 +17,13 @@ import (
 	"adgateway/test/thorough"
 )
 
-// place is a pair of references of one form, for a token limited to CorpOU.
+// place is a pair of references in one form: to an object outside CorpOU, and to no object.
 type place struct{ exists, missing string }
 
 const nowhere = "01234567-89ab-cdef-0123-456789abcdef"
 
-// outsiders returns references to objects outside CorpOU by form, each with a reference to nothing,
-// for a parameter of an operation; nil if the parameter does not name an object.
+// outsiders returns references to objects outside CorpOU by form, each with a reference to a missing
+// object, for a parameter of an operation. It returns nil if the parameter does not name an object.
 func outsiders(s *systemtest.System, op *ops.Operation, p *ops.Param) map[string]place {
 	guid := func(dn string) string { return s.Stored(dn, "objectGUID").GUID.String() }
 	account := func(name, dn string) map[string]place {
@@ -73,14 +73,15 @@ var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 // anonymous returns an answer without its request id and the reference.
 func anonymous(a systemtest.Answer, reference string) string {
 	text := requestID.ReplaceAllString(string(a.Body), "")
-	text = strings.ReplaceAll(text, systemtest.CorpOU, "<limit>") // references above it contain the reference
+	// references above the limit contain the reference
+	text = strings.ReplaceAll(text, systemtest.CorpOU, "<limit>")
 	text = strings.ReplaceAll(text, strings.ReplaceAll(reference, `\`, `\\`), "<reference>")
 	return http.StatusText(a.Status) + " " + a.Header.Get("X-Directory-Server") + " " + text
 }
 
-// TestWhatLiesOutsideIsNotThere gives every parameter that names an object, in every operation,
-// objects outside the token's limits in every form, and names of nothing. The answers are equal
-// except for the reference. Log and audit distinguish them. A plain run tries a share.
+// TestWhatLiesOutsideIsNotThere sends references to objects outside the token's limits, in every form, and
+// references to missing objects, in every parameter of every operation that names an object. The answers are
+// equal except for the reference. The log and the audit distinguish the two cases. A plain run tries a share.
 func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	counts := map[string]int{}
 	for _, op := range opstest.Own() {
@@ -133,7 +134,7 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 					counts[form]++
 					counts["pairs"]++
 				}
-				// Objects inside, and the OU of the limit itself, exist.
+				// Objects inside the limit exist, and so does the limit's own OU.
 				for _, inside := range []any{op.Sample[p.Name], systemtest.CorpOU} {
 					if inside == nil || inside == systemtest.CorpOU && p.Kind != schema.DN || inside == systemtest.UsersContainer {
 						continue
@@ -157,8 +158,8 @@ func TestWhatLiesOutsideIsNotThere(t *testing.T) {
 	}
 }
 
-// TestNamesTakenOutsideTellNothing: the answer must say that a name is taken, but not which object
-// has it.
+// TestNamesTakenOutsideTellNothing: the answer must state that a name is taken, but must not
+// reveal which object has the name.
 func TestNamesTakenOutsideTellNothing(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	in := map[string]any{"OUPath": systemtest.EmptyOU}
@@ -178,15 +179,15 @@ func TestNamesTakenOutsideTellNothing(t *testing.T) {
 		assert.Regexp(t, `^The name '[^']*' is taken\.$`, a.Envelope.Output, c.Path)
 		assert.Len(t, s.Log.Lines(`"code":"limit"`), 1)
 	}
-	// A common name does not lead to an account outside, and limits are checked before conflicts.
+	// A common name does not reveal an account outside, and limits are checked before conflicts.
 	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/Anna%20Schmidt/Disable", Token: systemtest.DeskToken}, http.StatusNotFound, "not_found")
 	assert.Contains(t, a.Envelope.Output, "common name of: aschmidt", "what lies inside is named")
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Params: map[string]any{"OUPath": "CN=Users,DC=corp,DC=example"}, Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
 	s.Rejects(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/aschmidt", Token: systemtest.CorpToken}, http.StatusForbidden, "limit")
 }
 
-// TestTheOUOfALimitKeepsItsPlace: its credential may read, describe and fill it, but not rename,
-// move or remove it.
+// TestTheOUOfALimitKeepsItsPlace: the credential may read and describe the OU of its limit
+// and create objects in it, but must not rename, move or remove the OU.
 func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	limit := systemtest.LimitedOU
@@ -202,7 +203,7 @@ func TestTheOUOfALimitKeepsItsPlace(t *testing.T) {
 	s.OK(systemtest.CreateOU("New", limit).As(systemtest.LimitedToken), http.StatusCreated)
 }
 
-// TestManagersOutsideAreNotShown: a record shows no name from outside.
+// TestManagersOutsideAreNotShown: a record does not show the name of a manager outside the limit.
 func TestManagersOutsideAreNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	s.SetAttribute(systemtest.SampleUserDN, "manager", "CN=Administrator,CN=Users,DC=corp,DC=example")
@@ -215,8 +216,8 @@ func TestManagersOutsideAreNotShown(t *testing.T) {
 	}
 }
 
-// TestARecordThatHasLeftIsNotShown: the limits apply to the record in the answer, while another
-// caller moves it in and out.
+// TestARecordThatHasLeftIsNotShown: the limits apply to the record in the answer, even while
+// another caller moves the record in and out.
 func TestARecordThatHasLeftIsNotShown(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	moved, stop := make(chan int), make(chan struct{})

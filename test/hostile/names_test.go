@@ -32,27 +32,27 @@ const (
 	reverseZone = "10.in-addr.arpa"
 )
 
-// digestText is a text that can answer a challenge.
+// digestText is a valid answer to a challenge.
 const digestText = "LPsIwTo7o8BoG0-vjCyGQGBWSVIPxI-i_X336eUOQZo"
 
-// ownerKinds are the kinds of parameters that name the owner of a record. In most rows the name is
-// relative to a zone; in rows of protocols it is a full one.
+// ownerKinds are the kinds of parameters with the owner name of a record. In most operations
+// the name is relative to a zone; in operations of protocols it is a full name.
 var ownerKinds = []schema.Kind{schema.Owner, schema.NewOwner, schema.ChildZone, schema.RecordName, schema.CertificateName}
 
-// hostParam is the full name of a host. All zones may have records of it.
+// hostParam is the full name of a host. Every zone may have records for it.
 const hostParam = "HostName"
 
-// leftover needs privileged for every name.
+// leftover needs the scope privileged for every name.
 const leftover = "record.deleteController"
 
-// ownerRow is an operation that changes the records of a name that its caller sends.
+// ownerRow is an operation that changes the records of a name that the caller sends.
 type ownerRow struct {
 	op    *ops.Operation
-	owner string // the parameter; empty: a document has it
-	kind  string // the type of the records
-	data  string // data of the existing records, as in a zone file
+	owner string // the parameter with the name; empty: the name is in a document
+	kind  string // type of the records
+	data  string // data of the existing records, in the form of zone files
 	zone  string
-	full  bool // names are full ones, with or without a dot
+	full  bool // names are full names, with or without a trailing dot
 }
 
 // ownerRows derives the rows from the table of operations.
@@ -69,7 +69,7 @@ func ownerRows(t *testing.T) []ownerRow {
 			}
 		}
 		if row.owner == "" && op.Protocol == nil {
-			continue // the row is about a zone
+			continue // the operation is about a zone
 		}
 		if op.ID == leftover {
 			continue
@@ -107,7 +107,7 @@ func ownerRows(t *testing.T) []ownerRow {
 	return rows
 }
 
-// call calls a row for a name.
+// call makes the row's call for a name.
 func (r ownerRow) call(s *systemtest.System, name string) systemtest.Answer {
 	s.T.Helper()
 	if r.op.Protocol == nil {
@@ -162,7 +162,7 @@ func spell(form, name, zone string) string {
 	return strings.NewReplacer("%s", name, "%S", strings.ToUpper(name), "%z", zone, "%Z", strings.ToUpper(zone), "%%", "%").Replace(form)
 }
 
-// meaning returns the full name that a name stands for.
+// meaning returns the full name that a spelling denotes.
 func (r ownerRow) meaning(name string) string {
 	plain, absolute := strings.CutSuffix(strings.ToLower(name), ".")
 	switch inside := plain == r.zone || strings.HasSuffix(plain, "."+r.zone); {
@@ -184,8 +184,8 @@ func guarded(full string) bool {
 	return full == domainZone || full == "dc1.corp.example" || first == "wpad" || first == "*"
 }
 
-// fill replaces the zones of a row. The new ones have its records at the names, if there is true,
-// and at the names that a server could take for them.
+// fill replaces the zones of a row. The new zones have the row's records at the names, if
+// there is true, and at the names that a server could mistake for them.
 func (r ownerRow) fill(s *systemtest.System, there bool) {
 	var sources []zones.Source
 	for _, zone := range []string{domainZone, reverseZone} {
@@ -199,7 +199,7 @@ func (r ownerRow) fill(s *systemtest.System, there bool) {
 			if r.kind != "CNAME" && r.kind != "NS" && r.kind != "DNAME" {
 				owners = append(owners, "@")
 			}
-			if r.kind != "DNAME" { // nothing may exist below a DNAME
+			if r.kind != "DNAME" { // no name may exist below a DNAME
 				owners = append(owners, zone)
 			}
 			for _, owner := range owners {
@@ -218,7 +218,7 @@ var accounts = []string{"dc1.corp.example", "DC1.corp.example.corp.example", "wp
 
 func accountOf(name string) string { return fmt.Sprintf("account%d", slices.Index(accounts, name)) }
 
-// namesSystem returns a system whose servers read names in the given way.
+// namesSystem returns a system whose DNS servers interpret names in the given way.
 func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1, Reads: func(zones.Op) zones.Reading { return way }})
 	require.NoError(t, err)
@@ -239,9 +239,9 @@ func namesSystem(t *testing.T, way zones.Reading) *systemtest.System {
 		"acme.zones=["+domainZone+"]", "acme.accounts=["+strings.Join(list, ",")+"]")
 }
 
-// TestOwnerNames gives every row that takes the name of a record every spelling of names, guarded
-// ones and others, on servers that read names in different ways. A call changes the records of
-// exactly the name that it sends, or nothing; never the records of a guarded name.
+// TestOwnerNames sends every spelling of guarded and other names in every row with a record
+// name, to servers that interpret names in different ways. A call changes the records of
+// exactly the name that it sends, or nothing. It never changes the records of a guarded name.
 func TestOwnerNames(t *testing.T) {
 	for label, way := range map[string]zones.Reading{"strips": zones.Strips, "nests": zones.Nests, "refuses": zones.Refuses, "repeats": zones.Repeats} {
 		t.Run(label, func(t *testing.T) {
@@ -265,7 +265,7 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 		names = slices.Clone(accounts)
 	}
 	slices.Sort(names)
-	done := map[string]int{} // calls that changed something, by the name that they sent
+	done := map[string]int{} // calls that changed something, by the sent name
 	for _, name := range slices.Compact(names) {
 		for _, there := range []bool{false, true} {
 			plain := slices.Contains([]string{"free", "free." + row.zone, "free." + row.zone + "." + row.zone + "."}, name) || row.op.ID == "acme.update"
@@ -295,8 +295,8 @@ func tryNames(s *systemtest.System, row ownerRow, label string) {
 	}
 }
 
-// TestEveryRowOfDNSNamesWhatItChanges: a row that changes DNS either takes a name of
-// TestOwnerNames or is about a whole zone.
+// TestEveryRowOfDNSNamesWhatItChanges: every operation that changes DNS either has a name
+// that TestOwnerNames tests, or is about a whole zone.
 func TestEveryRowOfDNSNamesWhatItChanges(t *testing.T) {
 	tried := map[string]bool{}
 	for _, row := range ownerRows(t) {

@@ -11,7 +11,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// orNull returns a text as answers show it: null if empty.
+// orNull returns a text as answers show it: null if it is empty.
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -37,7 +37,7 @@ var storedOU = map[string]storedCheck{
 			s.T.Errorf("%s is accepted as %s: %s", name, p.Name, a.Body)
 		}
 		s.Expect(http.StatusOK, http.MethodDelete, "/api/OU/Path/Remove", map[string]any{"OUPath": made["path"], "Force": "true"})
-		g.changedOnly(s, systemtest.EmptyOU, name) // protection leaves a trace on the parent (facts E38)
+		g.changedOnly(s, systemtest.EmptyOU, name) // protection modifies the parent, too (facts E38)
 	},
 	"ou.update": func(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		now := s.Record(a)

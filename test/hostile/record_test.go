@@ -15,7 +15,7 @@ import (
 
 const setPath = "/api/DnsRecordSet"
 
-// typeOf returns the record type of an operation; nil if it has none.
+// typeOf returns the record type of an operation, or nil if it has none.
 func typeOf(op *ops.Operation) *schema.RecordType {
 	resource, _, _ := strings.Cut(op.ID, ".")
 	if resource == "recordSet" {
@@ -29,7 +29,7 @@ func typeOf(op *ops.Operation) *schema.RecordType {
 }
 
 // recordOf returns the call that restores the set of records that the sample of an operation
-// changes; nil if the sample changes no existing record.
+// changes, or nil if the sample changes no existing record.
 func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
 	kind, sample := typeOf(op), op.Sample
 	if kind == nil || !op.Effect.Writes() || op.Effect.Creates() {
@@ -38,7 +38,7 @@ func recordOf(s *systemtest.System, op *ops.Operation) *systemtest.Call {
 	set := map[string]any{"ZoneName": sample["ZoneName"], "DNS_HostName": sample["DNS_HostName"], "Type": kind.Name}
 	a := s.Do(systemtest.Call{Method: http.MethodGet, Path: setPath, Params: set})
 	if a.Status != http.StatusOK {
-		return nil // the sample creates it first
+		return nil // the sample creates the set first
 	}
 	set["Data"], set["TimeToLive"], set["MakeStatic"] = a.Envelope.Result[0]["data"], a.Envelope.Result[0]["ttl"], true
 	return &systemtest.Call{Method: http.MethodPut, Path: setPath, Params: set}
@@ -59,7 +59,7 @@ func storedRecords() map[string]storedCheck {
 	return checks
 }
 
-// storedRecord looks up the new record that the answer shows, and removes it.
+// storedRecord looks up the new record that the answer shows, and removes the record.
 func storedRecord(kind *schema.RecordType) storedCheck {
 	return func(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		record := s.Record(a)
@@ -68,7 +68,7 @@ func storedRecord(kind *schema.RecordType) storedCheck {
 		params := map[string]any{"DNS_HostName": record["name"], "ZoneName": record["zone"]}
 		for i, field := range kind.Fields {
 			params[field.Name] = fields[i]
-			if field.Name == p.Name && value != "" && fields[i] != value { // a name may differ in case
+			if field.Name == p.Name && value != "" && fields[i] != value { // the case of a name may differ
 				short := strings.TrimSuffix(fields[i], "."+systemtest.Text(record["zone"]))
 				assert.Equal(s.T, strings.ToLower(strings.TrimSuffix(value, ".")), strings.ToLower(short), name)
 			}
@@ -83,7 +83,7 @@ func storedRecord(kind *schema.RecordType) storedCheck {
 
 // changedRecord restores the set of records that was changed.
 func changedRecord(s *systemtest.System, g *guard, p *ops.Param, name, value string, a systemtest.Answer) {
-	if p.Name == "DNS_HostName" && value != "" { // a set of that name was created
+	if p.Name == "DNS_HostName" && value != "" { // a set with that name was created
 		record := s.Record(a)
 		removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: setPath, Params: map[string]any{"ZoneName": record["zone"], "DNS_HostName": record["name"], "Type": record["type"]}})
 		require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)

@@ -28,7 +28,7 @@ var storedZone = map[string]storedCheck{
 	},
 }
 
-// storedNewZone compares the name of a new zone and removes it.
+// storedNewZone compares the name of a new zone and removes the zone.
 func storedNewZone(path string) storedCheck {
 	return func(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 		zone := systemtest.Text(s.Record(a)["zoneName"])
@@ -51,10 +51,10 @@ func storedDelegation(s *systemtest.System, g *guard, p *ops.Param, name, value 
 	params := map[string]any{"ZoneName": record["zoneName"], "ChildName": record["childName"]}
 	removed := s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsDelegation", Params: params})
 	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
-	g.base = s.Snapshot() // the address of a name server outside the child stays
+	g.base = s.Snapshot() // the address record of a name server outside the child stays
 }
 
-// storedNameServer compares the new record of a zone's name server and removes it.
+// storedNameServer compares the new record of a zone's name server and removes the record.
 func storedNameServer(s *systemtest.System, _ *guard, p *ops.Param, name, value string, a systemtest.Answer) {
 	record := s.Record(a)
 	switch {
@@ -68,7 +68,7 @@ func storedNameServer(s *systemtest.System, _ *guard, p *ops.Param, name, value 
 	require.Equal(s.T, http.StatusOK, removed.Status, "%s: %s", name, removed.Body)
 }
 
-// storedSettings accepts the settings of the only zone that has changed.
+// storedSettings accepts the settings if no other zone has changed.
 func storedSettings(s *systemtest.System, g *guard, _ *ops.Param, name, _ string, a systemtest.Answer) {
 	g.changedOnly(s, systemtest.Text(s.Record(a)["zoneName"]), name)
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// circles counts the files of the largest circle of each package, tests apart. A file refers
-// to another one if it uses a name, a method or a field that is declared there.
+// circles counts the files in the largest reference cycle of each package, without tests. A
+// file refers to another file if it uses a name, a method or a field that is declared there.
 func circles(t *testing.T, all []source) map[string]size {
 	listed := list(t)
 	imports := importer.ForCompiler(sharedFiles, "gc", func(path string) (io.ReadCloser, error) {
@@ -32,13 +32,13 @@ func circles(t *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// A listed package is what the go command says of it.
+// A listed package is described by the go command.
 type listed struct {
-	export string   // file with its compiled declarations
+	export string   // built on this system
 	files  []string // that are built on this system
 }
 
-// list lists all packages that are built, by path.
+// list returns all packages that are built, by path.
 func list(t *testing.T) map[string]listed {
 	t.Helper()
 	const format = "{{.ImportPath}}\t{{.Export}}\t{{join .GoFiles \" \"}}"
@@ -56,7 +56,7 @@ func list(t *testing.T) map[string]listed {
 	return packages
 }
 
-// byPackage groups the files that are built here by folder.
+// byPackage groups the files that are built on this system by folder.
 func byPackage(all []source, packages map[string]listed) map[string][]*ast.File {
 	grouped := map[string][]*ast.File{}
 	for _, s := range all {
@@ -70,7 +70,7 @@ func byPackage(all []source, packages map[string]listed) map[string][]*ast.File 
 // graph has the files that each file refers to, by name.
 type graph map[string]map[string]bool
 
-// references finds out which files of a package refer to which.
+// references returns the references between the files of a package.
 func references(t *testing.T, dir string, files []*ast.File, imports types.Importer) graph {
 	t.Helper()
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
@@ -91,8 +91,8 @@ func references(t *testing.T, dir string, files []*ast.File, imports types.Impor
 	return found
 }
 
-// largestCircle returns the most files each of which can be reached from each other one,
-// sorted; nil if there is no circle.
+// largestCircle returns the largest set of files in which each file can be reached from each
+// other one, sorted; nil if there is no cycle.
 func largestCircle(g graph) (largest []string) {
 	reached := map[string]map[string]bool{}
 	for from := range g {

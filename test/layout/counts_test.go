@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExceptionsOnlyShrink: what is larger than its exception is refused, and so is an
-// exception that is too large or not needed. An update lowers, and raises only if it is told.
+// TestExceptionsOnlyShrink: a size that exceeds its exception is refused, and so is an exception
+// that is too large or not needed. An update lowers exceptions, and raises them only on request.
 func TestExceptionsOnlyShrink(t *testing.T) {
 	l := limit{name: "tests", most: 10, what: "things"}
 	listed := map[string]int{"grown": 12, "same": 12, "shrunk": 12, "small": 12, "gone": 12}
@@ -34,7 +34,7 @@ small: 10 things, the exception is not needed; run go test ./test/layout -update
 	assert.Empty(t, l.compare(raised, counted))
 }
 
-// TestSizesAreCounted counts in a file of which every number is known.
+// TestSizesAreCounted counts the sizes in a file with known numbers.
 func TestSizesAreCounted(t *testing.T) {
 	long := strings.Repeat("x", widest)
 	text := `package p

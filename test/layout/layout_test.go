@@ -1,5 +1,5 @@
-// Package layout checks the structure of the source tree: which package imports
-// which, where build tags are, and how large files, functions and types are.
+// Package layout checks the structure of the source tree: the imports of each package, the
+// places of build tags, and the sizes of files, functions and types.
 package layout
 
 import (
@@ -178,8 +178,7 @@ var only = map[string][]string{
 	"github.com/nats-io/nats-server":  {"gateway/engine", "gateway/engine/enginetest"},
 }
 
-// libraries lists the libraries that packages of pure logic may import. The others
-// are not limited.
+// libraries lists the libraries that packages with pure logic may import. Other packages are not limited.
 var libraries = map[string][]string{
 	"ps":                       {},
 	"ps/syntax":                {},
@@ -204,7 +203,7 @@ func (s source) test() bool { return strings.HasSuffix(s.path, "_test.go") }
 // line returns the number of the line of a position.
 func (s source) line(at token.Pos) int { return sharedFiles.Position(at).Line }
 
-// sharedFiles has the positions of all sources.
+// sharedFiles has the positions in all sources.
 var sharedFiles = token.NewFileSet()
 
 // sources returns every Go file of the project, parsed.
@@ -228,7 +227,7 @@ var parsed = sync.OnceValues(func() (all []source, err error) {
 			return fs.SkipDir
 		}
 		if entry.IsDir() && path == filepath.Join(root, "gateway", "transport", "without") {
-			return fs.SkipDir // modules of their own, which stand in for others
+			return fs.SkipDir // modules of their own, which replace other modules
 		}
 		if filepath.Ext(path) != ".go" {
 			return nil
@@ -360,8 +359,8 @@ func TestBuildTagsAreOnlyWhereSystemsDiffer(t *testing.T) {
 	}
 }
 
-// TestProblemsAreReturnedAsErrors: a nil *problem.Error in an error is not nil. Only package
-// problem, which makes them, returns them as they are.
+// TestProblemsAreReturnedAsErrors: a nil *problem.Error in an error is not nil, so functions
+// return error instead. Only package problem, which makes these errors, returns the type itself.
 func TestProblemsAreReturnedAsErrors(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.dir == "gateway/problem" {
@@ -416,8 +415,7 @@ func TestTopLevelIsFixed(t *testing.T) {
 	}
 }
 
-// TestLockFilesNameNoRegistry: packages of npm come from whatever registry is
-// configured.
+// TestLockFilesNameNoRegistry: the lock files name no registry, so npm uses the configured one.
 func TestLockFilesNameNoRegistry(t *testing.T) {
 	files, err := filepath.Glob("../*/package-lock.json")
 	require.NoError(t, err)

@@ -25,19 +25,19 @@ var (
 	raise  = flag.Bool("raise", false, "with -update: also raise exceptions and add new ones")
 )
 
-// A limit is a size that nothing may exceed but its exceptions, which are listed in
-// testdata/NAME.txt with the size that they have.
+// A limit is the largest allowed size, except for its exceptions. They are listed with their
+// sizes in testdata/NAME.txt.
 type limit struct {
 	name  string
 	most  int
-	what  string // is counted
+	what  string // the counted thing
 	count func(t *testing.T, all []source) map[string]size
 }
 
-// A size is how large something is, and where one looks to make it smaller.
+// A size is the size of something, and the places at which to reduce it.
 type size struct {
 	n  int
-	at []string // nil: the name says it
+	at []string // nil: the name is enough
 }
 
 var limits = []limit{
@@ -50,7 +50,7 @@ var limits = []limit{
 	{"circles", 12, "files that refer to each other in a circle", circles},
 }
 
-// TestSizes holds the limits. A list of exceptions may only shrink.
+// TestSizes checks the limits. A list of exceptions may only shrink.
 func TestSizes(t *testing.T) {
 	all := sources(t)
 	for _, l := range limits {
@@ -69,7 +69,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// compare holds what was counted against the limit and its exceptions.
+// compare compares the counted sizes with the limit and its exceptions.
 func (l limit) compare(listed map[string]int, counted map[string]size) (complaints []string) {
 	for name, s := range counted {
 		allowed, excepted := listed[name]
@@ -101,7 +101,7 @@ func (l limit) compare(listed map[string]int, counted map[string]size) (complain
 	return complaints
 }
 
-// updated returns the exceptions as they are now. Without raised none is added or grows.
+// updated returns the exceptions after an update. Unless raised is true, no exception is added or grows.
 func (l limit) updated(listed map[string]int, counted map[string]size, raised bool) map[string]int {
 	now := map[string]int{}
 	for name, s := range counted {
@@ -117,7 +117,7 @@ func (l limit) updated(listed map[string]int, counted map[string]size, raised bo
 	return now
 }
 
-// exceptions reads lines of a number and a name.
+// exceptions reads lines with a number and a name.
 func exceptions(t *testing.T, file string) map[string]int {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -136,7 +136,7 @@ func exceptions(t *testing.T, file string) map[string]int {
 	return listed
 }
 
-// writeExceptions writes what exceptions reads; no file if there is none.
+// writeExceptions writes exceptions in the form that exceptions reads. It removes the file if there are none.
 func writeExceptions(t *testing.T, file string, listed map[string]int) {
 	t.Helper()
 	if len(listed) == 0 {
@@ -162,7 +162,7 @@ func fileLines(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// functionLines counts the lines of each function, its first and its last one included.
+// functionLines counts the lines of each function, including its first and last line.
 func functionLines(_ *testing.T, all []source) map[string]size {
 	counted := map[string]size{}
 	for _, s := range all {
@@ -185,7 +185,7 @@ func functionName(f *ast.FuncDecl) string {
 	return f.Name.Name
 }
 
-// receiverType returns the name of the type that a function is a method of; "" if it is none.
+// receiverType returns the name of the receiver's type, or "" for a function without a receiver.
 func receiverType(f *ast.FuncDecl) string {
 	if f.Recv == nil {
 		return ""
@@ -209,11 +209,11 @@ func receiverType(f *ast.FuncDecl) string {
 	}
 }
 
-// widest is how many characters a line may have; a tab is one.
+// widest is the largest number of characters in a line. A tab counts as one.
 const widest = 110
 
-// wideLines counts the lines of each file that are too wide. Rows of tables may be; what
-// stands in raw strings does not count.
+// wideLines counts the lines of each file that are too wide. Rows of tables may be wide, and
+// the text of raw strings does not count.
 func wideLines(_ *testing.T, all []source) map[string]size {
 	counted := map[string]size{}
 	for _, s := range all {
@@ -239,8 +239,8 @@ func wideLines(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// tables returns the lines with elements of slices, arrays and maps that are written one
-// under the other, without the bodies of functions among them.
+// tables returns the lines that hold elements of slices, arrays and maps, one element per
+// line, without the bodies of functions in them.
 func (s source) tables() map[int]bool {
 	lines := map[int]bool{}
 	inside := func(from, to token.Pos, is bool) {
@@ -263,7 +263,7 @@ func (s source) tables() map[int]bool {
 	return lines
 }
 
-// rawStrings counts by line the characters that stand in raw strings.
+// rawStrings counts the characters inside raw strings, by line.
 func (s source) rawStrings() map[int]int {
 	lines := map[int]int{}
 	ast.Inspect(s.file, func(n ast.Node) bool {
@@ -281,8 +281,7 @@ func (s source) rawStrings() map[int]int {
 	return lines
 }
 
-// structFields counts the fields of each struct that has a name. Settings and rows have
-// as many as there are.
+// structFields counts the fields of each named struct. Structs of settings and table rows are not limited.
 func structFields(_ *testing.T, all []source) map[string]size {
 	counted := map[string]size{}
 	for _, s := range all {
@@ -304,7 +303,7 @@ func structFields(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// methods counts the methods of each type; those in tests are counted apart.
+// methods counts the methods of each type. Methods in tests are counted separately.
 func methods(_ *testing.T, all []source) map[string]size {
 	counted := map[string]size{}
 	for name, files := range methodsByFile(all) {
@@ -315,7 +314,7 @@ func methods(_ *testing.T, all []source) map[string]size {
 	return counted
 }
 
-// methodFiles counts the files that a type has methods in.
+// methodFiles counts the files with methods of a type.
 func methodFiles(_ *testing.T, all []source) map[string]size {
 	counted := map[string]size{}
 	for name, files := range methodsByFile(all) {

@@ -15,12 +15,11 @@ import (
 	"adgateway/test/manual"
 )
 
-// unmapped are the packages that the map of the manual leaves to their parent.
+// unmapped are the packages that the manual's map does not list separately from their parent.
 var unmapped = regexp.MustCompile(
 	`/internal/|^gateway/(atomicfile|every|filefault|nearest)$|^gateway/schema/|^test/|test$`)
 
-// TestManualMapsThePackages holds the tree of packages in the manual against
-// the folders, in both directions.
+// TestManualMapsThePackages compares the manual's tree of packages with the folders, in both directions.
 func TestManualMapsThePackages(t *testing.T) {
 	_, section, found := strings.Cut(manual.Text(t, "develop"), "## Packages\n")
 	require.True(t, found)
@@ -55,9 +54,9 @@ func TestManualMapsThePackages(t *testing.T) {
 	}
 }
 
-// TestManualNamesFilesThatExist: every file and folder that the pages for developers name exists,
-// and a file declares what a page says it does: "`Do` in `gateway/call/do.go`", or a row with the
-// file in one cell and the names in the next.
+// TestManualNamesFilesThatExist: every file and folder named by the pages for developers
+// exists, and declares what the page attributes to it: "`Do` in `gateway/call/do.go`", or a
+// row with the file in one cell and the names in the next.
 func TestManualNamesFilesThatExist(t *testing.T) {
 	files := regexp.MustCompile("`((?:cmd|gateway|ps|scripts|test|winsvc)/[^`\\s]+)`")
 	inProse := regexp.MustCompile("`([A-Za-z]+)`\\s+in\\s+`([a-z/_]+\\.go)`")
@@ -91,8 +90,7 @@ func TestManualNamesFilesThatExist(t *testing.T) {
 	assert.Greater(t, declared, 30)
 }
 
-// TestTestsThatAreNamedExist: every test and benchmark that the manual or the Makefile names is
-// one of the project's.
+// TestTestsThatAreNamedExist: every test and benchmark named by the manual or the Makefile exists.
 func TestTestsThatAreNamedExist(t *testing.T) {
 	var tests strings.Builder
 	for _, s := range sources(t) {
@@ -114,7 +112,7 @@ func TestTestsThatAreNamedExist(t *testing.T) {
 	}
 }
 
-// TestEveryPromiseHasATest: each line of what the manual promises names the tests that try it.
+// TestEveryPromiseHasATest: each line of the manual's promises names the tests of that promise.
 func TestEveryPromiseHasATest(t *testing.T) {
 	promises := 0
 	for _, page := range manual.Pages(t) {
@@ -223,7 +221,7 @@ func TestKerberosTestsAreRunWhole(t *testing.T) {
 	}
 }
 
-// TestTheManualHasPagesOnly: what is packed as the manual is text.
+// TestTheManualHasPagesOnly: every file that is packed into the manual is text.
 func TestTheManualHasPagesOnly(t *testing.T) {
 	for _, page := range manual.Pages(t) {
 		assert.Equal(t, ".md", path.Ext(page.Path), page.Path)

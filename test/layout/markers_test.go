@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNoConflictMarkers: no tracked file has a line that a merge wrote between two versions.
+// TestNoConflictMarkers: no tracked file contains a conflict marker of a merge.
 func TestNoConflictMarkers(t *testing.T) {
 	root := filepath.Join("..", "..")
 	if _, err := os.Stat(filepath.Join(root, ".git")); err != nil {
@@ -55,7 +55,7 @@ func TestMarkersAreFound(t *testing.T) {
 
 var marker = regexp.MustCompile(fmt.Sprintf(`^(?:[<]{7}|[|]{7}|[>]{7})(?: .*)?\r?$|^%s\r?$`, strings.Repeat("=", 7)))
 
-// markers lists the lines of a text that are markers of a merge.
+// markers returns the lines of a text that are conflict markers.
 func markers(text []byte) (lines []int) {
 	for i, line := range bytes.Split(text, []byte("\n")) {
 		if marker.Match(line) {

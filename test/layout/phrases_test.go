@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// phrase is a turn of speech that comments do not use, and what they say in its place.
+// phrase is a phrase that comments must not use, with its replacement.
 type phrase struct {
 	pattern *regexp.Regexp
 	part    string // that each match contains, which is found faster; may be empty
@@ -67,7 +67,7 @@ func phrases(t *testing.T) (all []phrase) {
 	return all
 }
 
-// TestCommentsArePlain: no comment, in tests or elsewhere, has a phrase of the list.
+// TestCommentsArePlain: no comment, in tests or elsewhere, contains a phrase of the list.
 func TestCommentsArePlain(t *testing.T) {
 	banned := phrases(t)
 	require.GreaterOrEqual(t, len(banned), 25)
@@ -86,7 +86,7 @@ func TestCommentsArePlain(t *testing.T) {
 	}
 }
 
-// TestPhrasesAreFound: each pattern of the list matches the phrase that its line names.
+// TestPhrasesAreFound: each pattern of the list matches the example in its line.
 func TestPhrasesAreFound(t *testing.T) {
 	banned := phrases(t)
 	matches := func(text string) bool {

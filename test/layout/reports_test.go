@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReportsOfOthersHaveTests: the table of public reports says of each what it was and is, and names a test
-// that there is. What was wrong is right; only what is missing has no test.
+// TestReportsOfOthersHaveTests: each row of the table of public reports states the reported
+// problem and its present state, and names an existing test. Every reported error is
+// corrected; only rows about missing features have no test.
 func TestReportsOfOthersHaveTests(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join("testdata", "reports.txt"))
 	require.NoError(t, err)

@@ -1,5 +1,4 @@
-// Package load measures the whole gateway, and checks that it does not hold long
-// lists in memory.
+// Package load measures the whole gateway, and checks that it does not hold long lists in memory.
 package load
 
 import (
@@ -21,8 +20,8 @@ import (
 )
 
 // BenchmarkHTTP reads the details of users among 10,000 over HTTP, with 1 and 16
-// connections, and compares with a bare gin handler that answers with as many
-// bytes. p50 and p99 are latencies at the client in microseconds.
+// connections, and compares this with a bare gin handler whose answers have the same size.
+// p50 and p99 are latencies at the client in microseconds.
 func BenchmarkHTTP(b *testing.B) {
 	const users = 10_000
 	s := systemtest.New(b, sandbox.Options{Seed: 1, Users: users}, "log.level=error")

@@ -20,9 +20,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkProcesses reads the details of a user, with 1, 4 and 16 connections, over HTTP
-// from stand-in processes that are kept, and compares with one process per request, which
-// is started, asked and ended without HTTP.
+// BenchmarkProcesses reads the details of a user over HTTP with 1, 4 and 16 connections from
+// stand-in processes that stay running. It compares this with one process per request that
+// is started, queried and ended without HTTP.
 func BenchmarkProcesses(b *testing.B) {
 	for _, connections := range []int{1, 4, 16} {
 		b.Run(fmt.Sprintf("sessions/connections=%d", connections), func(b *testing.B) {
@@ -36,7 +36,7 @@ func BenchmarkProcesses(b *testing.B) {
 	}
 }
 
-// perProcess reads the details of a user b.N times, each time in a process of its own.
+// perProcess reads the details of a user b.N times, each time in a new process.
 func perProcess(b *testing.B, connections int) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)

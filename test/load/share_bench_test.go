@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkShare is the gateway's own share of a read: HTTP, pool, session and frames around a
-// session that answers at once, with several values of GOGC. The allocations include the client's.
+// BenchmarkShare measures the gateway's own share of a read: HTTP, pool, session and frames around a
+// session that answers at once, with several values of GOGC. The allocations include those in the client.
 func BenchmarkShare(b *testing.B) {
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})
 	require.NoError(b, err)
@@ -46,7 +46,7 @@ func BenchmarkShare(b *testing.B) {
 	}
 }
 
-// asSent turns a record of an answer into what the script sends.
+// asSent turns a record of an answer into the form in which the script sends it.
 func asSent(b *testing.B, record map[string]any) json.RawMessage {
 	b.Helper()
 	members := []byte{'{'}
@@ -64,9 +64,9 @@ func asSent(b *testing.B, record map[string]any) json.RawMessage {
 	return append(members, `"userParameters":""}`...)
 }
 
-// BenchmarkListShare lists 10,000 users in turn from sessions of the sandbox and from
-// sessions that send the same records at once: percent is what the second takes of the
-// first, the gateway's own share and the client's.
+// BenchmarkListShare lists 10,000 users alternately from sessions of the sandbox and from
+// sessions that send the same records at once. percent is the time of the latter in relation
+// to the former, which is the share of the gateway and the client.
 func BenchmarkListShare(b *testing.B) {
 	const path = "/api/ADUser/ListUsers/All"
 	world, err := sandbox.NewWorld(b.Context(), sandbox.Options{Seed: 1})

@@ -20,8 +20,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// longLists returns a system whose sessions generate lists of *users users of
-// 1.5 KB each, so that only the gateway could hold them in memory.
+// longLists returns a system whose sessions generate lists of *users users, 1.5 KB each.
+// Only the gateway could hold these lists in memory.
 func longLists(t testing.TB, users *int) *systemtest.System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Seed: 1})
@@ -39,9 +39,8 @@ func longLists(t testing.TB, users *int) *systemtest.System {
 	return systemtest.NewWithSessions(t, w, session.Config{Starter: process}, "servers.controllers=dc1.corp.example", "log.level=error", "http.maxSpool=0")
 }
 
-// readSlowly lists the users and pauses now and then. It returns the number of
-// bytes and the peak of the live heap. Without temporary files nothing is produced, and
-// no garbage, while it pauses.
+// readSlowly lists the users with pauses, and returns the number of bytes and the peak of the live
+// heap. Without temporary files the gateway produces neither data nor garbage during a pause.
 func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 	s.T.Helper()
 	const pauses = 4 << 20
@@ -61,14 +60,14 @@ func readSlowly(s *systemtest.System) (size int64, peak uint64) {
 			return size, peak
 		}
 		require.NoError(s.T, err)
-		// The pipeline waits for this reader once the buffers of the connection are full; what
-		// it produces until then is garbage of the first collections.
+		// The pipeline waits for this reader once the buffers of the connection are full. Data
+		// produced until then is garbage that the first collections remove.
 		peak = max(peak, min(systemtest.HeapBytes(), systemtest.HeapBytes(), systemtest.HeapBytes()))
 	}
 }
 
-// TestALongListIsNotHeldInMemory: however long a list is, the gateway holds only
-// its beginning, until the script has succeeded.
+// TestALongListIsNotHeldInMemory: however long a list is, the gateway holds only its
+// beginning until the script has succeeded.
 func TestALongListIsNotHeldInMemory(t *testing.T) {
 	users := 24_000
 	s := longLists(t, &users)
@@ -79,8 +78,8 @@ func TestALongListIsNotHeldInMemory(t *testing.T) {
 	assert.Less(t, peak, before+24<<20, "of %d bytes", size)
 }
 
-// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool,
-// session and frames. peak-MiB is the growth of the live heap meanwhile.
+// BenchmarkLongList reads lists of 1,000 to 100,000 users through HTTP, pool, session and
+// frames. peak-MiB is the growth of the live heap during the read.
 func BenchmarkLongList(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("users=%d", n), func(b *testing.B) {
@@ -98,8 +97,8 @@ func BenchmarkLongList(b *testing.B) {
 	}
 }
 
-// TestAClientLeavesDuringALongList: the session becomes free again, and nothing
-// waits for the client.
+// TestAClientLeavesDuringALongList: when the client disconnects, the session becomes free
+// again, and nothing waits for the client.
 func TestAClientLeavesDuringALongList(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() { systemtest.NoGoroutinesLeft(t, before) }) // runs after the system has stopped

@@ -14,9 +14,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections: with
-// the audit alone, with the history of changes, with a key beside it, and as a dry run.
-// All files are on the disk and synced.
+// BenchmarkWrite changes one property of users over HTTP, with 1 and 8 connections: with the
+// audit only, with the history of changes, with an idempotency key in addition, and as a dry
+// run. All files are on the disk and synced.
 func BenchmarkWrite(b *testing.B) {
 	for _, c := range []struct {
 		name, setting string
@@ -59,7 +59,7 @@ func BenchmarkWrite(b *testing.B) {
 
 // change changes a user's office.
 func change(client *http.Client, url, office, key string, dry bool) error {
-	body, _ := json.Marshal(map[string]any{"Office": office, "DryRun": dry}) // always has a JSON form
+	body, _ := json.Marshal(map[string]any{"Office": office, "DryRun": dry}) // can always be encoded
 	request, err := http.NewRequest(http.MethodPut, url, strings.NewReader(string(body)))
 	if err != nil {
 		return err

@@ -1,5 +1,5 @@
-// Package manual reads README.md and the pages of gateway/manual for the tests that hold
-// them against the program.
+// Package manual reads README.md and the pages in gateway/manual for the tests that compare
+// them with the program.
 package manual
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Front is the page that a reader sees first.
+// Front is the first page for readers.
 const Front = "README.md"
 
-// Folder has the other pages.
+// Folder is the folder with the other pages.
 const Folder = "gateway/manual"
 
-// Page is a page by its path in the module, which has slashes.
+// Page is a page with its slash-separated path in the module.
 type Page struct{ Path, Text string }
 
-// Pages returns the front page and then the others in the order of their paths.
+// Pages returns the front page, followed by the other pages in the order of their paths.
 func Pages(t testing.TB) []Page {
 	t.Helper()
 	root := Root(t)
@@ -37,7 +37,7 @@ func Pages(t testing.TB) []Page {
 	return pages
 }
 
-// Text returns one page by its path in the folder of the manual, without its ending.
+// Text returns the text of a page. The name is its path in the manual's folder without the extension.
 func Text(t testing.TB, name string) string {
 	t.Helper()
 	pages := Pages(t)
@@ -56,7 +56,7 @@ func All(t testing.TB) string {
 	return all.String()
 }
 
-// Root returns the folder of the module, which is the folder of the test or one above it.
+// Root returns the root folder of the module, which is the test's folder or a parent of it.
 func Root(t testing.TB) string {
 	t.Helper()
 	folder, err := os.Getwd()

@@ -1,5 +1,5 @@
-// Package modulecases holds what the PowerShell module AdGateway must do, as scripts with what they
-// print. They run on the engine of the sandbox, and unchanged on a real PowerShell.
+// Package modulecases has cases for the PowerShell module AdGateway: scripts with their
+// expected output. They run on the engine of the sandbox, and unchanged on a real PowerShell.
 package modulecases
 
 import (
@@ -11,13 +11,13 @@ import (
 //go:embed cases.txt
 var text string
 
-// Case is a script and what it prints. All run in one session that is connected to a gateway with a
-// new sandbox behind it, in their order.
+// Case is a script and its expected output. All cases run in order, in one session that is
+// connected to a gateway with a new sandbox.
 type Case struct {
 	Name   string
 	Script string
 	Want   string // lines of output
-	Real   string // why only a real PowerShell can run it; empty: every engine can
+	Real   string // why only a real PowerShell can run the case; empty: every engine can
 }
 
 // All returns the cases of cases.txt in their order.

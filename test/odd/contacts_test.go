@@ -12,8 +12,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestOddContactsAreMembersByAllTheirNames: contacts have no rows of their own, but groups hold them. Each is
-// added by its distinguished name, listed by it, removed by its GUID, and comes back by the undo.
+// TestOddContactsAreMembersByAllTheirNames: the API has no operations on contacts, but
+// groups can contain them. Each contact is added by its distinguished name, listed by it,
+// removed by its GUID, and restored by an undo.
 func TestOddContactsAreMembersByAllTheirNames(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	group := s.Expect(http.StatusCreated, http.MethodPost, "/api/ADGroups/Contacts/Distribution",

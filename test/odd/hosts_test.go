@@ -12,16 +12,16 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// hostCall returns a call about all that names a host.
+// hostCall returns a call about all records that refer to a host.
 func hostCall(method, host, rest string, params map[string]any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: "/api/DnsRecord/Host/" + escaped(host) + rest, Params: params}
 }
 
-// lines returns records in one text each, but for their time stamps.
+// lines returns each record as one text, without its time stamp.
 func lines(a systemtest.Answer) []string {
 	all := []string{}
 	for _, record := range a.Envelope.Result {
-		if record["type"] == "SOA" { // its serial number counts the changes
+		if record["type"] == "SOA" { // the serial number counts the changes
 			continue
 		}
 		all = append(all, shown(record).String()+" "+systemtest.Text(record["ttl"]))
@@ -29,9 +29,9 @@ func lines(a systemtest.Answer) []string {
 	return all
 }
 
-// TestAHostIsRemovedInOneChange: the dry run lists what goes, exactly that goes, and one undo brings
-// it back. A record that cannot be brought back stays, and is named; where a value is one that no call
-// creates, the plan says that there is no undo.
+// TestAHostIsRemovedInOneChange: the dry run lists the records to be removed, exactly these
+// are removed, and one undo restores them. A record that cannot be restored stays and is
+// named. If no call can create one of the values, the plan states that there is no undo.
 func TestAHostIsRemovedInOneChange(t *testing.T) {
 	s := newSystem(t)
 	for host, c := range map[string]struct {
@@ -59,7 +59,7 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			assert.GreaterOrEqual(t, len(gone.Envelope.Warnings), c.stay, "%s", gone.Body)
 			left := lines(s.Do(hostCall(http.MethodGet, host, "", nil)))
 			assert.Len(t, left, c.stay)
-			if !c.back { // names or values that no call creates
+			if !c.back { // no call creates these names or values
 				assert.Contains(t, string(dry.Body), `"state":"open","reason":null,"undo":"none"`)
 				return
 			}
@@ -69,7 +69,7 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 			assert.Equal(t, listed, lines(s.Do(hostCall(http.MethodGet, host, "", nil))))
 		})
 	}
-	// A caller with zones removes what lies in them, and brings it back.
+	// A caller limited to zones removes the records in these zones, and restores them.
 	mine := s.Do(hostCall(http.MethodDelete, "app3.corp.example", "", nil).As(systemtest.LimitedToken))
 	require.Equal(t, http.StatusOK, mine.Status, "%s", mine.Body)
 	assert.Len(t, mine.Envelope.Result, 5, "all but the PTR record")
@@ -82,7 +82,7 @@ func TestAHostIsRemovedInOneChange(t *testing.T) {
 	assert.Equal(t, false, exists.Envelope.Result[0]["exists"], "%s", exists.Body)
 }
 
-// TestTheRemovalOfAHostKeepsGuards: of names, zones and numbers.
+// TestTheRemovalOfAHostKeepsGuards: the guards for names, zones and numbers apply to the removal of a host.
 func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{}, "limits.bulkDelete=3")
 	before := s.Snapshot()
@@ -94,9 +94,9 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	for host, c := range map[string]struct {
 		token, code string
 	}{
-		"dc1.corp.example":           {systemtest.PlainToken, "forbidden"}, // a controller
+		"dc1.corp.example":           {systemtest.PlainToken, "forbidden"}, // a domain controller
 		"wpad.corp.example":          {systemtest.PlainToken, "forbidden"},
-		"app3.corp.example":          {systemtest.HostToken, "limit"}, // another name than the limit has
+		"app3.corp.example":          {systemtest.HostToken, "limit"}, // the limit allows another name only
 		"_ldap._tcp.dc.corp.example": {systemtest.PlainToken, "forbidden"},
 	} {
 		a := s.Do(hostCall(http.MethodDelete, host, "", nil).As(c.token))
@@ -105,7 +105,7 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	}
 	gone := systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsRecord/Controller/app3.corp.example"}
 	assert.Equal(t, http.StatusForbidden, s.Do(gone.As(systemtest.PlainToken)).Status)
-	// An alias of the own name is another name: Type leaves it out.
+	// An alias of the own name is another name; the parameter Type excludes it.
 	alias := systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord", Params: map[string]any{
 		"ZoneName": "corp.example", "DNS_HostName": "elsewhere", "DNS_HostName_Alias": systemtest.LimitedName,
 	}}
@@ -120,8 +120,8 @@ func TestTheRemovalOfAHostKeepsGuards(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(few.Body), `"kind":"remove"`), "%s", few.Body)
 }
 
-// TestWhatIsLeftOfAController goes in one change that one undo takes back, and nothing of a controller that
-// exists goes.
+// TestWhatIsLeftOfAController: the records left by a removed controller are removed in one
+// change, which one undo reverts. No record of an existing controller is removed.
 func TestWhatIsLeftOfAController(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{})
 	const zone, msdcs, gone = "corp.example", "_msdcs.corp.example", "dc9.corp.example"
@@ -134,7 +134,7 @@ func TestWhatIsLeftOfAController(t *testing.T) {
 	}
 	const ip = "10.0.0.19"
 	address(zone, "dc9", ip)
-	address(zone, "dc9", "10.0.0.10") // which dc1 has, too
+	address(zone, "dc9", "10.0.0.10") // also an address of dc1
 	address(zone, "@", ip)
 	address(zone, "DomainDnsZones", ip)
 	address(msdcs, "gc", ip)

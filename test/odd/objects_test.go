@@ -17,17 +17,17 @@ const (
 	oddOU      = "OU=Odd,DC=corp,DC=example"
 )
 
-// kind is a class of objects and how the API names them.
+// kind is a class of objects and their names in the API.
 type kind struct {
 	list    systemtest.Call
 	name    string // field with the name that lists show
 	dn      string // field with the distinguished name
 	path    func(name, rest string) string
-	read    string            // rest of the path that shows one
-	change  string            // rest of the path that changes one
-	remove  string            // rest of the path that removes one
-	text    string            // input of its description
-	written map[string]string // inputs by fields, which are written back as they are shown
+	read    string            // rest of the path for reading an object
+	change  string            // rest of the path for changing an object
+	remove  string            // rest of the path for removing an object
+	text    string            // input for the description
+	written map[string]string // inputs by field; the values are written back as shown
 }
 
 func below(path string) systemtest.Call { return call(http.MethodGet, path, "OUPath", oddOU) }
@@ -41,7 +41,7 @@ func call(method, path string, pairs ...any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
-// withAddresses are the fields of users, and one of the further ones.
+// withAddresses are the fields of users plus proxyAddresses, which is not shown by default.
 const withAddresses = "*,proxyAddresses"
 
 var kinds = map[string]kind{
@@ -69,16 +69,16 @@ var kinds = map[string]kind{
 	},
 }
 
-// objectsOf lists the odd objects of a class, with all that is written back.
+// objectsOf lists the odd objects of a class, with all fields that are written back.
 func (k kind) objectsOf(s *systemtest.System) []map[string]any {
 	a := s.Do(k.list)
 	require.Equal(s.T, http.StatusOK, a.Status, "%s", a.Body)
 	return a.Envelope.Result
 }
 
-// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object is read by the name that its list shows, by its
-// GUID, its SID and its distinguished name, and it is the same one; it is changed, written back as it was
-// shown, and removed.
+// TestWhatAListOfObjectsShowsIsNamedByIt: every odd object can be read by the name in its
+// list, its GUID, its SID and its distinguished name. Each of them finds the same object.
+// The object can be changed, written back as shown, and removed.
 func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	tried := 0
@@ -93,7 +93,7 @@ func TestWhatAListOfObjectsShowsIsNamedByIt(t *testing.T) {
 	assert.GreaterOrEqual(t, tried, 60)
 }
 
-// try does with one object what can be done with every object of its class.
+// try makes all calls that are possible for every object of a class with one object.
 func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
 	for _, field := range []string{k.name, "guid", "sid", k.dn} {
 		identity := systemtest.Text(shown[field])
@@ -127,7 +127,7 @@ func (k kind) try(s *systemtest.System, name string, shown map[string]any) {
 	assert.Equal(s.T, http.StatusNotFound, gone.Status, "%s", gone.Body)
 }
 
-// TestOddUnitsAreNamedByTheirPaths: the same for OUs, which have no name but their distinguished one.
+// TestOddUnitsAreNamedByTheirPaths is the same test for OUs, whose only name is the distinguished name.
 func TestOddUnitsAreNamedByTheirPaths(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	var units []map[string]any
@@ -155,9 +155,8 @@ func TestOddUnitsAreNamedByTheirPaths(t *testing.T) {
 	}
 }
 
-// TestSIDsNameEveryObject (every user, group and computer of the built-in domain and of the odd ones): the
-// row that takes a GUID or a name takes the SID, and finds the same object; a SID of another class, and
-// one that nobody has, are not found.
+// TestSIDsNameEveryObject: every user, group and computer of the built-in domain and of the odd objects is
+// found by its SID in place of a GUID or a name. A SID of another class and an unknown SID are not found.
 func TestSIDsNameEveryObject(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	lists := map[string]string{
@@ -173,7 +172,7 @@ func TestSIDsNameEveryObject(t *testing.T) {
 			require.NotEmpty(t, sid, "%v", shown)
 			sids[class] = sid
 			if i%7 != 0 && i > 60 {
-				continue // of many ordinary ones every seventh
+				continue // only every seventh of many ordinary objects
 			}
 			a := s.Get(kinds[class].path(sid, kinds[class].read))
 			require.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
@@ -191,7 +190,7 @@ func TestSIDsNameEveryObject(t *testing.T) {
 	}
 }
 
-// TestAnOddNameIsNotGivenToAnother: what may stay where it is is refused where it would be new.
+// TestAnOddNameIsNotGivenToAnother: a value that an object may keep is refused for other objects.
 func TestAnOddNameIsNotGivenToAnother(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	odd := map[string]string{"Name": " leading", "UserPrincipalName": "odd upn@corp.example"}

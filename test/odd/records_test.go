@@ -28,7 +28,7 @@ type shown map[string]any
 
 func (r shown) text(field string) string { return systemtest.Text(r[field]) }
 
-// set names the set that a record is part of.
+// set returns the parameters that identify the record's set.
 func (r shown) set() map[string]any {
 	return map[string]any{"ZoneName": r["zone"], "DNS_HostName": r["name"], "Type": r["type"]}
 }
@@ -86,8 +86,8 @@ func setsOf(records []shown) (keys []string, sets map[string][]shown) {
 	return keys, sets
 }
 
-// TestEveryListedRecordIsReadByItsName also holds that a record is written back as it was
-// shown, which changes nothing.
+// TestEveryListedRecordIsReadByItsName: every record in a list can be read by its name.
+// Writing a record back as shown changes nothing.
 func TestEveryListedRecordIsReadByItsName(t *testing.T) {
 	s := newSystem(t)
 	records := oddRecords(s)
@@ -124,10 +124,10 @@ func TestEveryListedRecordIsReadByItsName(t *testing.T) {
 	assert.Equal(t, before, s.Snapshot())
 }
 
-// readAlone reads a record with the row of its type, if it has one.
+// readAlone reads a record with the operation for its type, if there is one.
 func readAlone(s *systemtest.System, r shown) {
 	kind := schema.RecordTypeNamed(r.text("type"))
-	if kind == nil || kind.Resource == "" || r["data"] == "" { // an empty value is not given
+	if kind == nil || kind.Resource == "" || r["data"] == "" { // an empty value cannot be passed
 		return
 	}
 	given := map[string]any{"ZoneName": r["zone"], "DNS_HostName": r["name"]}
@@ -144,12 +144,12 @@ func readAlone(s *systemtest.System, r shown) {
 	}
 }
 
-// unchangeable are the sets of which the module does not show all, so that it cannot change
-// them: texts of several strings, and longer ones than it writes.
+// unchangeable are the sets that the module cannot change because it shows only a part of
+// them: texts of several strings, and texts longer than the module writes.
 var unchangeable = map[string]bool{"several": true, "beside": true, "long": true}
 
-// TestEveryListedSetIsChanged changes the time to live of each set, and changes it back. What
-// is not written here is refused by name, with the way to write it.
+// TestEveryListedSetIsChanged changes the time to live of each set, and changes it back. A
+// set that cannot be written is refused with its name and a way to write it.
 func TestEveryListedSetIsChanged(t *testing.T) {
 	s := newSystem(t)
 	keys, sets := setsOf(oddRecords(s))
@@ -192,7 +192,8 @@ func TestEveryListedSetIsChanged(t *testing.T) {
 	assert.GreaterOrEqual(t, changed, 60)
 }
 
-// TestEveryListedSetIsRemovedByItsOwnText also holds that nothing else goes.
+// TestEveryListedSetIsRemovedByItsOwnText: every set in a list can be removed by its own
+// text, and nothing else is removed.
 func TestEveryListedSetIsRemovedByItsOwnText(t *testing.T) {
 	s := newSystem(t)
 	keys, sets := setsOf(oddRecords(s))
@@ -215,7 +216,7 @@ func TestEveryListedSetIsRemovedByItsOwnText(t *testing.T) {
 	assert.GreaterOrEqual(t, removed, 60)
 }
 
-// TestANewRecordMustBeMeant keeps the stricter rules of what is new.
+// TestANewRecordMustBeMeant: new records must obey stricter rules than existing ones.
 func TestANewRecordMustBeMeant(t *testing.T) {
 	s := newSystem(t)
 	before := s.Snapshot()

@@ -12,8 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestStaleAccounts holds each account of the list against what is known of it, and every
-// exclusion.
+// TestStaleAccounts compares each account in the list with its known state, and checks every exclusion.
 func TestStaleAccounts(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{})
 	list := func(path string, params map[string]any) map[string]map[string]any {
@@ -79,7 +78,8 @@ func TestStaleAccounts(t *testing.T) {
 	}
 }
 
-// TestAllThatNamesAHost finds records of the name and those that lead to it, in all zones.
+// TestAllThatNamesAHost: the answer has the records of the name and the records that refer
+// to it, in all zones.
 func TestAllThatNamesAHost(t *testing.T) {
 	s := newSystem(t)
 	for name, want := range map[string][]string{

@@ -19,7 +19,8 @@ func TestAnUndoGivesOddNamesBack(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{oddObjects}})
 	const share = 3
 	tried, odd := 0, 0
-	// The rename of a computer gives one name for both, so that names which differ do not come back by it.
+	// A rename gives a computer one name for both attributes, so names that differ cannot be
+	// restored by a rename.
 	oneName := func(k kind, shown map[string]any) bool {
 		account := strings.TrimSuffix(systemtest.Text(shown[k.name]), "$")
 		return strings.HasPrefix(systemtest.Text(shown["distinguishedName"]), "CN="+account+",")
@@ -59,7 +60,7 @@ func TestAnUndoGivesOddNamesBack(t *testing.T) {
 					}
 					id := made.Header.Get("X-Change-Id")
 					if id == "" {
-						return // it was so
+						return // the name was the same before
 					}
 					odd++
 					undone := s.Do(call(http.MethodPost, "/api/Changes/"+id+"/Undo"))

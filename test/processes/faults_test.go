@@ -19,17 +19,16 @@ import (
 	"adgateway/test/thorough"
 )
 
-// faultStatus has the statuses of a read, a write and a list during a fault.
-// Faults missing here end the process or break the protocol: 502, for a write
-// 504.
+// faultStatus has the statuses of a read, a write and a list during a fault. Faults missing
+// here end the process or break the protocol; their status is 502, or 504 for a write.
 var faultStatus = map[string][3]int{
-	// The requests are about missing objects and are answered as without the fault.
+	// The requests are for missing objects, and are answered as without the fault.
 	"late": {404, 404, 404}, "noise": {404, 404, 404}, "drip": {404, 404, 404}, "stderr-flood": {404, 404, 404}, "echo": {404, 404, 404},
 	"die-at-intent": {404, 404, 404}, "die-at-step": {404, 404, 404}, "hang-at-step": {404, 404, 404},
 	// The answer is a well-formed error.
 	"Get-GatewayMissing": {404, 404, 404}, "New-GatewayHalf": {422, 422, 422},
-	// The answer is well-formed but does not fit the operation. It says that something was
-	// changed: a write is a success that was not read back.
+	// The answer is well-formed but does not fit the operation. It reports a change, so a write
+	// counts as a success that was not read back.
 	"Get-GatewayDrip": {500, 200, 500}, "Get-GatewayEcho": {500, 200, 500}, "Get-GatewayNoise": {500, 200, 500},
 	"New-GatewayThing": {500, 200, 500}, "Send-GatewayFlood": {500, 200, 500},
 	// The answer has no record; a list may be empty.
@@ -39,11 +38,11 @@ var faultStatus = map[string][3]int{
 	afterStep: hangs, "Wait-GatewayForever": hangs, "Wait-GatewayInsideFrame": hangs,
 }
 
-// hangs are the statuses when there is no answer, after the time limit of the request only.
+// hangs are the statuses if no answer comes until the time limit of the request.
 var hangs = [3]int{504, 504, 504}
 
-// hangLimit is this limit. Where a write was cut off does not matter, except for the fault
-// afterStep: the step must have been announced, which takes longest on a busy machine.
+// hangLimit is the time limit of these requests. The point at which a write is cut off does not matter,
+// except for the fault afterStep: the step must have been announced, which takes longest on a busy machine.
 const (
 	hangLimit = 2 * time.Second
 	stepLimit = 20 * time.Second
@@ -53,17 +52,17 @@ const (
 // unchanged are the faults that do not change the answer.
 var unchanged = []string{"late", "noise", "drip", "stderr-flood", "echo", "die-at-intent", "die-at-step", "hang-at-step"}
 
-// unannounced are the faults that end or silence a process before it announces a
-// change: nothing was changed. After the other faults the outcome is unknown.
+// unannounced are the faults that end or silence a process before it announces a change, so
+// nothing was changed. After the other faults the outcome is unknown.
 var unannounced = []string{
 	"Send-GatewayNoiseFlood", "Stop-GatewayBefore", "Stop-GatewayBeforeLineFeed", "Stop-GatewayInsideFrame", "Stop-GatewayInsideHeader",
 	"Wait-GatewayForever", "Wait-GatewayInsideFrame", "die-after", "grandchild",
 }
 
-// TestEveryFaultOfAProcess: whichever way a process fails while it serves a
-// read, a write or a list, the request gets its documented status in time, no
-// answer reaches another request, the next request is served, and no process,
-// goroutine or memory is left. Each fault hits one kind of request, in a thorough run all.
+// TestEveryFaultOfAProcess: whichever way a process fails while it serves a read, a write or
+// a list, the request gets its documented status in time, no answer reaches another request,
+// the next request is served, and no process, goroutine or memory is leaked. Each fault hits
+// one kind of request, or all kinds in a thorough run.
 func TestEveryFaultOfAProcess(t *testing.T) {
 	before, memory := goleak.IgnoreCurrent(), systemtest.HeapBytes()
 	names := remotetest.RequestFaults()
@@ -105,17 +104,17 @@ func TestEveryFaultOfAProcess(t *testing.T) {
 	assert.Less(t, systemtest.HeapBytes(), memory+systemtest.MaxHeapGrowth, "bytes of memory are left")
 }
 
-// faultKinds are the kinds of requests that are hit by faults.
+// faultKinds are the kinds of requests that faults hit.
 var faultKinds = [3]struct{ name, limit, method, path string }{
 	{"read", "http.readTimeout", http.MethodGet, "/api/ADUser/%s/Details"},
 	{"write", "http.writeTimeout", http.MethodDelete, "/api/ADUser/%s"},
 	{"list", "http.listTimeout", http.MethodGet, "/api/ADUser/ListUsers?OUPath=OU=%s,DC=corp,DC=example"},
 }
 
-// settling makes the gateway find the outcome of a cut-off change soon.
+// settling makes the gateway determine the outcome of a cut-off change soon.
 var settling = []string{"http.settlePause=100ms"}
 
-// limited cuts off requests of a kind that take so long, and no others; 0: none.
+// limited cuts off the requests of one kind after a time limit, and no others; a limit of 0 cuts off none.
 func limited(s *systemtest.System, kind int, limit time.Duration) {
 	s.T.Helper()
 	overrides := slices.Clone(settling)
@@ -128,8 +127,7 @@ func limited(s *systemtest.System, kind int, limit time.Duration) {
 // faultMarker returns the text in a request that triggers the i-th fault.
 func faultMarker(i int) string { return fmt.Sprintf("fault%02dx", i) }
 
-// hit sends a request that triggers a fault, and another one at the same
-// time.
+// hit sends a request that triggers a fault, and another request at the same time.
 func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker string, n *systemtest.Nonces, over *overshoot) {
 	t := s.T.(*testing.T)
 	want, ok := faultStatus[fault]
@@ -142,7 +140,7 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	}
 	limited(s, kind, limit)
 	parallel, value := make(chan systemtest.Answer, 1), n.Next()
-	beside := faultKinds[(kind+2)%3] // of another kind, which has time
+	beside := faultKinds[(kind+2)%3] // a request of another kind, which has enough time
 	if beside.name == "write" {
 		beside = faultKinds[0]
 	}
@@ -177,7 +175,7 @@ func hit(p *systemtest.Processes, s *systemtest.System, kind int, fault, marker 
 	}
 }
 
-// describe sets the description of a user, which the answer must contain.
+// describe sets the description of a user. The answer must contain it.
 func describe(s *systemtest.System, user, text string) {
 	s.T.Helper()
 	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + user, Params: map[string]any{"Description": text}})
@@ -186,7 +184,7 @@ func describe(s *systemtest.System, user, text string) {
 	assert.Equal(s.T, text, a.Envelope.Result[0]["description"])
 }
 
-// overshoot is the longest time by which an answer missed its deadline.
+// overshoot is the longest time by which an answer has missed its deadline.
 type overshoot struct {
 	limit   time.Duration
 	longest time.Duration
@@ -199,20 +197,20 @@ func (o *overshoot) note(name string, over time.Duration) {
 	}
 }
 
-// TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once
-// and /readyz gives the reason to those with the scope for it. As soon as
-// sessions start, both recover; that is not tried with a short time limit, which a good
-// session may miss as well.
+// TestEveryFaultOfAStartOverHTTP: while no session starts, requests fail at once, and /readyz
+// gives the reason to callers with the scope for it. As soon as sessions start, both recover.
+// Recovery is not tested with a short time limit, because even a good session may miss it.
 func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	var faults sync.WaitGroup // mostly they wait
+	var faults sync.WaitGroup // most of them wait
 	for fault, c := range map[string]struct {
 		reason  string
 		timeout []string
 	}{
 		"no-module":     {"ActiveDirectory", nil},
 		"language-mode": {"ConstrainedLanguage", nil},
-		"swallow-line":  {"the first data line did not arrive", []string{"pool.startTimeout=10s"}}, // noticed by this limit only
+		// detected by this limit only
+		"swallow-line": {"the first data line did not arrive", []string{"pool.startTimeout=10s"}},
 	} {
 		faults.Go(func() {
 			t.Run(fault, func(t *testing.T) {
@@ -229,7 +227,7 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 				require.Equal(t, http.StatusServiceUnavailable, a.Status, "%s", a.Body)
 				assert.Equal(t, "unavailable", a.Envelope.Error.Code)
 				assert.NotEmpty(t, a.Header.Get("Retry-After"))
-				require.Eventually(t, func() bool { // a busy machine may use the limit up before
+				require.Eventually(t, func() bool { // a busy machine may reach the limit earlier
 					return strings.Contains(string(s.Get("/readyz").Body), c.reason)
 				}, systemtest.Patience, 50*time.Millisecond)
 				notReady(s)
@@ -247,8 +245,7 @@ func TestEveryFaultOfAStartOverHTTP(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// notReady checks that /readyz gives the reason why no directory session starts
-// to ops readers only.
+// notReady checks that /readyz tells only readers of the operations scope why no directory session starts.
 func notReady(s *systemtest.System) {
 	s.T.Helper()
 	for token, tells := range map[string]bool{systemtest.AllToken: true, systemtest.ReadToken: false, "none": false} {

@@ -1,6 +1,5 @@
-// Package processes runs the gateway on sessions in processes of their own,
-// which work or fail in every way, while they start, while they serve and while
-// the gateway stops.
+// Package processes runs the gateway with sessions in separate processes. They work or fail
+// in every way, while they start, while they serve and while the gateway stops.
 package processes
 
 import (
@@ -16,8 +15,8 @@ import (
 
 func TestMain(m *testing.M) { systemtest.Main(m) }
 
-// TestContractOnProcesses: every sample gets the same answer from sessions in
-// processes as from those in this one. A plain run sends a share of them.
+// TestContractOnProcesses: every sample gets the same answer from sessions in processes as
+// from sessions in this process. A plain run sends a share of the samples.
 func TestContractOnProcesses(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {

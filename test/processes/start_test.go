@@ -17,9 +17,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestEveryFaultOfAStart: a process that fails while it starts is reported in time
-// and leaves nothing behind, and the next one starts. Reading ahead is not an
-// error, because nothing is written before the process is ready.
+// TestEveryFaultOfAStart: a process that fails during its start is reported in time and
+// leaves nothing behind, and the next process starts. Reading input early is not an error,
+// because nothing is written before the process is ready.
 func TestEveryFaultOfAStart(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("faults", func(t *testing.T) {

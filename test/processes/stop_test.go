@@ -15,9 +15,8 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestStoppingWhileARequestRuns: when stopped, the gateway completes the running
-// requests that end in time, cuts off the others, rejects the waiting ones and
-// leaves no process.
+// TestStoppingWhileARequestRuns: when stopped, the gateway completes the running requests that
+// end in time, cuts off the others, rejects the waiting ones and leaves no process behind.
 func TestStoppingWhileARequestRuns(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	t.Run("cases", func(t *testing.T) { // each waits for its time limit
@@ -33,12 +32,12 @@ func TestStoppingWhileARequestRuns(t *testing.T) {
 	systemtest.NoGoroutinesLeft(t, before)
 }
 
-// stopWhile stops a gateway while c, which the fault hits, runs on its only
-// session, and expects c to be answered with status; 0: its connection is closed.
+// stopWhile stops a gateway while c runs on its only session and is hit by the fault. It
+// expects status as the answer to c, or a closed connection if status is 0.
 func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	p := &systemtest.Processes{Faults: func() string { return fault + "@slowly" }}
 	grace := time.Second
-	if status != 0 { // it ends by itself, however slow the machine is
+	if status != 0 { // the request ends by itself, however slow the machine is
 		grace = 15 * time.Second
 	}
 	s := p.NewSystem(t, "http.shutdownTimeout="+grace.String(), "pool.directorySessions=1")
@@ -53,7 +52,7 @@ func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	go func() { answered <- statusOf(c, "http://"+listener.Addr().String()) }()
 	require.Eventually(t, func() bool { return s.Stack.Pool.Stats()[ps.Directory].Busy > 0 }, systemtest.Patience, time.Millisecond)
 	refused := make(chan int, 1)
-	if status == 0 { // it never releases the only session
+	if status == 0 { // the request never releases the only session
 		go func() {
 			refused <- statusOf(systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}, "http://"+listener.Addr().String())
 		}()
@@ -78,8 +77,7 @@ func stopWhile(t *testing.T, fault string, c systemtest.Call, status int) {
 	assert.Empty(t, p.Running())
 }
 
-// statusOf sends a request over its own connection and returns the status, or 0
-// without an answer.
+// statusOf sends a request over its own connection and returns the status, or 0 if no answer came.
 func statusOf(c systemtest.Call, url string) int {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()

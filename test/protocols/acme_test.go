@@ -53,12 +53,12 @@ const (
 
 func challenge(fqdn, value string) string { return fmt.Sprintf(`{"fqdn":%q,"value":%q}`, fqdn, value) }
 
-// Two values stand at one name while a certificate for a name and its wildcard is made.
+// Two values exist at one name while a certificate for the name and its wildcard is issued.
 func TestChallengesStandBesideEachOther(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	const name = "_acme-challenge.shop.corp.example"
 	one, two := digest("1"), digest("2")
-	for range 2 { // again: nothing changes
+	for range 2 { // the second call changes nothing
 		require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, present, challenge(name+".", one)).Status)
 		require.Equal(t, http.StatusOK, post(s, systemtest.AcmeUser, present, challenge(name, two)).Status)
 	}
@@ -73,7 +73,7 @@ func TestChallengesStandBesideEachOther(t *testing.T) {
 	assert.Empty(t, s.Texts(name, "corp.example"))
 }
 
-// The mode RAW of lego sends what the value is computed from.
+// In RAW mode, lego sends the input from which the value is computed.
 func TestRawChallenges(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	key := "DGyRejmCefe7v4NfDGDKfA." + digest("thumbprint")
@@ -90,7 +90,7 @@ func TestRawChallenges(t *testing.T) {
 	}
 }
 
-// acme.sh counts a call as failed unless the answer has the value in double quotes.
+// acme.sh treats a call as failed unless the answer contains the value in double quotes.
 func TestAnswersThatAcmeShAccepts(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	for _, action := range []string{present, cleanup} {
@@ -102,8 +102,8 @@ func TestAnswersThatAcmeShAccepts(t *testing.T) {
 	}
 }
 
-// libdns (Caddy) writes the names of members in its own case, wants exactly 200, and
-// compares both members with what it sent.
+// libdns (Caddy) spells member names differently, requires exactly 200, and compares both
+// members with the request.
 func TestAnswersThatLibdnsAccepts(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	type acmeProxy struct {
@@ -210,7 +210,7 @@ func TestBodiesOfChallenges(t *testing.T) {
 	assert.Equal(t, http.StatusNotAcceptable, a.Status)
 }
 
-// A name that is an alias cannot hold the record, and the answer says where it belongs.
+// An alias cannot hold the record, and the answer names the target that can.
 func TestChallengeAtAnAlias(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	a := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsCNameRecord",
@@ -221,13 +221,13 @@ func TestChallengeAtAnAlias(t *testing.T) {
 	assert.Contains(t, a.Envelope.Output, "Present the challenge at its target, 'x.acme.corp.example'")
 }
 
-// accounts is the setting acme.accounts of these tests.
+// accounts is the setting acme.accounts in these tests.
 const accounts = `acme.accounts=[` +
 	`{"subdomain":"c36f50e8-4632-44f0-83fe-e070fef28a10","credential":"acme","name":"_acme-challenge.site.corp.example"},` +
 	`{"subdomain":"other","credential":"host","name":"_acme-challenge.host.corp.example"}]`
 
-// The two newest values of a name stay, across equal ones and after the gateway started
-// again, which knows no order but that of the records.
+// The two newest values of a name are kept, even with equal values and after a restart of
+// the gateway. After a restart only the order of the records is known.
 func TestAcmeDNSKeepsTheTwoNewestValues(t *testing.T) {
 	s := systemtest.NewForDNS(t, accounts)
 	const name = "_acme-challenge.site.corp.example"
@@ -283,8 +283,7 @@ func TestRefusalsOfAcmeDNS(t *testing.T) {
 	}
 }
 
-// Every change has a line in the audit that says who changed which name, and the
-// metrics tell the protocols apart.
+// Every change has an audit line with the caller and the name, and the metrics distinguish the protocols.
 func TestChallengesAreRecorded(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := systemtest.NewForDNS(t, "audit.file="+file)

@@ -47,7 +47,7 @@ func tell(s *systemtest.System, user, path string, body any) systemtest.Answer {
 	return send(s, user, http.MethodPost, webhook+path, text, "Content-Type", media, "Accept", media)
 }
 
-// applied sends changes that must be made.
+// applied sends changes that must succeed.
 func applied(s *systemtest.System, user string, changes map[string][]set) {
 	s.T.Helper()
 	a := tell(s, user, "/records", changes)
@@ -55,7 +55,7 @@ func applied(s *systemtest.System, user string, changes map[string][]set) {
 	require.Empty(s.T, a.Body)
 }
 
-// sets returns the record sets of the credential's zones by name and type.
+// sets returns the record sets in the credential's zones by name and type.
 func sets(s *systemtest.System, user string) map[string]set {
 	s.T.Helper()
 	a := ask(s, user, "/records")
@@ -94,7 +94,7 @@ func TestNegotiationWithExternalDNS(t *testing.T) {
 	}
 }
 
-// Every type is written, and shown as it was written.
+// Sets of every type are written, and shown as written.
 func TestRecordSetsOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	wanted := []set{
@@ -110,7 +110,7 @@ func TestRecordSetsOfExternalDNS(t *testing.T) {
 	sent[3].Targets = []string{"Another Text", `"heritage=external-dns,external-dns/owner=x"`}
 	sent[5] = set{DNSName: "Alias.E.corp.example.", RecordType: "cname", RecordTTL: 300, Targets: []string{"E.Corp.example."}}
 	before := sets(s, systemtest.ClusterUser)
-	for range 2 { // again: all is there
+	for range 2 { // the second call finds all sets
 		applied(s, systemtest.ClusterUser, map[string][]set{"create": sent})
 		found := sets(s, systemtest.ClusterUser)
 		for _, one := range wanted {
@@ -126,7 +126,7 @@ func TestRecordSetsOfExternalDNS(t *testing.T) {
 	assert.Contains(t, before, "corp.example A")
 }
 
-// What stands beside the values that ExternalDNS names is not its own.
+// Values that ExternalDNS does not name are not its own, and are kept.
 func TestForeignValuesSurviveExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	foreign := s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/DnsARecord", Params: map[string]any{"DNS_HostName": "both", "IP_Address": "10.0.9.99", "ZoneName": "corp.example", "TimeToLive": "300"}})
@@ -141,7 +141,7 @@ func TestForeignValuesSurviveExternalDNS(t *testing.T) {
 	assert.Equal(t, []string{"10.0.9.99"}, sets(s, systemtest.ClusterUser)["both.corp.example A"].Targets)
 }
 
-// An alias changes in place, and a name changes its type: removals come first.
+// An alias changes in place, and a name changes its type, because removals come first.
 func TestUpdatesOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	alias := func(target string, ttl int64) set {
@@ -158,8 +158,8 @@ func TestUpdatesOfExternalDNS(t *testing.T) {
 	assert.NotContains(t, sets(s, systemtest.ClusterUser), "x.corp.example CNAME")
 }
 
-// What can be made is made; the rest is answered with 500, which ExternalDNS tries
-// again: a 4xx would end it.
+// The valid sets are made. For the others the answer is 500, which makes ExternalDNS retry;
+// a 4xx would stop it.
 func TestPartOfTheChangesFails(t *testing.T) {
 	file := t.TempDir() + "/audit.jsonl"
 	s := systemtest.NewForDNS(t, "audit.file="+file)
@@ -170,7 +170,7 @@ func TestPartOfTheChangesFails(t *testing.T) {
 	bad := []set{
 		{DNSName: "www.corp.example", RecordType: "A", Targets: []string{"10.0.9.1"}},    // is an alias
 		{DNSName: "*.corp.example", RecordType: "A", Targets: []string{"10.0.9.1"}},      // needs privileged
-		{DNSName: "good1.corp.example", RecordType: "CNAME", Targets: []string{"a.b.c"}}, // beside another type
+		{DNSName: "good1.corp.example", RecordType: "CNAME", Targets: []string{"a.b.c"}}, // another type exists
 	}
 	a := tell(s, systemtest.ClusterUser, "/records", map[string][]set{"create": {good[0], bad[0], bad[1], bad[2], good[1]}})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
@@ -223,8 +223,8 @@ func TestRemovalsNeedTheirScope(t *testing.T) {
 	applied(s, systemtest.UpsertUser, map[string][]set{"create": {}})
 }
 
-// What the server cannot keep is left out before ExternalDNS compares, or it would
-// change it in every loop.
+// Properties that the server cannot store are removed before ExternalDNS compares. Otherwise
+// it would update the set in every loop.
 func TestAdjustedEndpoints(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	adjust := func(wanted string) string {
@@ -288,7 +288,7 @@ func TestBodiesOfExternalDNS(t *testing.T) {
 	}
 }
 
-// A first loop sends hundreds of records in one body, more than others may send.
+// A first loop sends hundreds of records in one body, which is larger than other bodies may be.
 func TestLargeBodiesOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	var wanted []set
@@ -304,8 +304,8 @@ func TestLargeBodiesOfExternalDNS(t *testing.T) {
 	assert.Equal(t, http.StatusRequestEntityTooLarge, a.Status)
 }
 
-// When the time for one request is over, the rest is left to the next loop, and each loop
-// gets further, however little it manages.
+// When the time for one request is over, the remaining sets are left to the next loop. Each
+// loop makes progress, even if it writes only a few sets.
 func TestTheBudgetOfExternalDNS(t *testing.T) {
 	s := systemtest.NewForDNS(t, "externaldns.budget=1s")
 	wanted := map[string]set{}

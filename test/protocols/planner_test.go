@@ -15,11 +15,11 @@ import (
 	"adgateway/test/thorough"
 )
 
-// registry says at which names ExternalDNS records that it owns a record.
+// registry determines the names at which ExternalDNS stores its ownership of records.
 type registry struct {
 	name  string
-	plain bool // at the name of the record itself, as versions before 0.12 do
-	typed bool // at a name that begins with the type, as those since do
+	plain bool // at the name of the record itself (before version 0.12)
+	typed bool // at a name that begins with the type (since version 0.12)
 }
 
 var registries = []registry{
@@ -29,7 +29,7 @@ var registries = []registry{
 
 const heritage = "heritage=external-dns,external-dns/owner=me"
 
-// texts returns the record sets by which a registry owns one.
+// texts returns the record sets by which a registry claims ownership of a set.
 func (r registry) texts(of set) (all []set) {
 	if r.plain {
 		all = append(all, set{DNSName: of.DNSName, RecordType: "TXT", Targets: []string{`"` + heritage + `"`}})
@@ -41,7 +41,7 @@ func (r registry) texts(of set) (all []set) {
 	return all
 }
 
-// owns reports whether the registry finds that it owns a set.
+// owns reports whether found contains the registry's claim to a set.
 func (r registry) owns(found map[string]set, of set) bool {
 	texts := r.texts(of)
 	return len(texts) == 0 || slices.ContainsFunc(texts, func(text set) bool {
@@ -50,8 +50,8 @@ func (r registry) owns(found map[string]set, of set) bool {
 	})
 }
 
-// plan returns the changes that make a name what is wanted, as the planner of ExternalDNS does with
-// --policy=sync: what it does not own it leaves alone.
+// plan returns the changes that turn the sets of a name into the wanted ones, like the
+// planner of ExternalDNS with --policy=sync. It ignores sets that the registry does not own.
 func (r registry) plan(found map[string]set, name string, wanted []set) map[string][]set {
 	changes := map[string][]set{}
 	current := map[string]set{}
@@ -85,7 +85,7 @@ func (r registry) plan(found map[string]set, name string, wanted []set) map[stri
 	return changes
 }
 
-// wishes are what a source can want of a name.
+// wishes are the sets that a source can want for a name.
 var wishes = map[string][]set{
 	"nothing":         nil,
 	"an address":      {{RecordType: "A", Targets: []string{"10.0.9.1"}}},
@@ -160,7 +160,7 @@ func TestEverySequenceOfThePlannerEnds(t *testing.T) {
 				if len(wanted) > 0 {
 					continue
 				}
-				for key := range found { // nothing is left of what was owned
+				for key := range found { // no owned set is left
 					assert.NotContains(t, key, name+" ")
 				}
 			}

@@ -30,8 +30,8 @@ func call(s *systemtest.System, token, method, path string) answer {
 	return got
 }
 
-// everyInput is the query of a user with the given values, every other input empty or
-// false, as the provider sends it.
+// everyInput returns the query for a user as the provider sends it: with the given values,
+// and with all other inputs empty or false.
 func everyInput(given map[string]string) string {
 	query := url.Values{}
 	for _, name := range []string{"Password", "FirstName", "Initials", "LastName", "DisplayName", "Description", "EmailAddress", "Department", "Office",
@@ -47,13 +47,13 @@ func everyInput(given map[string]string) string {
 		query.Set(name, value)
 	}
 	if query.Get("Password") == "" {
-		query.Del("Password") // a secret that is not given is not sent
+		query.Del("Password") // the provider does not send a secret that is not set
 	}
 	return "?" + query.Encode()
 }
 
-// TestCallsOfTheTerraformProvider replays what broke for the provider of the family, one
-// row for each call. An answer is 200 with one object, or what the row says.
+// TestCallsOfTheTerraformProvider replays calls of the family's provider that once failed,
+// one per row. The expected answer is 200 with one object, unless the row names another one.
 func TestCallsOfTheTerraformProvider(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	const user = "/api/ADUser/tfuser"
@@ -62,7 +62,7 @@ func TestCallsOfTheTerraformProvider(t *testing.T) {
 		about, method, path string
 		status              int            // 0: 200
 		fields              map[string]any // of the object
-		says                string         // in the output
+		says                string         // expected text of the output
 	}{
 		{about: "a user with chosen fields has its id and booleans all the same", method: "POST",
 			path:   user + everyInput(map[string]string{"Password": systemtest.GoodPassword, "ShowFields": "firstName,lastName"}),

@@ -12,7 +12,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// zone has the members that the peer's generated client decodes.
+// zone has the members that the family's generated client decodes.
 type zone struct {
 	DistinguishedName *string `json:"distinguishedName"`
 	Type              *string `json:"type"`
@@ -22,15 +22,15 @@ type zone struct {
 
 func (z zone) String() string { return *z.ZoneName + " " + *z.Type + " " + *z.ZoneType }
 
-// decode reads a result; the peer's client reads nothing but answers with 200.
+// decode reads a result. Like the family's client, it reads only answers with status 200.
 func decode(t *testing.T, got answer, into any) {
 	t.Helper()
 	require.Equal(t, http.StatusOK, got.Status, "%s", got.Output)
 	require.NoError(t, json.Unmarshal(got.Result, into), "%s", got.Result)
 }
 
-// TestZonesOfTheTerraformProvider goes through the life of the peer's zone resource: every
-// parameter in the query or the path, on POST and DELETE too, and no body.
+// TestZonesOfTheTerraformProvider runs the provider's zone resource through its life. The provider
+// sends every parameter in the query or the path, even with POST and DELETE, and no body.
 func TestZonesOfTheTerraformProvider(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	ask := func(method, path string) answer { return call(s, systemtest.OlderToken, method, path) }
@@ -61,7 +61,7 @@ func TestZonesOfTheTerraformProvider(t *testing.T) {
 	decode(t, ask("GET", "/api/DnsZones/10.in-addr.arpa?IgnoreSystemZones="), &one)
 	assert.Equal(t, "10.in-addr.arpa ReverseDNSZone Primary", one.String())
 
-	// The peer does not know Force: its DELETE removes the zone with what is in it.
+	// The provider does not know Force: its DELETE removes the zone with all records.
 	decode(t, ask("DELETE", "/api/DnsLookupZone/tf.example"), &one)
 	assert.Equal(t, "tf.example ForwardDNSZone Primary", one.String())
 	decode(t, ask("GET", "/api/DnsZones/tf.example/Exists"), &exists)
@@ -71,7 +71,7 @@ func TestZonesOfTheTerraformProvider(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, ask("POST", "/api/DnsLookupZone/shop.example").Status)
 	assert.Equal(t, http.StatusConflict, ask("DELETE", "/api/DnsLookupZone/shop.example?Force=false").Status)
 
-	// The reverse zones of the family keep their four members and their words.
+	// The reverse zones of the family keep their four members and the values of these.
 	decode(t, ask("GET", "/api/DnsReverseLookupZone/10.0.0.0%2F8"), &one)
 	assert.Equal(t, "10.in-addr.arpa DS Primary", one.String())
 }

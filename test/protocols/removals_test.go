@@ -19,7 +19,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// limited starts a system with a token that may remove so many objects per hour.
+// limited starts a system with a token that may remove the given number of objects per hour.
 func limited(t *testing.T, removals int, overrides ...string) (s *systemtest.System, token string) {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
@@ -65,8 +65,8 @@ func count(t *testing.T, s *systemtest.System, token, prefix string) (n int) {
 	return n
 }
 
-// A call that removes a set needs the scope for it, whatever it calls what it does. One that
-// leaves values does not.
+// A call that removes a set needs the scope for it, even if the call is named an update. A
+// call that leaves values in the set does not need the scope.
 func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	applied(s, systemtest.UpsertUser, map[string][]set{"create": {address("ed1", "10.1.1.1", "10.1.1.2"), address("ed2", "10.1.1.3")}})
@@ -81,7 +81,7 @@ func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, a.Status, "%s: %s", name, a.Body)
 		assert.Contains(t, a.Envelope.Output, "dns:delete", name)
 	}
-	// What is said to stay is not there.
+	// A value that the call claims to keep does not exist.
 	a := tell(s, systemtest.UpsertUser, "/records", map[string][]set{
 		"updateOld": {address("ed2", "10.1.1.3", "10.1.1.99")}, "updateNew": {address("ed2", "10.1.1.99")}})
 	require.Equal(t, http.StatusInternalServerError, a.Status, "%s", a.Body)
@@ -97,8 +97,7 @@ func TestWhatRemovesASetNeedsTheScope(t *testing.T) {
 	assert.NotContains(t, sets(s, systemtest.ClusterUser), "ed1.corp.example A")
 }
 
-// Sets that are removed count against the hourly limit of the credential; what was not
-// removed does not.
+// Removed sets count against the hourly limit of the credential. Sets that were not removed do not count.
 func TestRemovedSetsAreCounted(t *testing.T) {
 	s, token := limited(t, 2)
 	var all, none []set
@@ -124,7 +123,7 @@ func TestRemovedSetsAreCounted(t *testing.T) {
 	require.Equal(t, http.StatusNoContent, tellAs(s, token, map[string][]set{"create": {address("new2", "10.2.2.3")}}).Status)
 }
 
-// One request removes as many sets as limits.bulkDelete says; the next loops remove the rest.
+// One request removes at most limits.bulkDelete sets; the following loops remove the rest.
 func TestOneRequestRemovesAtMostTheLimit(t *testing.T) {
 	s, token := limited(t, 1000, "limits.bulkDelete=5")
 	var all []set
@@ -142,7 +141,7 @@ func TestOneRequestRemovesAtMostTheLimit(t *testing.T) {
 	assert.Zero(t, count(t, s, token, "many-"))
 }
 
-// A challenge that is removed counts like a record.
+// A removed challenge counts like a removed record.
 func TestRemovedChallengesAreCounted(t *testing.T) {
 	s, token := limited(t, 1)
 	do := func(action, value string) systemtest.Answer {
@@ -158,14 +157,14 @@ func TestRemovedChallengesAreCounted(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, tellAs429(s, token), "the limit is that of the API")
 }
 
-// tellAs429 returns the status of a removal by the API.
+// tellAs429 returns the status of a removal over the gateway's own API.
 func tellAs429(s *systemtest.System, token string) int {
 	return s.Do(systemtest.Call{Method: http.MethodDelete, Path: "/api/DnsRecordSet", Token: token,
 		Params: map[string]any{"ZoneName": "corp.example", "DNS_HostName": "_acme-challenge.www", "Type": "TXT"}}).Status
 }
 
-// TestARefusedSetIsAFailedSet: ExternalDNS ends at every 4xx, so that one name that needs
-// privileged must not be one, whatever else the call does.
+// TestARefusedSetIsAFailedSet: ExternalDNS stops at every 4xx, so a set that needs the scope
+// privileged must not cause a 4xx, whatever else the call contains.
 func TestARefusedSetIsAFailedSet(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	wildcard, controller := address("*.app", "10.3.3.3"), address("dc1", "10.3.3.3")
@@ -189,8 +188,8 @@ func TestARefusedSetIsAFailedSet(t *testing.T) {
 	}
 }
 
-// TestChallengesBelowOtherZones: a zone that is not primary is no place for a challenge, which
-// is a conflict as for records.
+// TestChallengesBelowOtherZones: a challenge in a zone that is not primary is a conflict, as
+// for other records.
 func TestChallengesBelowOtherZones(t *testing.T) {
 	s := systemtest.NewForDNS(t)
 	for zone, kind := range map[string]string{"supplier.example": "a secondary zone", "partner.example": "a forwarder"} {

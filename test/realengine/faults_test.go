@@ -37,8 +37,8 @@ var scriptFaults = []struct {
 	{"cuts a frame off", "$bytes = $GatewayUtf8.GetBytes([string][char]30 + $script:GatewayId + ' records 999' + [string][char]10 + '[{'); $GatewayStdout.Write($bytes, 0, $bytes.Length); $GatewayStdout.Flush(); exit 3", ps.KindDied, false, 0},
 }
 
-// faultsOf: a failure in a process is a typed error in time, and the next
-// session is served.
+// faultsOf checks that a failure in a process returns a typed error in time, and that the
+// next session is served.
 func faultsOf(t *testing.T, path string) {
 	starter := powerShell(t, path, stillWorld(t))
 	var sources []ps.Source
@@ -85,11 +85,11 @@ func faultsOf(t *testing.T, path string) {
 	})
 }
 
-// longestSecret is the limit of a SecureString in characters, less one.
+// longestSecret is the maximum length of a SecureString in characters, minus one.
 const longestSecret = 65535
 
-// readSecret returns the statements that read the secret of a text into $plain. On a real engine
-// NetworkCredential.Password ends at a NUL; the sandbox has no Marshal, and its Password does not.
+// readSecret returns statements that read a secret into $plain as text. On a real engine
+// NetworkCredential.Password ends at a NUL; the sandbox has no Marshal, but its Password does not end there.
 func readSecret(standIn bool) string {
 	if standIn {
 		return "$plain = [System.Net.NetworkCredential]::new('', $Secret).Password"
@@ -99,7 +99,7 @@ try { $plain = [System.Runtime.InteropServices.Marshal]::PtrToStringBSTR($place)
 finally { [System.Runtime.InteropServices.Marshal]::ZeroFreeBSTR($place) }`
 }
 
-// textsArrive: texts and secrets make the round trip unchanged.
+// textsArrive checks that texts and secrets survive the round trip unchanged.
 func textsArrive(t *testing.T, path string, standIn bool) {
 	s := sessionWith(t, powerShell(t, path, stillWorld(t)), ps.Source{Name: "Test-GatewayEcho", Text: `[CmdletBinding()]
 param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Mandatory)] [AllowEmptyCollection()] [string[]] $List, [Parameter(Mandatory)] [securestring] $Secret)
@@ -113,7 +113,7 @@ param([Parameter(Mandatory)] [AllowEmptyString()] [string] $Text, [Parameter(Man
 `})
 	for name, value := range systemtest.HostileValues {
 		if !utf8.ValidString(value) {
-			continue // rejected earlier: JSON has none
+			continue // rejected earlier: not valid in JSON
 		}
 		t.Run(name, func(t *testing.T) {
 			secret := value

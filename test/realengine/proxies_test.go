@@ -25,7 +25,7 @@ import (
 	"adgateway/test/thorough"
 )
 
-// changeIDs are unique to a gateway, as the ids of requests are.
+// changeIDs matches the ids of changes. Like request ids, they are unique to a gateway.
 var changeIDs = regexp.MustCompile(changes.Pattern)
 
 // stillClock makes timestamps equal in two worlds.
@@ -39,7 +39,7 @@ func stillWorld(t testing.TB) *sandbox.World {
 	return world
 }
 
-// serverOf makes a world reachable for processes.
+// serverOf makes a world accessible to processes.
 func serverOf(t testing.TB, world *sandbox.World) *remote.Server {
 	t.Helper()
 	modules, culture := world.Modules()
@@ -60,9 +60,9 @@ func described(t testing.TB) []ps.Script {
 	return all
 }
 
-// TestContractThroughProxies: every sample, and one request that finds nothing,
-// gets the same answer through the functions for a real PowerShell as from the
-// cmdlets, and has the same effect. A plain run tries one operation in four.
+// TestContractThroughProxies: every sample, and one request for a missing object, gets the
+// same answer and has the same effect through the functions for a real PowerShell as through
+// the cmdlets. A plain run tries one operation in four.
 func TestContractThroughProxies(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()
 	t.Run("calls", func(t *testing.T) {
@@ -80,8 +80,7 @@ func TestContractThroughProxies(t *testing.T) {
 	goleak.VerifyNone(t, ignore)
 }
 
-// sameAnswers compares a system with the given starter with the sandbox, for one
-// in `every` operations.
+// sameAnswers compares a system with the given starter with the sandbox, for one in `every` operations.
 func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World) session.Starter) {
 	world := stillWorld(t)
 	theirs := systemtest.NewOn(t, world, start(t, world), "pool.directorySessions=1", "pool.dnsSessions=1")
@@ -111,7 +110,7 @@ func sameAnswers(t *testing.T, every int, start func(testing.TB, *sandbox.World)
 			for _, c := range calls {
 				same(c, a.Do(c), b.Do(c))
 			}
-			if op.Effect.Writes() && op.Undo.Never == "" { // the records differ in times and in the ids of requests
+			if op.Effect.Writes() && op.Undo.Never == "" { // times and request ids differ in the records
 				theirs, ours := a.Do(systemtest.UndoOf(theirChange)), b.Do(systemtest.UndoOf(ourChange))
 				assert.Equal(t, ours.Status, theirs.Status, "%s", theirs.Body)
 				assert.Equal(t, ours.Envelope.Output, theirs.Envelope.Output)
@@ -136,7 +135,7 @@ func absent(op *ops.Operation, good map[string]any) map[string]any {
 	return out
 }
 
-// comparable returns an answer without what is unique to it.
+// comparable returns an answer without its unique values.
 func comparable(t *testing.T, a systemtest.Answer) any {
 	t.Helper()
 	var body map[string]any

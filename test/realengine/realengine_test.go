@@ -1,5 +1,5 @@
-// Package realengine holds the scripts and the session protocol against a real
-// PowerShell, and the modules for one against the cmdlets of the sandbox.
+// Package realengine tests the scripts and the session protocol on a real PowerShell, and
+// compares the modules for it with the cmdlets of the sandbox.
 package realengine
 
 import (
@@ -29,9 +29,9 @@ import (
 // PowerShell.
 const powerShellVariable = "POWERSHELL"
 
-// TestRealPowerShell checks the project on a real PowerShell, without a domain:
-// the one in POWERSHELL, else pwsh, else powershell.exe. The test binary is
-// self-contained: "go test -c ./test/realengine" builds one for another machine.
+// TestRealPowerShell tests the project on a real PowerShell, without a domain: the one in
+// POWERSHELL, else pwsh, else powershell.exe. The test binary is self-contained: "go test -c
+// ./test/realengine" builds one for another machine.
 func TestRealPowerShell(t *testing.T) {
 	engine := os.Getenv(powerShellVariable)
 	for _, name := range []string{"pwsh", "powershell"} {
@@ -49,11 +49,10 @@ func TestRealPowerShell(t *testing.T) {
 	t.Run("client", func(t *testing.T) { clientCases(t, path) })
 }
 
-// TestRealPowerShellSuite runs the same tests on the stand-in, to check them
-// where no PowerShell is installed. There the commands of the modules are in Go
-// (the text of the modules runs in TestContractThroughProxies). It takes only
-// some transcripts and operations, because other tests run all of them on the
-// stand-in.
+// TestRealPowerShellSuite runs the same tests on the stand-in, to check the tests where no
+// PowerShell is installed. The stand-in implements the modules' commands in Go
+// (TestContractThroughProxies runs the text of the modules). This test uses only some
+// transcripts and operations, because other tests run all of them on the stand-in.
 func TestRealPowerShellSuite(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in is started by a shell script")
@@ -66,8 +65,7 @@ func TestRealPowerShellSuite(t *testing.T) {
 	onPowerShell(t, path, 8)
 }
 
-// onPowerShell runs all tests on a PowerShell, with one in `every` transcripts
-// and operations.
+// onPowerShell runs all tests on a PowerShell, with one in `every` transcripts and operations.
 func onPowerShell(t *testing.T, path string, every int) {
 	t.Run("transcripts", func(t *testing.T) { transcriptsOf(t, path, every) })
 	t.Run("module", func(t *testing.T) { modulesAreOurs(t, path) })
@@ -79,7 +77,7 @@ func onPowerShell(t *testing.T, path string, every int) {
 	})
 }
 
-// powerShell returns a starter of processes over a world.
+// powerShell returns a starter of processes that use a world.
 func powerShell(t testing.TB, path string, world *sandbox.World) session.Starter {
 	t.Helper()
 	starter, err := proxies.NewStarter(serverOf(t, world), path, described(t), "")
@@ -123,7 +121,7 @@ param()
 	require.NoError(t, err)
 	require.Len(t, records, 1)
 	t.Logf("PowerShell %s, module %q", records[0]["version"], records[0]["path"])
-	if records[0]["path"] != "" { // the modules of the stand-in are not files
+	if records[0]["path"] != "" { // the stand-in's modules are not files
 		assert.Contains(t, records[0]["path"], "adgateway-modules-")
 	}
 	require.NoError(t, s.Close(t.Context()))
@@ -154,9 +152,8 @@ $null = [scriptblock]::Create($Text)
 [ordered]@{ later = 0; looked = $false }
 `
 
-// textsParse: all scripts and modules parse without errors and use no syntax of
-// PowerShell 7. The stand-in does not know the lines that compile the types of
-// the modules.
+// textsParse checks that all scripts and modules parse without errors and use no syntax of
+// PowerShell 7. The stand-in cannot parse the lines that compile the modules' types.
 func textsParse(t *testing.T, path string, standIn bool) {
 	parser := parseScript
 	if standIn {
@@ -196,11 +193,11 @@ func textsParse(t *testing.T, path string, standIn bool) {
 	require.NoError(t, s.Close(t.Context()))
 }
 
-// recordedOn is the version of PowerShell that the transcripts depend on.
+// recordedOn is the prefix of the PowerShell versions that the transcripts are valid for.
 const recordedOn = "7."
 
-// transcriptsOf compares the output of a process for the recorded inputs with
-// the recording if the version matches, and else logs the differences.
+// transcriptsOf compares a process's output for the recorded inputs with the recording if
+// the version matches. Otherwise it only logs the differences.
 func transcriptsOf(t *testing.T, path string, every int) {
 	var file struct {
 		Cases []struct {
@@ -237,8 +234,8 @@ func transcriptsOf(t *testing.T, path string, every int) {
 	assert.Positive(t, matched)
 }
 
-// standInSays lists the transcripts on which the stand-in differs; the reasons
-// are in ps/sandbox/testdata/session_outside.txt.
+// standInSays lists the transcripts for which the stand-in's output differs. The reasons are
+// in ps/sandbox/testdata/session_outside.txt.
 var standInSays = map[string]string{
 	"a non-terminating error goes on with the same line": "Get-Item",
 	"preference Stop abandons the rest of the line":      "Get-Item",
@@ -247,8 +244,7 @@ var standInSays = map[string]string{
 	"a native program shares stdin unless redirected":    "native programs",
 }
 
-// playedBack runs a process on an input and returns its output, with LF line
-// ends.
+// playedBack runs a process with the given input and returns its output, with LF line endings.
 func playedBack(t *testing.T, path string, args []string, input string) (stdout, stderr string, code int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), path, args...)

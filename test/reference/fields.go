@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// fielded are the records whose fields the page of fields shows, with what lists of them are
-// filtered by; nil: they cannot be filtered.
+// fielded are the records on the page of fields, with the filter class of their lists; nil:
+// the lists cannot be filtered.
 var fielded = []struct {
 	title string
 	shape *schema.Shape
@@ -31,8 +31,8 @@ func changesOf(shape *schema.Shape) (all []*ops.Operation) {
 	return all
 }
 
-// FieldsPage returns the page of the fields of records: what sets each, the attribute it is, and the
-// operators of filters. known are the attributes of the schema in lower case.
+// FieldsPage returns the page with the fields of records: the parameter that sets a field, its
+// attribute, and its filter operators. known are the attributes of the schema in lower case.
 func FieldsPage(known map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("# Fields\n\n<!-- generated from the records and filters: do not edit -->\n\n" +
@@ -52,7 +52,7 @@ func FieldsPage(known map[string]bool) string {
 		if one.class == nil {
 			continue
 		}
-		for _, name := range one.class.Names() { // what only filters know
+		for _, name := range one.class.Names() { // fields for filters only
 			if shown, ok := operators[name]; ok {
 				fmt.Fprintf(&b, "| `%s` | in filters only | | | %s |\n", name, shown)
 			}
@@ -61,7 +61,7 @@ func FieldsPage(known map[string]bool) string {
 	return b.String()
 }
 
-// operatorsOf returns the operators of each field of a class, as the page shows them.
+// operatorsOf returns the filter operators of each field of a class, as the page shows them.
 func operatorsOf(class *filter.Class) map[string]string {
 	all := map[string]string{}
 	if class == nil {
@@ -95,7 +95,7 @@ func described(f *schema.Field) string {
 	return name + " | " + kind
 }
 
-// setBy returns the parameter that sets a field, or the operations that do.
+// setBy returns the parameter that sets a field, or the operations that set it.
 func setBy(f *schema.Field, changes []*ops.Operation) string {
 	for _, op := range changes {
 		for i := range op.Params {
@@ -107,7 +107,7 @@ func setBy(f *schema.Field, changes []*ops.Operation) string {
 	return cell(f.SetBy)
 }
 
-// computed are the attributes of fields that have neither their name nor say it.
+// computed maps fields to their attributes where neither the name nor the declaration names the attribute.
 var computed = map[string]string{
 	"guid": "objectGUID", "sid": "objectSid", "created": "whenCreated", "modified": "whenChanged",
 	"samUsername": "sAMAccountName", "enabled": "userAccountControl", "lockedOut": "lockoutTime",
@@ -117,7 +117,8 @@ var computed = map[string]string{
 	"scope": "groupType", "type": "groupType",
 }
 
-// attribute returns the LDAP name of what a field shows; empty: it is made of several, or of none.
+// attribute returns the LDAP name of a field's attribute, or "" if the field combines
+// several attributes or has none.
 func attribute(f *schema.Field, known map[string]bool) string {
 	name := computed[f.Name]
 	switch {

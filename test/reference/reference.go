@@ -1,5 +1,5 @@
-// Package reference writes the pages of the manual that describe each operation, from its row and
-// the answer that the sandbox gives to its sample.
+// Package reference writes the manual's pages about the operations. It uses their rows, and
+// the sandbox's answers to their samples.
 package reference
 
 import (
@@ -17,13 +17,13 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// Row is what the page shows of an operation besides its row.
+// Row is an operation with the further content of its page.
 type Row struct {
 	Op       *ops.Operation
-	Function string // of the PowerShell module; empty: it has none
-	Call     string // of this function, as its help shows it
-	Answer   []byte // the recorded answer to the sample; nil: the operation has none
-	Status   int    // of this answer
+	Function string // of the PowerShell module; empty: there is none
+	Call     string // call of the function, as its help shows it
+	Answer   []byte // the recorded answer to the sample; nil: there is none
+	Status   int    // status of the answer
 }
 
 // Page returns the page of a resource. rows are its operations.
@@ -64,7 +64,7 @@ func (r *Row) write(b *strings.Builder) {
 	}
 }
 
-// scopes names what the caller needs.
+// scopes returns the scopes and further rights that a caller needs.
 func scopes(op *ops.Operation) string {
 	text := "`" + string(op.Scope) + "`"
 	if op.Scope == "" {
@@ -81,7 +81,7 @@ func scopes(op *ops.Operation) string {
 	return text
 }
 
-// safety names the ways to make a change safely that the operation has.
+// safety lists the operation's means for safe changes.
 func safety(op *ops.Operation) string {
 	var all []string
 	if op.Param("DryRun") != nil {
@@ -108,7 +108,7 @@ func codes(all []schema.Code) string {
 	return strings.Join(texts, ", ")
 }
 
-// explained returns where an error is shown by example, or else explained.
+// explained returns a link to the example of an error, or else to its explanation.
 func explained(code schema.Code) string {
 	if Provoked(code) {
 		return "error-examples.md#" + string(code)
@@ -140,7 +140,7 @@ func parameter(b *strings.Builder, p *ops.Param) {
 	fmt.Fprintf(b, "| %s | %s | %s |\n", name, strings.Join(takes, "; "), cell(p.Doc))
 }
 
-// example shows the sample as a call of curl and of the PowerShell module, and its answer.
+// example writes the sample as a call with curl and with the PowerShell module, and the answer.
 func (r *Row) example(b *strings.Builder) {
 	b.WriteString("\n<!-- not run: recorded when this page is generated -->\n")
 	b.WriteString("```sh\n" + command(r.Op) + "\n```\n\n")
@@ -150,13 +150,13 @@ func (r *Row) example(b *strings.Builder) {
 	fmt.Fprintf(b, "%d:\n\n```json\n%s\n```\n", r.Status, shortened(r.Answer))
 }
 
-// command returns the sample as a call of curl.
+// command returns the sample as a curl command.
 func command(op *ops.Operation) string {
 	call := systemtest.Sample(op)
 	return curl(op.Method, strings.Replace(call.Path, "/api", "$api", 1), call.Params, true)
 }
 
-// Limits of what is shown of an answer.
+// Limits for the shown part of an answer.
 const (
 	mostFields = 12
 	longest    = 100 // characters of a value
@@ -168,7 +168,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// shortened returns an answer as the pages show it: the first record, with its first fields.
+// shortened returns an answer as the pages show it: the first record with its first fields.
 func shortened(answer []byte) string {
 	var envelope struct {
 		Output string            `json:"output"`
@@ -185,14 +185,14 @@ func shortened(answer []byte) string {
 	return fmt.Sprintf("{\"output\": %s,\n \"result\": [%s%s]}", output, record(envelope.Result[0]), more)
 }
 
-// record returns the first fields of a record on lines of their own.
+// record returns the first fields of a record, one per line.
 func record(raw json.RawMessage) string {
 	var lines []string
 	members := membersOf(raw)
 	for _, m := range members[:min(len(members), mostFields)] {
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, m.value); err != nil {
-			panic(err) // the answer was read before
+			panic(err) // the answer was decoded before
 		}
 		value := steady(compact.String())
 		if len(value) > longest {
@@ -209,7 +209,7 @@ func record(raw json.RawMessage) string {
 	return "{" + strings.Join(lines, ",\n  ") + "}"
 }
 
-// membersOf returns the fields of a JSON object in order; nil if the value is none.
+// membersOf returns the members of a JSON object in order, or nil if the value is not an object.
 func membersOf(raw json.RawMessage) []member {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if first, err := d.Token(); err != nil || first != json.Delim('{') {
@@ -232,7 +232,7 @@ var (
 	guids   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 )
 
-// steady replaces the values of an answer that are different in every run.
+// steady replaces the values of an answer that differ in every run.
 func steady(value string) string {
 	value = moments.ReplaceAllStringFunc(value, func(moment string) string {
 		if at, err := time.Parse(time.RFC3339, moment); err != nil || time.Since(at).Abs() > 400*24*time.Hour {

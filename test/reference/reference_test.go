@@ -55,7 +55,7 @@ func attributesOfTheSchema(t *testing.T) map[string]bool {
 	return known
 }
 
-// refused returns the answers to the calls that provoke errors, by code.
+// refused returns the answers to the calls that cause errors, by code.
 func refused(t *testing.T) map[schema.Code][]byte {
 	t.Helper()
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "limits.bulkDelete=10",
@@ -72,7 +72,7 @@ func refused(t *testing.T) map[schema.Code][]byte {
 	return answers
 }
 
-// recorded returns the pages by name. It makes the sample of each operation at a sandbox.
+// recorded returns the pages by name. It sends the sample of each operation to a sandbox.
 func recorded(t *testing.T) map[string]string {
 	t.Helper()
 	functions, examples := map[string]string{}, map[string]string{}

@@ -15,14 +15,14 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// Refusal provokes an error.
+// Refusal is a call that causes an error.
 type Refusal struct {
 	Code   schema.Code
-	Before []systemtest.Call // that succeed, made first
+	Before []systemtest.Call // earlier calls, which succeed
 	Call   systemtest.Call
 	Plan   bool // the call applies the plan of the calls before
 	Change bool // the call undoes the change of the call before
-	Next   bool // the call goes on after the list before
+	Next   bool // the call continues the list of the call before
 }
 
 func call(method, path string, pairs ...string) systemtest.Call {
@@ -48,7 +48,7 @@ const (
 	read   = http.MethodGet
 )
 
-// Refusals are errors that a caller can provoke alone with a call or two, in the order of the codes.
+// Refusals are the errors that a caller can cause alone with one or two calls, in the order of the codes.
 var Refusals = []Refusal{
 	{Code: schema.InvalidRequest, Call: call(update, "/ADUser/lweber", "JobTitel", "Buyer")},
 	{Code: schema.Unauthenticated, Call: with(call(read, "/ADUser/lweber/Details"), "none")},
@@ -83,7 +83,7 @@ var Refusals = []Refusal{
 	{Code: schema.Unprocessable, Call: call(update, "/ADUser/lweber", "Manager", "nobody")},
 }
 
-// Provoke makes the calls of a refusal and returns the answer.
+// Provoke makes the calls of a refusal and returns the last answer.
 func (r *Refusal) Provoke(do func(systemtest.Call) systemtest.Answer) systemtest.Answer {
 	plan, change, next := "", "", ""
 	for _, before := range r.Before {
@@ -115,7 +115,7 @@ func (r *Refusal) Provoke(do func(systemtest.Call) systemtest.Answer) systemtest
 	return do(r.Call)
 }
 
-// RefusalsPage returns the page with an example of each error, from the answers by code.
+// RefusalsPage returns the page with an example of each error. answers are the answers by code.
 func RefusalsPage(answers map[schema.Code][]byte) string {
 	var b strings.Builder
 	b.WriteString("# Errors by example\n\n<!-- generated from calls of the sandbox: do not edit -->\n\n" +
@@ -143,7 +143,7 @@ func Provoked(code schema.Code) bool {
 	return slices.ContainsFunc(Refusals, func(r Refusal) bool { return r.Code == code })
 }
 
-// command returns the call as one of curl.
+// command returns the call as a curl command.
 func (r *Refusal) command() string {
 	target := strings.Replace(r.Call.Path, "/api", "$api", 1)
 	text := curl(r.Call.Method, target, r.Call.Params, r.Call.Token != "none")
@@ -156,7 +156,7 @@ func (r *Refusal) command() string {
 	return steady(text)
 }
 
-// refusal returns the error of an answer, on lines of its own.
+// refusal returns the error in an answer, one member per line.
 func refusal(answer []byte) string {
 	var envelope struct {
 		Error json.RawMessage `json:"error"`

@@ -22,18 +22,18 @@ import (
 
 const (
 	changes  store.Kind = "change"
-	open     store.Kind = "open" // has the changes that are
+	open     store.Kind = "open" // the open changes
 	closings store.Log  = "closings"
 
 	scriptLimit = 6 * time.Second
 )
 
-// record is what is kept of a change. Its ID consists of its object and a number.
+// record is the stored record of a change. The change's ID consists of its object and a number.
 type record struct {
 	Process journal.Process
-	Outcome string // empty: it is open
-	By      string // who closed it
-	Raced   string // what its gateway said too late
+	Outcome string // empty: the change is open
+	By      string // the gateway that closed the change
+	Raced   string // outcome that its gateway reported too late
 }
 
 // The outcomes of a change.
@@ -42,7 +42,7 @@ const (
 	none    = "none"
 )
 
-// locks are the objects that changes have now.
+// locks are the objects that changes currently hold.
 type locks struct {
 	mu      sync.Mutex
 	running map[string]bool   // changes of this process
@@ -51,7 +51,7 @@ type locks struct {
 
 func objectOf(id string) string { object, _, _ := strings.Cut(id, "."); return object }
 
-// reset keeps the objects of the changes that run here, and of those that are open.
+// reset keeps the objects of the changes that run in this process, and of the open changes.
 func (l *locks) reset(open []cluster.Attempt) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *locks) take(id string) bool {
 	return true
 }
 
-// leave ends that a change runs here. Its object is free, if the change is closed.
+// leave removes a change from the running ones. If the change is closed, its object is free again.
 func (l *locks) leave(id string, closed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,14 +87,14 @@ func (l *locks) leave(id string, closed bool) {
 	}
 }
 
-// count returns how many changes run here.
+// count returns the number of changes that run in this process.
 func (l *locks) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.running)
 }
 
-// change makes a change of an object, once for an ID.
+// change makes a change of an object, once per ID.
 func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), callMost)
 	defer cancel()
@@ -120,7 +120,7 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 		}
 		_, _ = w.Write([]byte(known.Outcome))
 		return
-	case !errors.Is(err, store.ErrAbsent): // it is open
+	case !errors.Is(err, store.ErrAbsent): // the change is open
 		run.End()
 		g.locks.leave(id, false)
 		w.WriteHeader(busy)
@@ -157,7 +157,7 @@ func (g *gateway) change(w http.ResponseWriter, r *http.Request) {
 func set(kind store.Kind, key string, expect store.Revision, value any) store.Change {
 	text, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // it is a record
+		panic(err) // the value is a record
 	}
 	return store.Change{Kind: kind, Key: key, Expect: expect, Value: text}
 }
@@ -172,7 +172,7 @@ func (g *gateway) record(ctx context.Context, id string) (one record, err error)
 
 var errClosed = errors.New("the change is closed")
 
-// close closes a change that is open.
+// close closes an open change.
 func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
 	db := g.store()
 	found, err := db.Get(ctx, changes, id)
@@ -196,17 +196,17 @@ func (g *gateway) close(ctx context.Context, id, outcome, by string) error {
 	return err
 }
 
-// line is one of the file that all scripts write to.
+// line is a line in the file that all scripts write to.
 type line struct {
 	ID    string
-	Start string // of the process
+	Start string // start name of the process
 	At    time.Time
-	Ends  bool // the script has written all
+	Ends  bool // the script has written everything
 }
 
-// script writes for a change as the script of a gateway would, which ends at its limit. Some
-// scripts take so long that another gateway leads meanwhile: at random, or before or while they
-// write, as a client says.
+// script writes for a change like the script of a gateway, which ends at its limit. The
+// pauses before and during the writes are random unless the client specifies them. Some are
+// so long that another gateway takes over.
 func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	began, before, while := time.Now(), 40*time.Millisecond, 120*time.Millisecond
 	switch rand.IntN(6) {
@@ -225,7 +225,7 @@ func (g *gateway) script(id, sayBefore, sayWhile string) (outcome string) {
 	return written
 }
 
-// said returns a duration that was said, or one at random of at most a time.
+// said returns the duration in text, or a random duration up to most if text has none.
 func said(text string, most time.Duration) time.Duration {
 	if d, err := time.ParseDuration(text); err == nil {
 		return d
@@ -249,7 +249,7 @@ func (g *gateway) write(one line) {
 	}
 }
 
-// readWrites returns what the scripts of all gateways have written.
+// readWrites returns the lines that the scripts of all gateways have written.
 func readWrites(path string) (all []line, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

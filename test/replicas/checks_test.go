@@ -17,8 +17,8 @@ import (
 	"adgateway/test/histories"
 )
 
-// check compares what clients were told with what is kept and what was written. Everything works
-// again, and no client is still asking.
+// check compares the answers that clients received with the stored values and the written
+// lines. It needs a cluster without faults and clients that have stopped.
 func (w *world) check(a *asked, label string) {
 	w.t.Helper()
 	w.whole()
@@ -49,7 +49,7 @@ func (w *world) check(a *asked, label string) {
 	}
 }
 
-// checkFile holds what was told against the file of a gateway.
+// checkFile compares the answers with the file of a gateway.
 func (w *world) checkFile(g *member, a *asked, label string) {
 	file, _, err := store.Open(store.Options{Path: g.file, Follows: true})
 	require.NoError(w.t, err)
@@ -81,7 +81,7 @@ func (w *world) checkFile(g *member, a *asked, label string) {
 	w.checkWrites(records, a, label)
 }
 
-// checkTokens finds out whether time has passed for what expires, and not more than that.
+// checkTokens checks that entries with an expiry have expired if, and only if, their time has passed.
 func (w *world) checkTokens(db *store.Sealed, g *member, label string) {
 	_, err := db.Get(w.t.Context(), tokens, "hour")
 	assert.NoError(w.t, err, "%s: what lasts an hour has expired at %s", label, g.name)
@@ -89,13 +89,13 @@ func (w *world) checkTokens(db *store.Sealed, g *member, label string) {
 	assert.ErrorIs(w.t, err, store.ErrAbsent, "%s: what lasts a second has not expired at %s", label, g.name)
 }
 
-// script is what one has written.
+// script is the written part of a script.
 type script struct {
 	id, start string
 	span
 }
 
-// scripts returns what all scripts have written, and the writes that should not be.
+// scripts returns everything that the scripts have written, and the writes that must not exist.
 func (w *world) scripts() (all map[string]script, twice []string, err error) {
 	lines, err := readWrites(w.writes)
 	all = map[string]script{}
@@ -122,7 +122,7 @@ func (w *world) scripts() (all map[string]script, twice []string, err error) {
 	return all, twice, err
 }
 
-// of returns the gateway that a process was one of.
+// of returns the gateway whose process has the given start name.
 func (w *world) of(start string) *member {
 	for _, g := range w.gateways {
 		if _, ok := g.lives[start]; ok {
@@ -132,7 +132,7 @@ func (w *world) of(start string) *member {
 	return nil
 }
 
-// checkWrites holds what was told and is kept against what the scripts have written.
+// checkWrites compares the answers and the stored records with the lines that the scripts have written.
 func (w *world) checkWrites(records map[string]record, a *asked, label string) {
 	scripts, twice, err := w.scripts()
 	require.NoError(w.t, err)
@@ -151,7 +151,7 @@ func (w *world) checkWrites(records map[string]record, a *asked, label string) {
 				label, id, one.Outcome, one.By, s.from.Format(clockLayout), s.start)
 		default:
 			a.note("changes that raced, by file")
-			// Its gateway may have ended before anybody has heard its report.
+			// The gateway may have ended before another gateway received its report.
 			if ended := w.of(s.start).lives[s.start].to; one.Raced != written && !ended.Before(a.stopped) {
 				w.t.Errorf("%s: %s was written too late by %s, and its record says %q", label, id, s.start, one.Raced)
 			}

@@ -13,15 +13,15 @@ import (
 	"adgateway/test/histories"
 )
 
-// asked is what clients have asked for, and what they were told.
+// asked has the requests of the clients and the answers.
 type asked struct {
 	w       *world
 	history histories.Recorder
 
 	mu    sync.Mutex
-	acks  []time.Time       // when something was acknowledged
-	added []string          // keys of values that certainly are there
-	told  map[string]string // the outcomes of changes, by their IDs
+	acks  []time.Time       // times of acknowledgements
+	added []string          // keys of values that must exist
+	told  map[string]string // outcomes of changes, by ID
 	count failing.Counts
 
 	stopped time.Time // when the last client stopped asking; nothing failed by then
@@ -37,8 +37,8 @@ func (a *asked) note(what string) {
 	a.count[what]++
 }
 
-// run asks until ctx ends: some clients for values that all use, one at each gateway adds
-// values, and some make changes.
+// run runs clients until ctx ends: some read and write values that all of them use, one per
+// gateway adds values, and some make changes.
 func (a *asked) run(ctx context.Context, seed uint64) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -51,7 +51,7 @@ func (a *asked) run(ctx context.Context, seed uint64) {
 	a.adds(ctx)
 }
 
-// favourite is the gateway that a client asks, until that does not lead.
+// favourite is the gateway that a client calls until that gateway no longer leads.
 type favourite struct{ at int }
 
 func (f *favourite) heed(status int) {
@@ -60,18 +60,19 @@ func (f *favourite) heed(status int) {
 	}
 }
 
-// callFor is how long a client waits for an answer.
+// callFor is the time limit of a client's call.
 const callFor = 2 * time.Second
 
-// registers reads values and replaces what it has read.
+// registers reads values and replaces the values that it has read.
 func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 	at, known, unsure := favourite{rnd.IntN(size)}, map[string]string{}, map[string]bool{}
 	for n := 0; ctx.Err() == nil; n++ {
-		// Values are given up after a while, so that an order is found in time.
+		// Values are abandoned after a while, so that the search for an order stays short.
 		key := fmt.Sprintf("%d-%d", int(time.Since(began)/(5*time.Second)), rnd.IntN(2))
 		op := histories.Op{Of: key, At: at.at, Do: "read"}
 		method, path := http.MethodGet, "/value/"+key
-		if rnd.IntN(10) < 6 && !unsure[key] { // each write in doubt makes it harder to find an order
+		// each write with an unknown outcome makes the search for an order harder
+		if rnd.IntN(10) < 6 && !unsure[key] {
 			op.Do, op.Expect, op.Value = "write", known[key], fmt.Sprintf("%d.%d", client, n)
 			method, path = http.MethodPut, path+"?"+url.Values{"expect": {op.Expect}, "value": {op.Value}}.Encode()
 		}
@@ -102,10 +103,10 @@ func (a *asked) registers(ctx context.Context, client int, rnd *rand.Rand) {
 	}
 }
 
-// began is from when generations of values are counted.
+// began is the start of the first generation of values.
 var began = time.Now()
 
-// adds adds values at each gateway, as quickly as they are acknowledged.
+// adds adds values at each gateway, each as soon as the previous one is acknowledged.
 func (a *asked) adds(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -126,8 +127,7 @@ func (a *asked) adds(ctx context.Context) {
 	}
 }
 
-// changes makes changes of a few objects. It asks again, at any gateway, for one whose answer
-// was lost.
+// changes makes changes of a few objects. If an answer was lost, it repeats the change at any gateway.
 func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
 	at := favourite{rnd.IntN(size)}
 	for n := 0; ctx.Err() == nil; n++ {
@@ -150,8 +150,8 @@ func (a *asked) changes(ctx context.Context, client int, rnd *rand.Rand) {
 	}
 }
 
-// darkest returns the longest time between two acknowledgements, of which the later one came
-// after a time.
+// darkest returns the longest time between two consecutive acknowledgements, of those where
+// the later one came after the given time.
 func (a *asked) darkest(after time.Time) (longest time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,7 +161,7 @@ func (a *asked) darkest(after time.Time) (longest time.Duration) {
 	return longest
 }
 
-// acknowledged returns how many values were added so far.
+// acknowledged returns the number of values added so far.
 func (a *asked) acknowledged() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,9 +13,9 @@ import (
 	"adgateway/test/thorough"
 )
 
-// TestForHowLongNothingIsAcknowledged shows it for what makes another gateway or node lead,
-// ROUNDS times. No time is a promise on a machine of any speed. Only a thorough run kills the
-// gateway; other tests do, too.
+// TestForHowLongNothingIsAcknowledged prints how long acknowledgements pause for each cause that
+// makes another gateway or node lead, ROUNDS times each. The times are no promise, because they
+// depend on the machine. Only a thorough run kills the gateway, because other tests do that, too.
 func TestForHowLongNothingIsAcknowledged(t *testing.T) {
 	t.Parallel()
 	rounds := fromEnvironment(t, "ROUNDS", 1)

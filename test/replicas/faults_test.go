@@ -13,7 +13,7 @@ import (
 	"adgateway/test/failing"
 )
 
-// each holds some wires by a way of holding, or lets them go.
+// each holds some wires with the given function, or releases them.
 func each(wires []*enginetest.Wire, hold func(*enginetest.Wire, bool), on bool) func() {
 	return func() {
 		for _, wire := range wires {
@@ -29,7 +29,7 @@ func (p *process) stop()   { p.end(syscall.SIGTERM) }
 func (p *process) pause()  { p.freeze(true) }
 func (p *process) resume() { p.freeze(false) }
 
-// gatewayFaults are what can happen to a gateway.
+// gatewayFaults returns the possible faults of a gateway.
 func (w *world) gatewayFaults(g *member, rnd *rand.Rand) []failing.Fault {
 	all := append(append([]*enginetest.Wire{}, g.log...), g.beats...)
 	cut := func(kind string, wires []*enginetest.Wire, hold func(*enginetest.Wire, bool)) failing.Fault {
@@ -78,7 +78,7 @@ func (w *world) runGateways() {
 	}
 }
 
-// setClock sets the wall clock of a gateway, and all others right: at most one is wrong.
+// setClock sets the wall clock of a gateway and corrects all others, so at most one is wrong.
 func (w *world) setClock(g *member, offset time.Duration) {
 	for _, other := range w.gateways {
 		text := "0s"
@@ -90,7 +90,7 @@ func (w *world) setClock(g *member, offset time.Duration) {
 	}
 }
 
-// nodeFaults are what can happen to a node.
+// nodeFaults returns the possible faults of a node.
 func (w *world) nodeFaults(i int) []failing.Fault {
 	n := w.nodes[i]
 	cut := func(kind string, hold func(on bool)) failing.Fault {
@@ -126,7 +126,7 @@ func (w *world) nodeFaults(i int) []failing.Fault {
 	}
 }
 
-// aGateway returns one of them, more often the one that leads.
+// aGateway returns a random gateway. The leader is more likely than each other gateway.
 func (w *world) aGateway(rnd *rand.Rand) *member {
 	if rnd.IntN(2) == 0 {
 		if g := w.leader(); g != nil {

@@ -31,11 +31,11 @@ import (
 const (
 	clusterName = "test"
 
-	// settleDelay is short: what a script writes to a file does not come later.
+	// settleDelay is short because a script's write to a file is never delayed.
 	settleDelay = 2 * time.Second
 
 	values store.Kind = "value"
-	tokens store.Kind = "token" // which expire
+	tokens store.Kind = "token" // entries that expire
 )
 
 // gatewayOptions are the options of a process that is a gateway.
@@ -43,16 +43,16 @@ type gatewayOptions struct {
 	Self   journal.Process
 	Names  []string          // of all gateways
 	Listen string            // address of the HTTP interface
-	Others map[string]string // those of the other gateways, by name
+	Others map[string]string // addresses of the other gateways, by name
 	Log    []string          // URLs of the nodes, for the log
-	Beats  []string          // the same, for messages to the other gateways
+	Beats  []string          // URLs of the nodes, for messages to the other gateways
 	File   string            // the store
-	Offset string            // file that says by how much the wall clock is wrong
+	Offset string            // file with the offset of the wall clock
 	Writes string            // file that the scripts of all gateways write to
 	Since  time.Time         // log time when the cluster was made
 }
 
-// gateway is this process.
+// gateway is the gateway in this process.
 type gateway struct {
 	o       gatewayOptions
 	key     *store.Key
@@ -61,11 +61,11 @@ type gateway struct {
 	locks   locks
 }
 
-// storeKey returns the key that all gateways have.
+// storeKey returns the key that all gateways share.
 func storeKey() *store.Key {
 	key, err := store.NewKey(bytes.Repeat([]byte{7}, store.KeyLength))
 	if err != nil {
-		panic(err) // it has the right length
+		panic(err) // the key has the right length
 	}
 	return key
 }
@@ -74,7 +74,7 @@ func connect(urls []string) func(...nats.Option) (*nats.Conn, error) {
 	return func(o ...nats.Option) (*nats.Conn, error) { return nats.Connect(strings.Join(urls, ","), o...) }
 }
 
-// runGateway runs until the process is told to end.
+// runGateway runs a gateway until the process is told to end.
 func runGateway(o gatewayOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -126,7 +126,7 @@ func (g *gateway) open() (file *store.File, aside string, err error) {
 	return store.Open(store.Options{Path: g.o.File, Clock: g.clock, Follows: true})
 }
 
-// openStream tries until the nodes answer.
+// openStream retries until the nodes answer.
 func openStream(ctx context.Context, urls []string) (*jetstream.Stream, error) {
 	for {
 		stream, err := jetstream.Open(ctx, jetstream.Options{Cluster: clusterName, Connect: connect(urls)})
@@ -141,7 +141,7 @@ func openStream(ctx context.Context, urls []string) (*jetstream.Stream, error) {
 	}
 }
 
-// wall is a wall clock that a test sets.
+// wall returns the time of a wall clock that the test sets.
 func (g *gateway) wall() time.Time {
 	now := time.Now().Round(0)
 	text, err := os.ReadFile(g.o.Offset)
@@ -155,10 +155,10 @@ func (g *gateway) wall() time.Time {
 	return now.Add(offset)
 }
 
-// copied is said when the file of another gateway was installed.
+// copied is the message after the file of another gateway was installed.
 const copied = "the file of another gateway is in use"
 
-// copy takes the file of another gateway.
+// copy copies the file of another gateway.
 func (g *gateway) copy(
 	ctx context.Context, old *store.File, check func(context.Context, store.Point) error,
 ) (*store.File, error) {
@@ -192,7 +192,7 @@ func (g *gateway) copy(
 	return nil, failed
 }
 
-// fileCopy is the copy of a file, and its place.
+// fileCopy is the copy of a file, and its position in the log.
 type fileCopy struct {
 	At      store.Point
 	Content []byte
@@ -227,7 +227,7 @@ func fetch(ctx context.Context, url string) ([]byte, error) {
 	return content, err
 }
 
-// store returns the store as it is now: its file may be replaced.
+// store returns the current store, because its file may be replaced.
 func (g *gateway) store() *store.Sealed {
 	sealed, err := store.Seal(g.replica.File(), g.key)
 	if err != nil {
@@ -236,13 +236,13 @@ func (g *gateway) store() *store.Sealed {
 	return sealed
 }
 
-// The answers of a gateway, beside 200.
+// The statuses of a gateway other than 200.
 const (
 	notBegun = http.StatusMisdirectedRequest // nothing was done
-	conflict = http.StatusConflict           // the value is another one
-	inDoubt  = http.StatusServiceUnavailable // it is not known what was done
+	conflict = http.StatusConflict           // the value is a different one
+	inDoubt  = http.StatusServiceUnavailable // the effect of the call is unknown
 	absent   = http.StatusNotFound           // there is no value
-	busy     = http.StatusLocked             // another change has the object
+	busy     = http.StatusLocked             // another change holds the object
 	callMost = 30 * time.Second
 )
 
@@ -262,14 +262,14 @@ func (g *gateway) handler() http.Handler {
 	return mux
 }
 
-// state says how a gateway is.
+// state is the state of a gateway.
 type state struct {
 	Leads      bool
 	Status     string
 	Open       int
 	Reports    int
-	Running    int // changes
-	Stored     int // changes that are open in the file
+	Running    int // number of changes
+	Stored     int // number of open changes in the file
 	ClockUnset bool
 	Point      store.Point
 	Digest     store.Hash
@@ -293,7 +293,7 @@ func (g *gateway) state(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// get answers a value only while this gateway certainly leads.
+// get returns a value only while this gateway certainly leads.
 func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	if _, leads := g.replica.Member().Leads(); !leads {
 		w.WriteHeader(notBegun)
@@ -310,7 +310,7 @@ func (g *gateway) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// put replaces a value by another one.
+// put replaces a value with another one.
 func (g *gateway) put(w http.ResponseWriter, r *http.Request) {
 	if _, leads := g.replica.Member().Leads(); !leads {
 		w.WriteHeader(notBegun)
@@ -347,7 +347,7 @@ func (g *gateway) putToken(w http.ResponseWriter, r *http.Request) {
 	answer(w, err)
 }
 
-// answer says how a write ended.
+// answer writes the status for the result of a write.
 func answer(w http.ResponseWriter, err error) {
 	switch {
 	case err == nil:
@@ -360,7 +360,7 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-// formats is for gateways of one version.
+// formats are the formats of a cluster whose gateways have the same version.
 type formats struct{}
 
 func (formats) Seen() map[string]cluster.Seen                   { return nil }

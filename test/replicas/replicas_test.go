@@ -29,19 +29,19 @@ func fromEnvironment(t *testing.T, name string, otherwise int) int {
 	return n
 }
 
-// few is how many faults are tried if FAULTS is not set, and longestOfFew is how long one of
-// them lasts at most, and how long nothing fails before the next one.
+// few is the number of faults if FAULTS is not set. longestOfFew is the longest duration of
+// one of these faults, and of the pause between two faults.
 const (
 	few          = 3
 	longestOfFew = 3 * time.Second
 )
 
-// logBytes is so small that a gateway that was away for some time needs the file of another one.
+// logBytes is so small that a gateway that was away for some time needs the file of another gateway.
 const logBytes = 128 << 10
 
-// TestNothingIsLostWhateverFails tries FAULTS faults of gateways and nodes, drawn from SEED; a
-// few short ones if there is none. The clocks of nodes are not set: the server has no place to
-// do that.
+// TestNothingIsLostWhateverFails injects FAULTS faults of gateways and nodes, drawn from
+// SEED, or a few short ones if FAULTS is not set. The clocks of nodes are not changed,
+// because the NATS server offers no way to do that.
 func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Parallel()
 	seed := uint64(fromEnvironment(t, "SEED", rand.IntN(1_000_000)))
@@ -71,8 +71,8 @@ func TestNothingIsLostWhateverFails(t *testing.T) {
 	t.Logf("the longest time in which nothing was acknowledged: %s", asked.darkest(time.Time{}))
 }
 
-// TestTheScriptsOfALeaderThatIsCutOff: the gateway that leads next changes nothing that they
-// may still write to, and judges them when they have ended.
+// TestTheScriptsOfALeaderThatIsCutOff: the next leader does not change objects that the old
+// leader's scripts may still write to. It settles their changes after the scripts have ended.
 func TestTheScriptsOfALeaderThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, logBytes)
@@ -116,7 +116,7 @@ func TestTheScriptsOfALeaderThatIsCutOff(t *testing.T) {
 	w.check(asked, "cut off")
 }
 
-// putTokens stores what expires.
+// putTokens stores entries that expire.
 func (w *world) putTokens() {
 	w.t.Helper()
 	w.putToken("hour", 3600)

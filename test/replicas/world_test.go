@@ -32,13 +32,13 @@ import (
 )
 
 const (
-	// What a process of this program is, and its options.
+	// The role of a process of this program, and its options.
 	roleVariable    = "REPLICAS_ROLE"
 	optionsVariable = "REPLICAS_OPTIONS"
 
-	size = 3 // gateways, and nodes
+	size = 3 // number of gateways, and of nodes
 
-	// patience is how long a test waits for what must come; it is no promise.
+	// patience is how long a test waits for an event that must happen. It is no promise about the product.
 	patience = 3 * time.Minute
 )
 
@@ -66,19 +66,19 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		log.Fatalln("the process ends", err)
 	}
-	os.Exit(0) // and waits for nothing that is left
+	os.Exit(0) // exits without waiting for goroutines
 }
 
-// endWithTest ends the process when the one of the test has ended.
+// endWithTest ends the process when the test's process has ended.
 func endWithTest() {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	os.Exit(1)
 }
 
-// span is a time in which something was so. Its end is zero as long as it is.
+// span is a period. Its end is zero while the period is still open.
 type span struct{ from, to time.Time }
 
-// process is one that can fail.
+// process is a process that can fail.
 type process struct {
 	t       *testing.T
 	name    string
@@ -88,11 +88,11 @@ type process struct {
 
 	mu     sync.Mutex
 	starts int
-	cmd    *exec.Cmd // nil: it does not run
+	cmd    *exec.Cmd // nil: the process is not running
 	ended  chan struct{}
-	wanted bool            // to run
-	frozen []span          // all its freezes
-	lives  map[string]span // by the names of its starts
+	wanted bool            // the process should be running
+	frozen []span          // all times when it was frozen
+	lives  map[string]span // by start name
 	start  string
 }
 
@@ -107,7 +107,7 @@ func (p *process) run() {
 	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0 halt_on_error=1", roleVariable+"="+p.role,
 		optionsVariable+"="+string(options))
 	cmd.Stdout, cmd.Stderr = p.log, p.log
-	_, err = cmd.StdinPipe() // which ends with this process
+	_, err = cmd.StdinPipe() // the pipe closes when this process ends
 	require.NoError(p.t, err)
 	require.NoError(p.t, cmd.Start())
 	p.cmd, p.wanted, p.ended = cmd, true, make(chan struct{})
@@ -128,7 +128,7 @@ func (p *process) run() {
 	}()
 }
 
-// end ends the process by a signal, and returns when it has ended.
+// end ends the process with a signal, and returns when it has ended.
 func (p *process) end(with syscall.Signal) {
 	p.mu.Lock()
 	p.wanted = false
@@ -159,13 +159,13 @@ func (p *process) freeze(on bool) {
 	p.wake()
 }
 
-// wake ends that the process is frozen. p.mu is held.
+// wake resumes a frozen process. p.mu is held.
 func (p *process) wake() {
 	assert.NoError(p.t, failing.Freeze(p.cmd.Process.Pid, false))
 	p.frozen[len(p.frozen)-1].to = time.Now()
 }
 
-// wasFrozen reports whether it was at some time between two others.
+// wasFrozen reports whether the process was frozen at any time between from and to.
 func (p *process) wasFrozen(from, to time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *process) wasFrozen(from, to time.Time) bool {
 	return false
 }
 
-// member is a gateway and the ways from it to each node.
+// member is a gateway and its connections to each node.
 type member struct {
 	process
 	address    string
@@ -194,11 +194,11 @@ type world struct {
 	gateways []*member
 	nodes    []*process
 	between  *enginetest.Wires
-	conn     *nats.Conn // to all nodes, whatever is cut
+	conn     *nats.Conn // connection to all nodes, even when others are cut off
 	client   *http.Client
 }
 
-// newWorld starts a cluster, whose log has at most some bytes.
+// newWorld starts a cluster whose log has at most logBytes bytes.
 func newWorld(t *testing.T, logBytes int64) *world {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -245,7 +245,7 @@ func (w *world) remove() {
 	assert.NoError(w.t, os.RemoveAll(w.folder))
 }
 
-// newProcess returns one that does not run yet.
+// newProcess returns a process that is not running yet.
 func (w *world) newProcess(role, name string, options func(start string) any) process {
 	file, err := os.Create(filepath.Join(w.folder, name+".log"))
 	require.NoError(w.t, err)
@@ -253,7 +253,7 @@ func (w *world) newProcess(role, name string, options func(start string) any) pr
 	return process{t: w.t, name: name, role: role, log: file, options: options, lives: map[string]span{}}
 }
 
-// startNodes starts the nodes, and returns where clients connect to them.
+// startNodes starts the nodes, and returns the URLs for clients.
 func (w *world) startNodes() (urls []string) {
 	var err error
 	w.between, err = enginetest.NewWires(size)
@@ -266,7 +266,7 @@ func (w *world) startNodes() (urls []string) {
 		o := stock.Options{
 			Node: enginetest.Name(i), Cluster: clusterName, Listen: client, ClusterListen: cluster,
 			Peers:     w.between.Peers(i),
-			Advertise: "127.0.0.1:1", // nobody listens: the nodes have no other way to each other
+			Advertise: "127.0.0.1:1", // nobody listens there, so the nodes have no other connection to each other
 			Store:     filepath.Join(w.folder, enginetest.Name(i)), MaxStore: 1 << 30,
 		}
 		n := w.newProcess("node", o.Node, func(string) any { return o })
@@ -327,7 +327,7 @@ func enter(wires []*enginetest.Wire) (urls []string) {
 	return urls
 }
 
-// call asks a gateway, and returns its status; 0: there was no answer.
+// call calls a gateway, and returns the status, or 0 if no answer came.
 func (w *world) call(g *member, method, path string, limit time.Duration) (status int, body string) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -345,13 +345,13 @@ func (w *world) call(g *member, method, path string, limit time.Duration) (statu
 	return response.StatusCode, content.String()
 }
 
-// state returns how a gateway is; false: it does not say.
+// state returns the state of a gateway. ok is false if the gateway does not answer.
 func (w *world) state(g *member) (s state, ok bool) {
 	status, body := w.call(g, http.MethodGet, "/state", 2*time.Second)
 	return s, status == http.StatusOK && json.Unmarshal([]byte(body), &s) == nil
 }
 
-// leader returns the gateway that leads; nil: none does.
+// leader returns the gateway that leads, or nil if none does.
 func (w *world) leader() *member {
 	for _, g := range w.gateways {
 		if s, ok := w.state(g); ok && s.Leads {
@@ -361,7 +361,7 @@ func (w *world) leader() *member {
 	return nil
 }
 
-// stream returns how the stream is; nil: nobody says.
+// stream returns the state of the stream, or nil if no node answers.
 func (w *world) stream() *js.StreamInfo {
 	client, err := js.New(w.conn, js.WithDefaultTimeout(time.Second))
 	require.NoError(w.t, err)
@@ -372,7 +372,7 @@ func (w *world) stream() *js.StreamInfo {
 	return stream.CachedInfo()
 }
 
-// streamLeader returns the node that leads the stream; nil: none does.
+// streamLeader returns the node that leads the stream, or nil if none does.
 func (w *world) streamLeader() *process {
 	info := w.stream()
 	if info == nil || info.Cluster == nil {
@@ -391,8 +391,8 @@ func (w *world) await(message string, done func() bool) {
 	require.Eventually(w.t, done, patience, 50*time.Millisecond, message)
 }
 
-// whole waits until everything works: all gateways have applied the same, and all nodes have
-// all of the log.
+// whole waits until everything works: all gateways have applied the same entries, and all
+// nodes have the whole log.
 func (w *world) whole() {
 	w.t.Helper()
 	w.await("the nodes do not have the same", func() bool {

@@ -16,7 +16,7 @@ const (
 	lweber   = "/api/ADUser/lweber"
 )
 
-// exampleOf returns a value of an attribute, and it as records show it.
+// exampleOf returns a value of an attribute, both as input and as records show it.
 func exampleOf(a *attributes.Attribute) (given string, shown any) {
 	given = a.Example
 	if given == "" {
@@ -31,7 +31,7 @@ func exampleOf(a *attributes.Attribute) (given string, shown any) {
 	return given, given
 }
 
-// changeUser changes a user and must succeed.
+// changeUser changes a user. The change must succeed.
 func changeUser(s *systemtest.System, path string, params map[string]any) systemtest.Answer {
 	s.T.Helper()
 	a := s.Do(putCall("", path, params))
@@ -39,14 +39,14 @@ func changeUser(s *systemtest.System, path string, params map[string]any) system
 	return a
 }
 
-// takeBack undoes the change of an answer.
+// takeBack undoes the change in an answer.
 func takeBack(s *systemtest.System, of systemtest.Answer) systemtest.Answer {
 	s.T.Helper()
 	path := "/api/Changes/" + of.Header.Get("X-Change-Id") + "/Undo"
 	return s.Do(systemtest.Call{Method: http.MethodPost, Path: path})
 }
 
-// detailsOf returns a user with some fields.
+// detailsOf returns a user with the given fields.
 func detailsOf(s *systemtest.System, path, fields string) map[string]any {
 	s.T.Helper()
 	params := map[string]any{"ShowFields": fields}
@@ -55,8 +55,8 @@ func detailsOf(s *systemtest.System, path, fields string) map[string]any {
 	return a.Envelope.Result[0]
 }
 
-// TestEveryAttributeIsWrittenReadAndFiltered goes through the table: what is written is read where
-// it is named and nowhere else, found by a filter, cleared, and written again by an undo.
+// TestEveryAttributeIsWrittenReadAndFiltered tests every attribute of the table. A written value is shown
+// only if the attribute is requested, is found by a filter, can be cleared, and is restored by an undo.
 func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 	s := newSystem(t, 0)
 	for _, a := range attributes.Users {
@@ -85,7 +85,7 @@ func TestEveryAttributeIsWrittenReadAndFiltered(t *testing.T) {
 	}
 }
 
-// TestWrongAttributesAreRefused names the limit, or the object that has the value.
+// TestWrongAttributesAreRefused: the refusal names the limit, or the object that already has the value.
 func TestWrongAttributesAreRefused(t *testing.T) {
 	s := newSystem(t, 0)
 	given := []string{"SMTP:anna@corp.example", "X500:/o=Corp, Ltd/cn=anna"}
@@ -131,7 +131,7 @@ func TestWrongAttributesAreRefused(t *testing.T) {
 	}
 }
 
-// TestUsersHaveNamesOfTheirOwn creates and changes the full name and the UPN, and takes that back.
+// TestUsersHaveNamesOfTheirOwn creates and changes the full name and the UPN, and undoes both.
 func TestUsersHaveNamesOfTheirOwn(t *testing.T) {
 	s := newSystem(t, 0)
 	const jdoe, fields = "/api/ADUser/jdoe", "name,userPrincipalName"

@@ -42,7 +42,7 @@ func entry(rdn, class string, pairs ...string) string {
 	return text.String() + "\n"
 }
 
-// person writes a user who logged on lately, unless the pairs say otherwise.
+// person returns the entry of a user with a recent logon, unless pairs override this.
 func person(name string, pairs ...string) string {
 	attrs := map[string]string{"sAMAccountName": name, "userAccountControl": "512", "pwdLastSet": ago(10 * day), "lastLogonTimestamp": ago(3 * day), "whenCreated": since(400 * day)}
 	for i := 0; i < len(pairs); i += 2 {
@@ -61,8 +61,8 @@ func machine(name string, pairs ...string) string {
 	return entry("CN="+name, "computer", append([]string{"sAMAccountName", name + "$", "userAccountControl", "4096"}, pairs...)...)
 }
 
-// exemplary are the objects that the questions of teams are about. All ages are far from
-// the limits that the questions have.
+// exemplary returns the objects for the questions of teams. All ages are far from the limits
+// in the questions.
 func exemplary() string {
 	return strings.Join([]string{
 		"dn: " + place + "\nobjectClass: organizationalUnit\n\n",
@@ -115,8 +115,8 @@ func policy(name string, days int, appliesTo string) string {
 	return strings.Replace(text, place, "CN=Password Settings Container,CN=System,"+root, 1)
 }
 
-// newSystem returns a system with the exemplary objects and some generated users, where
-// passwords are valid for 42 days and a lock lasts 30 minutes.
+// newSystem returns a system with the exemplary objects and some generated users. Passwords
+// are valid for 42 days, and a lockout lasts 30 minutes.
 func newSystem(t *testing.T, users int, settings ...string) *systemtest.System {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "questions.ldif")

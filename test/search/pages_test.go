@@ -15,7 +15,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// page is what an answer says about the list.
+// page returns the cursor of the next page and the total number in an answer.
 func page(t *testing.T, a systemtest.Answer) (next string, total int) {
 	t.Helper()
 	var members struct {
@@ -29,8 +29,8 @@ func page(t *testing.T, a systemtest.Answer) (next string, total int) {
 	return members.Next, *members.Total
 }
 
-// walk reads a list page by page and returns the names in the order in which they come.
-// between runs between two pages.
+// walk reads a list page by page and returns the names in the order of the answers. between
+// runs between two pages.
 func walk(s *systemtest.System, token, path string, params map[string]any, limit int, between func(pages int)) []string {
 	s.T.Helper()
 	params = maps.Clone(params)
@@ -52,8 +52,7 @@ func walk(s *systemtest.System, token, path string, params map[string]any, limit
 	}
 }
 
-// TestPagesAreTheWholeList reads lists in pages of several sizes, for callers with and
-// without limits.
+// TestPagesAreTheWholeList reads lists in pages of several sizes, for callers with and without limits.
 func TestPagesAreTheWholeList(t *testing.T) {
 	s := newSystem(t, 500)
 	for _, test := range []struct {
@@ -96,8 +95,8 @@ func TestPagesAreTheWholeList(t *testing.T) {
 	}
 }
 
-// TestSurvivorsAreOnOnePage changes the directory while a list is read: what is there all
-// the time is read once, whatever is created, renamed, moved and removed around it.
+// TestSurvivorsAreOnOnePage changes the directory while a list is read. An object that exists during
+// the whole read is read exactly once, even if other objects are created, renamed, moved and removed.
 func TestSurvivorsAreOnOnePage(t *testing.T) {
 	s := newSystem(t, 400)
 	before := names(list(s, users, map[string]any{}))
@@ -181,8 +180,8 @@ func TestCursorsBelongToTheirQuestion(t *testing.T) {
 	}
 }
 
-// TestPagesTellNothingOfWhatLiesOutside makes sure that limits hold before the search:
-// neither counts nor pages nor references of filters show what lies outside of them.
+// TestPagesTellNothingOfWhatLiesOutside: limits apply before the search, so neither counts
+// nor pages nor references in filters reveal objects outside the limits.
 func TestPagesTellNothingOfWhatLiesOutside(t *testing.T) {
 	s := newSystem(t, 300)
 	a := listAs(s, systemtest.LimitedToken, users, map[string]any{"Count": "true", "Limit": 1, "Filter": `username sw "q."`})

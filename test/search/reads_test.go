@@ -40,7 +40,7 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.Equal(t, "more", a.Envelope.Warnings[0].Code)
 	assert.NotContains(t, string(a.Body), `"next"`)
 
-	// What the text identifies comes first, however many others are found.
+	// The object that the text identifies comes first, however many others are found.
 	require.Greater(t, len(find("", map[string]any{"Text": "berlin", "Type": "user", "Limit": 50}).Envelope.Result), 20)
 	require.Equal(t, http.StatusCreated, s.Do(systemtest.Call{Method: http.MethodPost, Path: "/api/ADUser/berlin"}).Status)
 	a = find("", map[string]any{"Text": "berlin", "Limit": 2})
@@ -65,7 +65,7 @@ func TestSearchOverTypes(t *testing.T) {
 	assert.Empty(t, find(systemtest.LimitedToken, map[string]any{"Text": "q.mail"}).Envelope.Result)
 }
 
-// TestHitsAreLockedAsTheRecordsAre compares what hits say of an account with its record.
+// TestHitsAreLockedAsTheRecordsAre compares the lock state in hits with the record of the account.
 func TestHitsAreLockedAsTheRecordsAre(t *testing.T) {
 	s := newSystem(t, 0)
 	states := map[string]any{}

@@ -55,7 +55,7 @@ func names(a systemtest.Answer) []string {
 	return found
 }
 
-// exemplaryOf returns those of the names that are of the exemplary objects.
+// exemplaryOf returns the names of exemplary objects.
 func exemplaryOf(names []string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name[0] != 'q' && name[0] != 'Q' || name[1] != '.' && name[0] != 'Q' })
 }
@@ -63,13 +63,13 @@ func exemplaryOf(names []string) []string {
 // question is a question that teams ask.
 type question struct {
 	path, filter string
-	exemplary    []string // of the answer; nil: not looked at
+	exemplary    []string // expected exemplary objects; nil: not checked
 	holds        func(o *directory.Object, now int64) bool
 	slow         string // target of the warning slow_filter
-	tree         string // an OU instead of the whole domain
+	tree         string // an OU that replaces the whole domain
 }
 
-// inTree returns a question about the users below an OU.
+// inTree returns the question for the users below an OU.
 func (q question) inTree(ou string) question {
 	holds := q.holds
 	q.tree, q.holds = ou, func(o *directory.Object, now int64) bool {
@@ -186,8 +186,8 @@ var needed = []string{
 	"msDS-User-Account-Control-Computed", "msDS-UserPasswordExpiryTimeComputed",
 }
 
-// TestQuestionsOfTeams asks a domain of 20,000 users and compares the answers with what
-// a walk over all objects says.
+// TestQuestionsOfTeams queries a domain of 20,000 users and compares the answers with a walk
+// over all objects.
 func TestQuestionsOfTeams(t *testing.T) {
 	s := newSystem(t, 20_000)
 	objects := map[string][]*directory.Object{}

@@ -26,8 +26,8 @@ func call(method, path string, pairs ...any) systemtest.Call {
 	return systemtest.Call{Method: method, Path: path, Params: params}
 }
 
-// TestAttributesOfASiteAreLikeThoseOfTheTable: they are written, shown where they are named, filtered by,
-// planned and undone, and need no line of code.
+// TestAttributesOfASiteAreLikeThoseOfTheTable: the attributes of a site can be written,
+// shown on request, filtered, planned and undone, without a line of code.
 func TestAttributesOfASiteAreLikeThoseOfTheTable(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, withSite)
 	start := s.Snapshot()
@@ -61,7 +61,8 @@ func TestAttributesOfASiteAreLikeThoseOfTheTable(t *testing.T) {
 	assert.Equal(t, "Prof.", record["personalTitle"])
 }
 
-// TestAnAttributeOfASiteThatLeadsToRightsIsGuarded, although its settings do not say so.
+// TestAnAttributeOfASiteThatLeadsToRightsIsGuarded: an attribute that can grant rights is
+// guarded even if the settings do not guard it.
 func TestAnAttributeOfASiteThatLeadsToRightsIsGuarded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, withSite)
 	mapped := "X509:<I>CN=CA<S>CN=jane"
@@ -72,7 +73,8 @@ func TestAnAttributeOfASiteThatLeadsToRightsIsGuarded(t *testing.T) {
 	assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 }
 
-// TestAnAttributeThatTheForestLacksIsNoFault of the gateway: the answer names it.
+// TestAnAttributeThatTheForestLacksIsNoFault: if the forest lacks an attribute of the
+// settings, the answer names the attribute, and it is no internal error.
 func TestAnAttributeThatTheForestLacksIsNoFault(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1}, "directory.userAttributes=[{attribute: acme-CostCentre}]")
 	path := "/api/ADUser/" + systemtest.SampleUser
@@ -84,7 +86,7 @@ func TestAnAttributeThatTheForestLacksIsNoFault(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := s.In(t).Do(asking)
-			if name == "filtered" { // LDAP: what no object has is no fault
+			if name == "filtered" { // LDAP allows filters on attributes that no object has
 				assert.Equal(t, http.StatusOK, a.Status, "%s", a.Body)
 				assert.Empty(t, a.Envelope.Result)
 				return

@@ -10,7 +10,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// spellings are texts, and the accounts that they find.
+// spellings maps texts to the accounts that they find.
 var spellings = map[string][]any{
 	"Spüller":              {"sp.umlaut", "sp.plain", "sp.digraph"},
 	"spu\u0308ller":        {"sp.umlaut", "sp.plain", "sp.digraph"},
@@ -39,8 +39,8 @@ var spellings = map[string][]any{
 	`\2a\2a`:               nil,
 }
 
-// TestSearchKnowsSpellings looks for people, groups and computers by all that somebody may
-// write for their names and numbers.
+// TestSearchKnowsSpellings searches for people, groups and computers by all usual spellings
+// of their names and numbers.
 func TestSearchKnowsSpellings(t *testing.T) {
 	s := newSystem(t, 0)
 	create := func(path string, params map[string]any) {
@@ -82,7 +82,7 @@ func TestSearchKnowsSpellings(t *testing.T) {
 			assert.Empty(t, all, text)
 			continue
 		}
-		if text == "uelle" { // the seeded people have such names
+		if text == "uelle" { // the generated people have such names
 			assert.Subset(t, all, want, text)
 			continue
 		}
@@ -94,7 +94,7 @@ func TestSearchKnowsSpellings(t *testing.T) {
 	_, matched = found(map[string]any{"Text": "0171 444 5566"})
 	assert.Equal(t, map[any]any{"sp.digraph": "mobilePhone"}, matched)
 
-	// Where names begin with the text, parts of words are found only if that is asked for.
+	// If names begin with the text, parts of words are found only on request.
 	create("/api/ADGroups/Zebra%20Group/Security", nil)
 	all, _ := found(map[string]any{"Text": "zebra"})
 	assert.Equal(t, []any{"Zebra Group"}, all)

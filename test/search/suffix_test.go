@@ -11,8 +11,9 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// TestSuffixesThatAnAdministratorAdded: they are as good for a UPN as the names of the domains, in any case
-// of letters, and no longer once they are gone; a UPN that was there before comes back all the same.
+// TestSuffixesThatAnAdministratorAdded: an added suffix is valid for a UPN like the domain
+// names, in any case of letters, and no longer after it was removed. An undo still restores
+// an earlier UPN with a removed suffix.
 func TestSuffixesThatAnAdministratorAdded(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1, LDIF: []string{"../story/testdata/forest.ldif"}})
 	const partitions = "CN=Partitions,CN=Configuration,DC=corp,DC=example"

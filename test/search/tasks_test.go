@@ -10,7 +10,7 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// put changes something and returns the record that is answered.
+// put makes a change and returns the record in the answer.
 func put(s *systemtest.System, path string, params map[string]any) map[string]any {
 	s.T.Helper()
 	a := s.Do(systemtest.Call{Method: http.MethodPut, Path: path, Params: params})
@@ -19,7 +19,7 @@ func put(s *systemtest.System, path string, params map[string]any) map[string]an
 	return a.Envelope.Result[0]
 }
 
-// refused sends a request that must be refused, and returns the sentence about it.
+// refused sends a request that must be refused, and returns the error message.
 func refused(s *systemtest.System, status int, code string, c systemtest.Call) string {
 	s.T.Helper()
 	a := s.Do(c)
@@ -47,7 +47,8 @@ func TestGroupsChange(t *testing.T) {
 	assert.Equal(t, systemtest.LimitedOU, got["ouPath"])
 	assert.Equal(t, []string{"Q Mail"}, names(list(s, groups, map[string]any{"Text": "everyb"})), "the display name is stored")
 
-	got = put(s, mailGroup, map[string]any{"GroupScope": "Domain_Local", "ManagedBy": "Q Empty"}) // through universal
+	// through universal
+	got = put(s, mailGroup, map[string]any{"GroupScope": "Domain_Local", "ManagedBy": "Q Empty"})
 	assert.Equal(t, "Domain_Local", got["scope"])
 	assert.Equal(t, "CN=Q Empty,"+place, got["managedBy"])
 	got = put(s, mailGroup, map[string]any{"ManagedBy": ""})
@@ -68,7 +69,7 @@ func TestGroupsChange(t *testing.T) {
 	refused(s, http.StatusForbidden, "limit", putCall(systemtest.LimitedToken, mailGroup, map[string]any{"OUPath": place}))
 	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall(systemtest.LimitedToken, mailGroup, map[string]any{"ManagedBy": "q.recent"}))
 
-	// A group that is a member of a universal group cannot become domain local; the description is as before.
+	// A group that is a member of a universal group cannot become domain local. The description stays unchanged.
 	refused(s, http.StatusUnprocessableEntity, "unprocessable", putCall("", "/api/ADGroups/Q%20Inner", map[string]any{"GroupDescription": "half", "GroupScope": "Domain_Local"}))
 	inner := s.Get("/api/ADGroups/Q%20Inner").Envelope.Result[0]
 	assert.Nil(t, inner["description"])
@@ -94,7 +95,7 @@ func TestComputersAreDisabledAndMoved(t *testing.T) {
 		}
 		refused(s, http.StatusConflict, "protected", putCall("", "/api/Computers/DC1"+path, params))
 		refused(s, http.StatusForbidden, "forbidden", putCall(systemtest.PlainToken, "/api/Computers/DC1"+path, params))
-		if path != "/Move" { // a DN outside the limits by its text is said to be
+		if path != "/Move" { // a DN that is outside the limits by its text is reported as such
 			refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, "/api/Computers/QSTALE"+path, params))
 		}
 	}
@@ -137,7 +138,8 @@ func TestAccountsExpire(t *testing.T) {
 	refused(s, http.StatusNotFound, "not_found", putCall(systemtest.LimitedToken, path, map[string]any{"AccountExpires": "2035-01-01"}))
 }
 
-// TestDaysEndInTheZoneOfTheGateway sets expiries by their last day, also around changes of the clocks.
+// TestDaysEndInTheZoneOfTheGateway sets expiry dates by their last day, including days on
+// which the clocks change.
 func TestDaysEndInTheZoneOfTheGateway(t *testing.T) {
 	s := newSystem(t, 0, "time.zone=America/New_York")
 	path := "/api/ADUser/q.recent/Expiry"

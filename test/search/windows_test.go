@@ -18,14 +18,14 @@ import (
 	"adgateway/test/thorough"
 )
 
-// Filters that the directory cannot decide, so that what it finds is checked afterwards.
+// Filters that the directory cannot decide, so the gateway checks its results afterwards.
 const (
 	expiresSoon = `passwordExpires lt "P7D" and passwordExpires gt "P0D"`
 	hasExpired  = `passwordExpired eq true`
 )
 
-// countSearches counts the calls of the commands that search the directory, of sessions
-// that start later.
+// countSearches counts the calls of the cmdlets that search the directory. It counts in
+// sessions that start later.
 func countSearches(w *sandbox.World) *atomic.Int64 {
 	var searches atomic.Int64
 	modules, _ := w.Modules()
@@ -44,7 +44,7 @@ func countSearches(w *sandbox.World) *atomic.Int64 {
 	return &searches
 }
 
-// newCounted returns a system with generated users whose searches are counted.
+// newCounted returns a system with generated users, and the number of its searches.
 func newCounted(t testing.TB, users int) (*systemtest.System, *atomic.Int64) {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{Users: users})
@@ -53,9 +53,9 @@ func newCounted(t testing.TB, users int) (*systemtest.System, *atomic.Int64) {
 	return systemtest.NewOn(t, w, w.Starter()), searches
 }
 
-// TestAPageTakesFewSearches counts the searches of one page, of filters that hardly any
-// object passes and of filters that the directory decides: they hardly grow with it.
-// Only a thorough run makes the largest domain.
+// TestAPageTakesFewSearches counts the searches for one page, with filters that hardly any
+// object passes and with filters that the directory decides. The number hardly grows with
+// the domain. Only a thorough run creates the largest domain.
 func TestAPageTakesFewSearches(t *testing.T) {
 	for _, size := range []int{1_000, 4_000, 16_000} {
 		if size > 4_000 && !thorough.All() {
@@ -70,7 +70,7 @@ func TestAPageTakesFewSearches(t *testing.T) {
 			{`enabled eq true`, 50, 6}, {`department eq "Sales"`, 50, 6}, {`enabled eq true`, 1000, 6},
 		} {
 			params := map[string]any{"Limit": test.limit, "Filter": test.filter}
-			list(s, users, params) // a session keeps what the first one reads of the domain
+			list(s, users, params) // the first call makes the session cache data of the domain
 			searches.Store(0)
 			a := list(s, users, params)
 			assert.LessOrEqual(t, int(searches.Load()), test.most, "%d users, %d of %s: %d found",
@@ -95,8 +95,8 @@ func BenchmarkPageOfFew(b *testing.B) {
 	}
 }
 
-// TestPagesOfAnySize reads lists in pages of random sizes: they are the whole list, in
-// the order of the GUIDs. A plain run tries a share of the filters.
+// TestPagesOfAnySize reads lists in pages of random sizes. The pages add up to the whole
+// list, in the order of the GUIDs. A plain run tries a share of the filters.
 func TestPagesOfAnySize(t *testing.T) {
 	s := newSystem(t, 3_000)
 	random := rand.New(rand.NewPCG(7, 11))
@@ -110,7 +110,7 @@ func TestPagesOfAnySize(t *testing.T) {
 		params := map[string]any{"Filter": filter, "ShowFields": "username,guid"}
 		want := names(list(s, users, params))
 		require.NotEmpty(t, want, filter)
-		// a page of one of many records is a request for each of them
+		// Pages of one record would need a request for each of many records.
 		for _, limit := range []int{1 + random.IntN(3) + len(want)/20, 1 + random.IntN(50) + len(want)/20, 1 + random.IntN(1000), 1000} {
 			about := fmt.Sprintf("%s, Limit %d", filter, limit)
 			var found, guids []string
@@ -135,8 +135,8 @@ func TestPagesOfAnySize(t *testing.T) {
 	}
 }
 
-// compareStored compares GUIDs as the directory stores them: their first three parts are
-// stored with the last octet first.
+// compareStored compares GUIDs in their stored form, in which the bytes of the first three
+// parts are reversed.
 func compareStored(a, b string) int { return strings.Compare(stored(a), stored(b)) }
 
 func stored(guid string) string {

@@ -1,5 +1,5 @@
-// Package secrets plants secrets wherever the gateway takes one and searches
-// everything that comes out of it.
+// Package secrets plants secrets wherever the gateway takes one, and searches all of the
+// gateway's output for them.
 package secrets
 
 import (
@@ -42,16 +42,16 @@ import (
 	"adgateway/test/thorough"
 )
 
-// guarded is a system that has a secret in every place that takes one and keeps
-// all its output. It logs at the level trace.
+// guarded is a system with a secret in every place that takes one. It keeps all output, and
+// logs at the level trace.
 type guarded struct {
 	*systemtest.System
 	folder string // of all files, including temporary ones
 
 	token, classic, reader string      // static tokens
-	stored, user           string      // credentials of the store, as header values
+	stored, user           string      // credentials in the store, as header values
 	panics                 atomic.Bool // in authentication
-	own                    []string    // generated secrets, in clear
+	own                    []string    // generated secrets, in clear text
 
 	text    systemtest.LogBuffer // the log as text
 	wire    systemtest.LogBuffer // output of the server's connections
@@ -103,8 +103,8 @@ func newGuarded(t *testing.T, folder string) (*guarded, *systemtest.Processes) {
 	return g, p
 }
 
-// credentials returns static tokens followed by a store, as in the sandbox. They panic
-// while g.panics is set.
+// credentials returns static tokens followed by a store, as in the sandbox. Authentication
+// panics while g.panics is set.
 func (g *guarded) credentials() authn.Authenticator {
 	static := authn.NewStatic(authn.Header{AllowQuery: true})
 	all := identity.Everything()
@@ -141,7 +141,7 @@ func basicOf(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// panicking panics on request, holding the credential.
+// panicking panics on request while it holds the credential.
 type panicking struct {
 	authn.Authenticator
 	panics *atomic.Bool
@@ -167,7 +167,7 @@ func (a asText) Fire(entry *logrus.Entry) error {
 	return err
 }
 
-// taped records what is written to the connections of a listener.
+// taped records the data written to the connections of a listener.
 type taped struct {
 	net.Listener
 	tape io.Writer
@@ -205,8 +205,7 @@ func (h heard) StartProcess(command string, args ...string) (session.Waiter, io.
 // madeForm matches a password in an answer of either dialect.
 var madeForm = regexp.MustCompile(`"password":("(?:[^"\\]|\\.)*")`)
 
-// send sends the request and returns the status. The type of a raw body is in
-// its header Content-Type.
+// send sends the request and returns the status. The header Content-Type has the type of a raw body.
 func (g *guarded) send(c systemtest.Call, credential string) int {
 	g.T.Helper()
 	query, body, contentType := c.Encode(g.T)
@@ -244,8 +243,7 @@ func (g *guarded) send(c systemtest.Call, credential string) int {
 	return response.StatusCode
 }
 
-// filled returns the sample of an operation with a canary for each of its
-// secrets.
+// filled returns the sample of an operation with a canary in each of its secrets.
 func filled(op *ops.Operation) systemtest.Call {
 	params := maps.Clone(op.Sample)
 	for _, name := range op.Secrets() {
@@ -254,7 +252,7 @@ func filled(op *ops.Operation) systemtest.Call {
 	return systemtest.CallFor(op, params)
 }
 
-// with returns the request with one more parameter.
+// with returns the request with an additional parameter.
 func with(c systemtest.Call, name string, value any) systemtest.Call {
 	c.Params = maps.Clone(c.Params)
 	if c.Params == nil {
@@ -270,8 +268,7 @@ func typed(c systemtest.Call, contentType, body string) systemtest.Call {
 	return c
 }
 
-// everyOperation calls an operation successfully, in the other dialect, and in
-// all ways that are rejected.
+// everyOperation calls an operation successfully, in the other dialect, and in all ways that are rejected.
 func (g *guarded) everyOperation(op *ops.Operation) {
 	bearer := "Bearer " + g.token
 	if first, needed := systemtest.Needed(op); needed {
@@ -279,7 +276,7 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 	}
 	good := filled(op)
 	assert.Less(g.T, g.send(good, bearer), 300, op.ID)
-	// What replaced a password cannot be undone, and can be repeated.
+	// A change that replaced a password cannot be undone, but it can be repeated.
 	undoable := op.Effect.Writes() && op.Undo.Never == "" && (op.Effect.Creates() || len(op.Secrets()) == 0)
 	if undoable {
 		assert.Less(g.T, g.send(systemtest.UndoOf(g.change), bearer), 300, op.ID)
@@ -314,8 +311,7 @@ func (g *guarded) everyOperation(op *ops.Operation) {
 	}
 }
 
-// badCredentials sends valid and invalid credentials in all places that take
-// one.
+// badCredentials sends valid and invalid credentials in all places that take one.
 func (g *guarded) badCredentials() {
 	c := systemtest.Call{Method: http.MethodGet, Path: "/api/OU/All"}
 	for credential, want := range map[string]int{
@@ -339,8 +335,7 @@ func (g *guarded) badCredentials() {
 	assert.Equal(g.T, http.StatusForbidden, g.send(c, g.stored))
 }
 
-// badProcesses changes a password in processes that fail in the way selected by
-// the text of the request.
+// badProcesses changes a password in processes that fail in the way selected by the text of the request.
 func (g *guarded) badProcesses() {
 	changed := func(mark string) int {
 		return g.send(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"Description": mark, "Password": canary.Secret("fault")}}, g.stored)
@@ -350,7 +345,8 @@ func (g *guarded) badProcesses() {
 	for _, mark := range []string{"ECHO", "NOISE", "FLOOD", "AFTER"} {
 		assert.Equal(g.T, http.StatusOK, changed(mark), mark)
 	}
-	// Only what cannot be settled has a short time for it, and only what hangs a short limit.
+	// The time to settle is short only for changes that cannot be settled, and the limit is
+	// short only for processes that hang.
 	g.apply("http.settlePause=100ms", "http.settleTimeout=2s")
 	assert.Equal(g.T, http.StatusGatewayTimeout, changed("STEP"))
 	g.apply(patient...)
@@ -368,7 +364,7 @@ func (g *guarded) apply(overrides ...string) {
 	require.NoError(g.T, g.Stack.Apply(settings))
 }
 
-// rest calls everything else that answers.
+// rest calls all other routes.
 func (g *guarded) rest() {
 	for _, path := range []string{"/metrics", "/readyz", "/healthz", "/version", "/openapi.json", "/docs/", "/nowhere", "/api//x"} {
 		g.send(systemtest.Call{Method: http.MethodGet, Path: path}, "Bearer "+g.token)
@@ -447,14 +443,14 @@ func TestNoSecretComesOut(t *testing.T) {
 			t.Error(hit)
 		}
 		for _, revealed := range []string{"Sandbox-Local-PC01", "111111-222222-333333"} {
-			only := where == "replies" // to the caller that asked for them
+			only := where == "replies" // shown to the caller that requested them
 			assert.Equal(t, only, bytes.Contains(text, []byte(revealed)), "%s: %s", where, revealed)
 		}
 	}
 }
 
-// ofProcesses returns the command lines and variables of all processes, without
-// the connection keys, which are in their own variables only.
+// ofProcesses returns the command lines and environments of all processes, without the
+// connection keys, which are in their own variables only.
 func (g *guarded) ofProcesses(p *systemtest.Processes) map[string][]byte {
 	found := map[string][]byte{}
 	for _, pid := range p.Running() {
@@ -475,7 +471,7 @@ func (g *guarded) ofProcesses(p *systemtest.Processes) map[string][]byte {
 	return found
 }
 
-// files adds all files that were written.
+// files adds all written files.
 func (g *guarded) files(found map[string][]byte) {
 	require.NoError(g.T, filepath.WalkDir(g.folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

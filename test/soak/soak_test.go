@@ -1,5 +1,5 @@
-// Package soak lets clients work at random on processes that fail, and compares
-// what they were answered with the stores: "make soak".
+// Package soak lets clients make random calls while processes fail, and compares the answers
+// with the stores: "make soak".
 package soak
 
 import (
@@ -38,10 +38,9 @@ var soakFaults = strings.Join([]string{
 	"stderr-flood%0.1", "Stop-GatewayBefore%0.4", "Stop-GatewayInsideFrame%0.4", "Send-GatewayWrongId%0.2", "Wait-GatewayForever%0.2", "Stop-GatewayInsideHeader%0.2",
 }, ",")
 
-// TestSoak lets each client work at random on objects of its own, over processes
-// that fail, and compares the answers with the store: after each change, and in
-// the end with its journal. SOAK is the duration (1s), SEED the seed of the
-// requests.
+// TestSoak lets each client work at random on its own objects while processes fail. It
+// compares the answers with the store after each change, and with the store's journal at the
+// end. SOAK is the duration (1s), SEED the seed of the requests.
 func TestSoak(t *testing.T) {
 	duration, seed := time.Second, uint64(1)
 	if text := os.Getenv("SOAK"); text != "" {
@@ -93,18 +92,18 @@ func TestSoak(t *testing.T) {
 		settled = strings.Count(log, `"outcome":"done","request"`)
 		failed = strings.Count(log, `"msg":"a session could not be started"`)
 		paused = failed - strings.Count(log, `"msg":"a session could not be started","pause_ms":0,`)
-		s.Log.Reset() // it is large, and timers may keep it for some seconds
+		s.Log.Reset() // the log is large, and timers may keep it for some seconds
 	})
 	assert.Eventually(t, func() bool { return len(p.Running()) == 0 }, systemtest.Patience, 10*time.Millisecond, "processes are left: %v", p.Running())
 	systemtest.NoGoroutinesLeft(t, before)
-	p.Server, p.World = nil, sandbox.Options{} // and with them the world, whose journal has grown
+	p.Server, p.World = nil, sandbox.Options{} // also releases the world, whose journal has grown
 	after := systemtest.HeapBytes()
 	assert.Eventually(t, func() bool { // timers of the last requests keep the system for some seconds
 		after = systemtest.HeapBytes()
 		return after < memory+systemtest.MaxHeapGrowth
 	}, time.Minute, time.Second, "bytes of memory are left")
-	// Processes that die one at a time prevent no answer: only several failed starts
-	// in a row lead to a pause, in which requests are rejected.
+	// A process that dies prevents no answer. Only several failed starts in a row lead to a
+	// pause, in which requests are rejected.
 	refused := counts.unavailable()
 	assert.LessOrEqual(t, paused, failed/10+1, "pauses after %d failed starts", failed)
 	assert.True(t, refused == 0 || paused > 0, "%d requests were rejected without need", refused)
@@ -131,7 +130,7 @@ func (t *tally) unavailable() (sum int64) {
 	return sum
 }
 
-// failures lists the errors with their numbers.
+// failures lists the errors with their counts.
 func (t *tally) failures() string {
 	var lines []string
 	t.errors.Range(func(code, n any) bool {
@@ -142,8 +141,8 @@ func (t *tally) failures() string {
 	return strings.Join(lines, ", ")
 }
 
-// soakKind has the requests about objects of one kind. The text of an object is
-// a nonce: its description, or the target of a record.
+// soakKind has the requests for objects of one kind. The text of an object is a nonce: its
+// description, or the target of a record.
 type soakKind struct {
 	name   func(client, slot int) string
 	create func(name, text string) systemtest.Call
@@ -155,7 +154,7 @@ type soakKind struct {
 	truth func(s *systemtest.System, name, text string) (there bool, stored string, err error)
 }
 
-// soakSlot is one object and what its client knows about it.
+// soakSlot is one object with the knowledge of its client.
 type soakSlot struct {
 	kind  *soakKind
 	name  string
@@ -200,7 +199,7 @@ func (c *soakClient) act() {
 	}
 }
 
-// ask sends a request and checks that it is answered in time.
+// ask sends a request and checks that the answer comes in time.
 func (c *soakClient) ask(request systemtest.Call) systemtest.Answer {
 	start := time.Now()
 	a := c.s.Do(request)
@@ -214,7 +213,7 @@ func (c *soakClient) ask(request systemtest.Call) systemtest.Answer {
 	}
 }
 
-// read reads an object and compares the answer with what is known.
+// read reads an object and compares the answer with the client's knowledge.
 func (c *soakClient) read(slot *soakSlot) {
 	a := c.ask(slot.kind.read(slot.name, slot.text))
 	c.counts.reads.Add(1)
@@ -235,7 +234,7 @@ func (c *soakClient) own(slot *soakSlot, a systemtest.Answer) {
 	assert.Contains(c.t, strings.ToLower(string(a.Body)), strings.ToLower(slot.name), "an answer to another request")
 }
 
-// failed checks that an answer is one that a failing process may cause.
+// failed checks that a failing process may cause the answer.
 func (c *soakClient) failed(a systemtest.Answer) {
 	assert.Contains(c.t, []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}, a.Status, "%s", a.Body)
 	n, _ := c.counts.errors.LoadOrStore(fmt.Sprintf("%d %s %s", a.Status, a.Envelope.Error.Code, a.Envelope.Error.Outcome), &atomic.Int64{})
@@ -283,11 +282,11 @@ func (c *soakClient) write(slot *soakSlot, request systemtest.Call, there bool, 
 		assert.Fail(c.t, "no outcome", about)
 	}
 	if !slot.sure && text != "" {
-		slot.text = text // possibly
+		slot.text = text // the text may have been written
 	}
 }
 
-// learn reads the outcome of an open change from the store.
+// learn reads the outcome of an unsettled change from the store.
 func (c *soakClient) learn(slot *soakSlot) {
 	is, stored, err := slot.kind.truth(c.s, slot.name, slot.text)
 	if assert.NoError(c.t, err) {
@@ -295,7 +294,7 @@ func (c *soakClient) learn(slot *soakSlot) {
 	}
 }
 
-// audit compares everything reported to a client with the store and its journal.
+// audit compares everything that a client was told with the store and its journal.
 func (c *soakClient) audit() {
 	for _, slot := range c.slots {
 		if slot.sure {
@@ -328,7 +327,7 @@ func (j *soakJournal) take(text string) {
 	}
 }
 
-// recordChanged takes the new text of a DNS record.
+// recordChanged records the new text of a DNS record.
 func (j *soakJournal) recordChanged(change zones.Change) { j.take(change.After) }
 
 // follow reads the journal of the directory.

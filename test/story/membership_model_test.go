@@ -26,10 +26,10 @@ type modelGroup struct {
 	members map[string]bool // names of users and groups
 }
 
-// model predicts the answers to adding and removing members.
+// model predicts the answers to calls that add and remove members.
 type model map[string]*modelGroup
 
-// reaches reports whether name is a member of a group, directly or nested.
+// reaches reports whether name is a direct or nested member of a group.
 func (m model) reaches(group, name string, seen map[string]bool) bool {
 	if seen[group] || m[group] == nil {
 		return false
@@ -43,7 +43,7 @@ func (m model) reaches(group, name string, seen map[string]bool) bool {
 	return false
 }
 
-// forbids is the table of allowed nestings, for one domain.
+// forbids implements the table of allowed nestings for one domain.
 func (m model) forbids(parent, child string) bool {
 	switch m[parent].scope {
 	case "Global":
@@ -55,7 +55,7 @@ func (m model) forbids(parent, child string) bool {
 	}
 }
 
-// add predicts the status of adding a user or a group.
+// add predicts the status of a call that adds a user or a group.
 func (m model) add(parent, child string) int {
 	_, isGroup := m[child]
 	switch {
@@ -68,8 +68,13 @@ func (m model) add(parent, child string) int {
 	return http.StatusCreated
 }
 
+<<<<<<< HEAD:test/story/membership_model_test.go
 // TestMembershipMatchesItsModel makes random changes and compares every answer,
 // and in the end every membership, with the prediction. A plain run has one of the two sequences.
+=======
+// TestMembershipMatchesItsModel makes random changes and compares every answer, and every
+// membership at the end, with the prediction.
+>>>>>>> words2:test/model/membership_test.go
 func TestMembershipMatchesItsModel(t *testing.T) {
 	const changes = 250
 	for _, seed := range thorough.Some([]uint64{0, 1}) {
@@ -120,11 +125,10 @@ func TestMembershipMatchesItsModel(t *testing.T) {
 	}
 }
 
-// TestEveryUsersGroups compares the group lists of many users of the built-in
-// domain, including all with odd names, with a walk over the directory, and
-// finds every group again by each of its names.
+// TestEveryUsersGroups compares the group lists of many users of the built-in domain, including all
+// with odd names, with a walk over the directory. It also looks up every group by each of its names.
 func TestEveryUsersGroups(t *testing.T) {
-	const oneIn = 40 // of the users with plain names
+	const oneIn = 40 // share of the users with plain names
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	search := func(filter string, attributes ...string) []*directory.Object {
 		found, err := s.DC1().Search(context.Background(), directory.SearchRequest{Filter: filter, Attributes: attributes})

@@ -1,4 +1,10 @@
+<<<<<<< HEAD:test/story/ou_model_test.go
 package story
+=======
+// Package model compares random changes of OUs, computers and memberships with the
+// predictions of small models in Go.
+package model
+>>>>>>> words2:test/model/ou_test.go
 
 import (
 	"fmt"
@@ -17,11 +23,10 @@ import (
 	"adgateway/test/thorough"
 )
 
-// ouModel predicts the OUs and computers below one OU. Names are case-
-// insensitive.
+// ouModel predicts the OUs and computers below one OU. Names are case-insensitive.
 type ouModel struct {
 	root  *ouNode
-	limit int // on objects per removal
+	limit int // largest number of objects per removal
 }
 
 type ouNode struct {
@@ -91,7 +96,7 @@ func (m *ouModel) computer(name string) *ouNode {
 	return nil
 }
 
-// created predicts the answer to creating a node.
+// created predicts the answer to a call that creates a node.
 func (m *ouModel) created(parent *ouNode, node ouNode) string {
 	taken := parent.child(node.name, node.computer) != nil || node.computer && m.computer(node.name) != nil
 	if taken {
@@ -141,7 +146,7 @@ func (m *ouModel) removed(n *ouNode, force, recursive bool) string {
 	return "200"
 }
 
-// lines returns all nodes but the root, in a fixed order.
+// lines returns all nodes except the root, in a fixed order.
 func (m *ouModel) lines() []string {
 	var lines []string
 	for _, n := range m.root.all()[1:] {
@@ -205,15 +210,19 @@ func (m *ouModel) step(r *rand.Rand) (systemtest.Call, string) {
 	}
 }
 
-// sameName reports whether two names are equal for the directory, which ignores
-// diacritics (KB 938447).
+// sameName reports whether the directory considers two names equal. It ignores diacritics (KB 938447).
 func sameName(a, b string) bool {
 	unmarked := strings.NewReplacer("ä", "a", "ö", "o")
 	return strings.EqualFold(unmarked.Replace(a), unmarked.Replace(b))
 }
 
+<<<<<<< HEAD:test/story/ou_model_test.go
 // TestOUsMatchTheirModel makes random changes and compares every answer, and
 // everything that exists in the end, with the model. A plain run has one of the sequences.
+=======
+// TestOUsMatchTheirModel makes random changes and compares every answer, and all objects at
+// the end, with the model.
+>>>>>>> words2:test/model/ou_test.go
 func TestOUsMatchTheirModel(t *testing.T) {
 	const steps = 300
 	for _, seed := range thorough.Some([]uint64{0, 1, 2, 3}) {
@@ -239,8 +248,7 @@ func TestOUsMatchTheirModel(t *testing.T) {
 	}
 }
 
-// ouLines returns all OUs and computers below the root of the model, in the form
-// of the model.
+// ouLines returns all OUs and computers below the model's root, in the form of the model.
 func ouLines(s *systemtest.System) []string {
 	s.T.Helper()
 	var lines []string

@@ -35,7 +35,7 @@ func newCodec(t testing.TB) *codec {
 	return newCodecWithin(t, engine.Limits{})
 }
 
-// newCodecWithin is newCodec with limits of each run.
+// newCodecWithin is newCodec with limits for each run.
 func newCodecWithin(t testing.TB, limits engine.Limits) *codec {
 	t.Helper()
 	var stubs []*engine.Command
@@ -54,8 +54,8 @@ func newCodecWithin(t testing.TB, limits engine.Limits) *codec {
 	return c
 }
 
-// encode runs the encoder of the prelude on UTF-16LE text. refused reports that
-// it ended with an error of the API.
+// encode runs the prelude's encoder on UTF-16LE text. refused reports that the encoder ended
+// with an error of the API.
 func (c *codec) encode(t testing.TB, raw []byte, given string) (out []byte, refused bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
@@ -88,8 +88,8 @@ func utf16LE(text string) []byte {
 	return raw
 }
 
-// TestTheEncoderProducesTheVectors, from nothing and from values written by
-// ADUC.
+// TestTheEncoderProducesTheVectors: the encoder produces the recorded vectors, both from an
+// empty value and from values written by ADUC.
 func TestTheEncoderProducesTheVectors(t *testing.T) {
 	c := newCodec(t)
 	for _, v := range []struct {
@@ -106,7 +106,7 @@ func TestTheEncoderProducesTheVectors(t *testing.T) {
 		sum := sha256.Sum256(out)
 		assert.Equal(t, v.sum, hex.EncodeToString(sum[:]), v.given)
 	}
-	// Only the two forms of the changed property change; the rest stays in place.
+	// Only the two forms of the changed property are modified; the rest stays in place.
 	v4 := rdsVector(t, "v4.utf8") + "trailing"
 	out, _ := c.encode(t, utf16LE(v4), `@{ RdsHomeFolderPath = '\\h' }`)
 	want := strings.Replace(v4, "\x18\x02\x01CtxWFHomeDir\u3030\x1a\x02\x01CtxWFHomeDirW\u3030",
@@ -115,9 +115,8 @@ func TestTheEncoderProducesTheVectors(t *testing.T) {
 	assert.Equal(t, utf16LE(want), out)
 }
 
-// FuzzRemoteDesktopCodecs: the decoder of the gateway reads what the encoder of
-// the scripts wrote; other settings stay as they were; and what the decoder
-// cannot read the encoder refuses to change.
+// FuzzRemoteDesktopCodecs: the gateway's decoder reads the output of the scripts' encoder, and other
+// settings stay unchanged. The encoder refuses to change a value that the decoder cannot read.
 func FuzzRemoteDesktopCodecs(f *testing.F) {
 	for i, name := range []string{"v1.utf16", "v2.utf16", "v3.utf8", "v4.utf8"} {
 		raw := utf16LE(rdsVector(f, name))
@@ -195,13 +194,13 @@ func hasTSData(raw []byte) bool {
 	return len(raw) >= 100 && raw[96] == 'P' && strings.Contains(strings.ToLower(string(raw[100:])), "c\x00t\x00x\x00c\x00f\x00g\x00p\x00r\x00e\x00s\x00e\x00n\x00t\x00")
 }
 
-// rdsProperty is one property of userParameters.
+// rdsProperty is one property in userParameters.
 type rdsProperty struct {
 	name, value string
 	kind        rune
 }
 
-// stored returns the property as it is stored in the attribute.
+// stored returns the property in its stored form.
 func (p rdsProperty) stored() string {
 	return dotnet.FromUnits([]uint16{uint16(2 * len(dotnet.Units(p.name))), uint16(2 * len(dotnet.Units(p.value))), uint16(p.kind)}) + p.name + p.value
 }
@@ -214,8 +213,7 @@ func rdsBlob(front string, properties []rdsProperty, behind string) string {
 	return text + behind
 }
 
-// hexUnits encodes a value: two hexadecimal digits a byte, two digits a UTF-16
-// unit.
+// hexUnits encodes a value as UTF-16 units with two hexadecimal digits per byte.
 func hexUnits(raw []byte) string {
 	var units []uint16
 	for _, b := range raw {
@@ -271,8 +269,8 @@ func anyProperties(r *rand.Rand) []rdsProperty {
 	return properties
 }
 
-// TestForeignDataIsPreserved changes attributes with any content: all that was
-// not to be changed is there afterwards, unit by unit and in order.
+// TestForeignDataIsPreserved changes attributes with arbitrary content. All other content is
+// kept in order, unit by unit.
 func TestForeignDataIsPreserved(t *testing.T) {
 	c := newCodec(t)
 	ours := map[string][]string{
@@ -349,8 +347,7 @@ func unitsOf(raw []byte) []uint16 {
 	return units
 }
 
-// TestConcurrentChangesAreNotOverwritten: a write compares the attribute with
-// what was read before.
+// TestConcurrentChangesAreNotOverwritten: a write compares the attribute with the value read before.
 func TestConcurrentChangesAreNotOverwritten(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), systemtest.Patience)
 	defer cancel()
@@ -378,10 +375,9 @@ func TestConcurrentChangesAreNotOverwritten(t *testing.T) {
 	assert.Equal(t, []string{"Gateway.conflict", "somebody else", "0"}, said)
 }
 
-// TestBigValuesStayFast: the longest possible attribute does not take quadratic
-// time.
+// TestBigValuesStayFast: the time for the longest possible attribute does not grow quadratically.
 func TestBigValuesStayFast(t *testing.T) {
-	c := newCodecWithin(t, engine.Limits{Steps: 100_000}) // pairs of characters are a thousand million
+	c := newCodecWithin(t, engine.Limits{Steps: 100_000}) // there are a thousand million pairs of characters
 	text := rdsVector(t, "v3.utf8")
 	text += strings.Repeat("x", 32767-len(dotnet.Units(text)))
 	out, refused := c.encode(t, utf16LE(text), `@{ RdsAllowLogon = $false }`)

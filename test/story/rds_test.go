@@ -75,13 +75,13 @@ func TestTheLifeOfRemoteDesktopSettings(t *testing.T) {
 	assert.Contains(t, again.Envelope.Output, "nothing was changed")
 	assert.Empty(t, before.Compare(s.Snapshot()))
 
-	// If a later step fails, they are restored.
+	// If a later step fails, the settings are restored.
 	a := s.Rejects(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/rds", Params: map[string]any{
 		"RdsProfilePath": `\\other`, "City": "z", "PasswordNeverExpired": true, "Password": "weak",
 	}}, http.StatusUnprocessableEntity, "policy")
 	assert.Equal(t, "none", a.Envelope.Error.Outcome)
 
-	// Data of other programs before and after them is kept.
+	// Data of other programs before and after the settings is kept.
 	ctx := context.Background()
 	set := func(text string) {
 		t.Helper()

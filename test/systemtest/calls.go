@@ -9,7 +9,7 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// Merge returns a new map with the entries of all tables; later ones win.
+// Merge returns a new map with the entries of all tables. If tables share a key, the last one wins.
 func Merge[V any](tables ...map[string]V) map[string]V {
 	all := map[string]V{}
 	for _, table := range tables {
@@ -18,8 +18,8 @@ func Merge[V any](tables ...map[string]V) map[string]V {
 	return all
 }
 
-// CallFor returns a request for op with params; path parameters are inserted into the path. Path
-// parameters missing from params keep their placeholders.
+// CallFor returns a request for op with params. Path parameters are inserted into the path;
+// those missing from params keep their placeholders.
 func CallFor(op *ops.Operation, params map[string]any) Call {
 	c := Call{Method: op.Method, Path: op.Path, Params: map[string]any{}}
 	for name, value := range params {
@@ -34,11 +34,11 @@ func CallFor(op *ops.Operation, params map[string]any) Call {
 	return c
 }
 
-// Sample returns the request that is the sample of op.
+// Sample returns the sample request of op.
 func Sample(op *ops.Operation) Call { return CallFor(op, op.Sample) }
 
-// GoodStatus returns the status of the answer to the sample of op. That of a row that also makes what is
-// not there is about something that is.
+// GoodStatus returns the status of the answer to the sample of op. If op can also create the
+// object, its sample is about an existing object.
 func GoodStatus(op *ops.Operation) int {
 	if op.Effect.Creates() {
 		return http.StatusCreated
@@ -46,8 +46,8 @@ func GoodStatus(op *ops.Operation) int {
 	return http.StatusOK
 }
 
-// Needed returns the call that makes or removes what the sample of op is about, and reports whether it
-// needs one.
+// Needed returns the call that creates or removes the object of op's sample, and reports
+// whether such a call is needed.
 func Needed(op *ops.Operation) (Call, bool) {
 	if op.Needs.Row == "" {
 		return Call{}, false
@@ -55,7 +55,7 @@ func Needed(op *ops.Operation) (Call, bool) {
 	return CallFor(ops.Find(ops.Table(), op.Needs.Row), op.Needs.Given), true
 }
 
-// UndoOf returns the call that takes back a change, by its id.
+// UndoOf returns the call that undoes the change with an id.
 func UndoOf(change string) Call {
 	return Call{Method: http.MethodPost, Path: "/api/Changes/" + change + "/Undo"}
 }

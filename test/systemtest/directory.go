@@ -16,8 +16,8 @@ func (s *System) SwitchDC(on bool) {
 	require.NoError(s.T, sandboxtest.SetAlive(s.World, "dc1", on))
 }
 
-// DenyBelow replaces the ACL of an object by one that denies everyone a right on
-// the object and everything below it.
+// DenyBelow replaces the ACL of an object with one that denies everyone a right on the
+// object and everything below it.
 func (s *System) DenyBelow(ref string, right directory.Rights) {
 	s.T.Helper()
 	require.NoError(s.T, s.DC1().SetACL(context.Background(), ref, []directory.ACE{{Trustee: directory.Everyone, Rights: right, Inherit: true}}))
@@ -30,8 +30,7 @@ func (s *System) Modify(ref string, op directory.ChangeOp, attribute string, val
 	require.NoError(s.T, s.DC1().Modify(context.Background(), ref, []directory.Change{change}, directory.ModifyOptions{}))
 }
 
-// CreateTree creates an OU that holds a user, a computer and a protected OU with
-// two groups, and returns its DN.
+// CreateTree creates an OU with a user, a computer, and a protected OU with two groups, and returns its DN.
 func (s *System) CreateTree(parent string) string {
 	s.T.Helper()
 	root := s.OK(CreateOU("Tree", parent), http.StatusCreated)["path"].(string)
@@ -43,8 +42,8 @@ func (s *System) CreateTree(parent string) string {
 	return root
 }
 
-// AddObject adds an object directly to the directory, bypassing the gateway.
-// attributes alternates names and values.
+// AddObject adds an object directly to the directory, bypassing the gateway. attributes
+// alternates names and values.
 func (s *System) AddObject(dn, class string, attributes ...string) {
 	s.T.Helper()
 	values := []directory.Values{{Name: "objectClass", Values: []any{class}}}
@@ -69,7 +68,7 @@ func (s *System) DenyEveryone(dn string, rights directory.Rights, inherit bool) 
 	require.NoError(s.T, s.DC1().SetACL(context.Background(), dn, append(acl, directory.ACE{Trustee: directory.Everyone, Rights: rights, Inherit: inherit})))
 }
 
-// DC1 returns the domain controller that the gateway is pinned to at first.
+// DC1 returns the domain controller that the gateway uses first.
 func (s *System) DC1() *directory.DC { return s.World.Directory.DCs()[0] }
 
 // Stored reads attributes directly from the directory, bypassing the gateway.

@@ -11,8 +11,8 @@ import (
 	"adgateway/gateway/ops"
 )
 
-// GoodCall sends the sample of op, checks the answer against the operation and
-// the world against the effect of the operation, and undoes the change.
+// GoodCall sends the sample of op, checks the answer against the operation and the world
+// against the operation's effect, and undoes the change.
 func (s *System) GoodCall(op *ops.Operation) {
 	s.Prepare(op)
 	start := s.Snapshot()
@@ -37,8 +37,7 @@ func (s *System) GoodCall(op *ops.Operation) {
 	s.Undo(op)
 }
 
-// Prepare creates or removes what the sample of op needs, and reports whether it
-// needs anything.
+// Prepare creates or removes the object of op's sample, and reports whether that was necessary.
 func (s *System) Prepare(op *ops.Operation) bool {
 	s.T.Helper()
 	first, needed := Needed(op)
@@ -49,18 +48,18 @@ func (s *System) Prepare(op *ops.Operation) bool {
 	return needed
 }
 
-// Undo takes back the last change that op has made, as the history does, unless not all of it can be
-// undone or it is undone already.
+// Undo undoes the last change by op through the history, unless a part of the change cannot
+// be undone or the change is undone already.
 func (s *System) Undo(op *ops.Operation) {
 	s.T.Helper()
 	if !op.Effect.Writes() || op.Undo.Never != "" {
 		return
 	}
-	// Without the operation as a filter, which would make the gateway read the whole history.
+	// The operation is not used as a filter, because the gateway would then read the whole history.
 	listed := s.Do(Call{Method: http.MethodGet, Path: "/api/Changes", Params: map[string]any{"Limit": 1}})
 	require.Equal(s.T, http.StatusOK, listed.Status, "%s", listed.Body)
 	if len(listed.Envelope.Result) == 0 || listed.Envelope.Result[0]["operation"] != op.ID {
-		return // what was sent changed nothing
+		return // the call changed nothing
 	}
 	made := listed.Envelope.Result[0]
 	undoneBy, _ := made["undoneBy"].([]any)
@@ -74,7 +73,7 @@ func (s *System) Undo(op *ops.Operation) {
 // fieldOrder checks that the first record has exactly the declared fields, in order.
 func (s *System) fieldOrder(op *ops.Operation, a Answer) {
 	at, shape := 0, op.Reply.Shape
-	for _, variant := range shape.Variants { // a restore has the records of the classes
+	for _, variant := range shape.Variants { // a restore returns records of several classes
 		if _, has := a.Envelope.Result[0][variant.Fields[len(variant.Fields)/2].Name]; has && len(variant.Fields) == len(a.Envelope.Result[0]) {
 			shape = variant
 		}
@@ -82,7 +81,7 @@ func (s *System) fieldOrder(op *ops.Operation, a Answer) {
 	always := 0
 	for _, field := range shape.Fields {
 		if field.Extra != nil {
-			continue // is shown only where a list of fields names it
+			continue // shown only if a list of fields names it
 		}
 		always++
 		_, present := a.Envelope.Result[0][field.Name]
@@ -94,7 +93,7 @@ func (s *System) fieldOrder(op *ops.Operation, a Answer) {
 	assert.Len(s.T, a.Envelope.Result[0], always)
 }
 
-// Rejects sends a request that must fail with status and code and change nothing.
+// Rejects sends a request that must fail with status and code, and must change nothing.
 func (s *System) Rejects(c Call, status int, code string) Answer {
 	s.T.Helper()
 	start := s.Snapshot()
@@ -130,7 +129,7 @@ func (s *System) ComputerNames(c Call) []string {
 	return NamesOfComputers(a)
 }
 
-// ChangesNothing sends a change that must succeed as a no-op.
+// ChangesNothing sends a change that must succeed without an effect.
 func (s *System) ChangesNothing(c Call) {
 	s.T.Helper()
 	start := s.Snapshot()
@@ -140,7 +139,7 @@ func (s *System) ChangesNothing(c Call) {
 	assert.Empty(s.T, start.Compare(s.Snapshot()))
 }
 
-// FirstField returns the parameter that the first detail of an error names, or "".
+// FirstField returns the parameter in the first detail of an error, or "".
 func FirstField(a Answer) string {
 	if len(a.Envelope.Error.Details) == 0 {
 		return ""

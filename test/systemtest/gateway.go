@@ -12,7 +12,8 @@ import (
 	"adgateway/cmd/adgateway/app"
 )
 
-// Number returns the value of an environment variable, for longer runs by hand.
+// Number returns the value of an environment variable, or otherwise if it is not set. It is
+// meant for longer runs by hand.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(name)
@@ -24,8 +25,8 @@ func Number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// Serve runs a gateway on an address until ctx ends, for tests that have gateways in
-// processes of their own. listening is called when it listens.
+// Serve runs a gateway on an address until ctx ends, for tests with gateways in separate
+// processes. It calls listening as soon as the gateway listens.
 func Serve(ctx context.Context, o app.Options, address string, listening func(net.Addr)) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -34,7 +35,7 @@ func Serve(ctx context.Context, o app.Options, address string, listening func(ne
 	return ServeOn(ctx, o, listener, listening)
 }
 
-// ServeOn is Serve on a listener, which it closes.
+// ServeOn is Serve with a listener, which it closes.
 func ServeOn(ctx context.Context, o app.Options, listener net.Listener, listening func(net.Addr)) error {
 	stack, err := app.New(ctx, o)
 	if err != nil {

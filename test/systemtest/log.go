@@ -13,7 +13,7 @@ type LogBuffer struct {
 	text strings.Builder
 }
 
-// Write appends to the content; it never fails.
+// Write appends to the content. It never fails.
 func (b *LogBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -39,14 +39,14 @@ func (b *LogBuffer) Lines(text string) []string {
 	return slices.DeleteFunc(strings.Split(b.String(), "\n"), func(line string) bool { return !strings.Contains(line, text) })
 }
 
-// Limits of what a failed test reports.
+// Limits for the report of a failed test.
 const (
 	maxFailures = 10   // requests
-	maxLine     = 2000 // bytes of a line of the log
+	maxLine     = 2000 // bytes per log line
 )
 
-// failures are the requests of a test that were answered with a 5xx. If the test
-// fails, it reports the lines of the log about them. Safe for concurrent use.
+// failures are the requests of a test with a 5xx answer. If the test fails, it reports the
+// log lines about them. It is safe for concurrent use.
 type failures struct {
 	mu       sync.Mutex
 	requests []failure
@@ -62,7 +62,7 @@ func (f *failures) add(what, id string) {
 	}
 }
 
-// report makes t the test of the system.
+// report makes t the test that receives the failures of the system.
 func (s *System) report(t testing.TB) {
 	failed, log := &failures{}, s.Log
 	s.T, s.failed = t, failed

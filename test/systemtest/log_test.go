@@ -25,8 +25,8 @@ func (r *recorder) Logf(format string, args ...any) {
 	r.logged = append(r.logged, fmt.Sprintf(format, args...))
 }
 
-// TestAFailedTestShowsTheLogOfItsServerErrors: the lines about requests that were
-// answered with a 5xx, and nothing if the test passes.
+// TestAFailedTestShowsTheLogOfItsServerErrors: a failed test shows the log lines about
+// requests with a 5xx answer, and a passed test shows nothing.
 func TestAFailedTestShowsTheLogOfItsServerErrors(t *testing.T) {
 	s := New(t, sandbox.Options{Seed: 1}, "servers.controllers=dc1.corp.example")
 	require.Equal(t, http.StatusOK, s.Get("/api/ADUser/"+SampleUser+"/Details").Status)

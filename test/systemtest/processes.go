@@ -29,8 +29,7 @@ import (
 	"adgateway/ps/session"
 )
 
-// MaxHeapGrowth is what a test of many requests may leave on the heap, in bytes:
-// caches.
+// MaxHeapGrowth is the number of bytes that a test with many requests may leave on the heap in caches.
 const MaxHeapGrowth = 24 << 20
 
 // HeapBytes collects garbage and returns the size of the live heap.
@@ -50,7 +49,7 @@ var NoncePattern = regexp.MustCompile(`nonce[0-9]{6}`)
 // Next returns a value that was not returned before.
 func (n *Nonces) Next() string { return fmt.Sprintf("nonce%06d", n.last.Add(1)) }
 
-// Only checks that body contains no nonce but the given one.
+// Only checks that body contains no other nonce than the given one.
 func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
 	t.Helper()
 	for _, found := range NoncePattern.FindAllString(string(body), -1) {
@@ -62,16 +61,16 @@ func (*Nonces) Only(t *testing.T, nonce string, body []byte) {
 // stand-in for a PowerShell process.
 const EngineVariable = "TEST_ENGINE"
 
-// Main runs the tests of a package whose sessions are processes of its own test
-// binary: with EngineVariable in the environment the binary is such a process.
-// Every package that uses Processes calls it as its TestMain.
+// Main runs the tests of a package that runs its sessions in processes of its own test
+// binary. With EngineVariable in the environment, the binary is such a process. Every
+// package that uses Processes calls Main in its TestMain.
 func Main(m *testing.M) {
 	if os.Getenv(EngineVariable) != "" {
 		os.Exit(remotetest.Engine(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	code := m.Run()
 	if standIn.folder != "" {
-		_ = os.RemoveAll(standIn.folder) // what cannot be removed is in the temporary folder
+		_ = os.RemoveAll(standIn.folder) // if this fails, the folder stays in the temporary folder
 	}
 	os.Exit(code)
 }
@@ -82,10 +81,10 @@ var standIn struct {
 	folder, path string
 }
 
-// standInPath returns the executable of the processes, "" for the test binary. With the
-// race detector that takes five times as long to start, and the processes start by the
-// hundred, so it is built without: they share no memory with the gateway, and the
-// packages of the engine have tests of their own for races.
+// standInPath returns the executable of the processes, or "" for the test binary. With the
+// race detector a process takes five times as long to start, and the tests start hundreds,
+// so the executable is built without it. The processes share no memory with the gateway, and
+// the packages of the engine have race tests of their own.
 func standInPath() string {
 	standIn.once.Do(func() {
 		info, ok := debug.ReadBuildInfo()
@@ -105,19 +104,19 @@ func standInPath() string {
 	return standIn.path
 }
 
-// Processes runs every session of a world in a process of its own, started from
-// the test binary. All fields but Server are optional and set by the test.
+// Processes runs every session of a world in its own process, started from the test binary.
+// All fields except Server are optional and set by the test.
 type Processes struct {
 	Server    *remote.Server     // set by NewSystem
 	Faults    func() string      // value of remotetest.FaultVariable for the next process
-	MaxOutput int64              // limit of a request, in bytes; 0: the default of sessions
+	MaxOutput int64              // limit for a request, in bytes; 0: the default of sessions
 	Options   func(*app.Options) // adjusts the options of the system
-	World     sandbox.Options    // of the world; the seed is always 1
+	World     sandbox.Options    // options of the world; the seed is always 1
 	mark      string             // value of EngineVariable, unique to these processes and their children
 }
 
-// NewSystem starts a system on processes and stops it at the end of the test.
-// overrides are settings, "key=value".
+// NewSystem starts a system with processes and stops it at the end of the test. overrides
+// are settings in the form "key=value".
 func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	t.Helper()
 	p.World.Seed = 1
@@ -144,8 +143,8 @@ func (p *Processes) NewSystem(t testing.TB, overrides ...string) *System {
 	return NewWith(t, world, sessions, p.Options, overrides...)
 }
 
-// Running returns the IDs of the started processes and of their children that
-// are alive. Without /proc it returns none.
+// Running returns the IDs of the started processes and their children that are still
+// running. Without /proc it returns none.
 func (p *Processes) Running() []string {
 	var pids []string
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is well-formed
@@ -158,14 +157,14 @@ func (p *Processes) Running() []string {
 	return pids
 }
 
-// OnlySessionsLeft waits until the only processes left belong to open sessions.
+// OnlySessionsLeft waits until only the processes of open sessions are left.
 func (p *Processes) OnlySessionsLeft(t *testing.T) {
 	t.Helper()
 	assert.Eventually(t, func() bool { return len(p.Running()) <= p.Server.Connections() }, Patience, 10*time.Millisecond)
 }
 
-// NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is
-// left that did not run before it was started.
+// NoGoroutinesLeft checks, after a system has been stopped, that no goroutine is left that
+// was started after before was recorded.
 func NoGoroutinesLeft(t *testing.T, before goleak.Option) {
 	t.Helper()
 	http.DefaultClient.CloseIdleConnections()

@@ -23,7 +23,7 @@ const (
 // GoodPassword satisfies the password policy of the built-in domain.
 const GoodPassword = "Corr3ct-Horse"
 
-// Cultures are the languages in which the simulated Windows has messages.
+// Cultures are the languages of messages that the simulated Windows supports.
 var Cultures = []string{"en-US", "de-DE"}
 
 // RecoveryKey has the attributes of a BitLocker recovery key, for AddObject.
@@ -38,8 +38,8 @@ func (c Call) As(token string) Call {
 // ComputerPath returns the path of a computer.
 func ComputerPath(name string) string { return "/api/Computers/" + url.PathEscape(name) }
 
-// RegisterComputer returns a request that creates a computer. In all functions of
-// this file more alternates names and values of further parameters.
+// RegisterComputer returns a request that creates a computer. In all functions of this file,
+// more alternates names and values of further parameters.
 func RegisterComputer(name string, more ...string) Call {
 	return Call{Method: http.MethodPost, Path: ComputerPath(name) + "/Register", Params: pairs(more...)}
 }

@@ -1,7 +1,6 @@
-// Package systemtest runs the whole gateway over a sandbox, behind HTTP, for the
-// packages of test. New starts a System; Call and Answer are its requests and
-// replies; Samples has a good call of every operation; Processes runs the
-// sessions in processes of their own. Only tests import it.
+// Package systemtest runs the whole gateway with a sandbox, behind HTTP, for the packages in test.
+// New starts a System; Call and Answer are its requests and replies; Samples has a valid call of
+// every operation; Processes runs the sessions in separate processes. Only tests import it.
 package systemtest
 
 import (
@@ -49,7 +48,7 @@ const (
 	ClassicToken = "classic-token"  // every scope, classic dialect
 	OlderToken   = "older-token"    // every scope, classic dialect, secrets in the query
 	GroupToken   = "group-token"    // every scope, anywhere, but for some groups only
-	NoTreeToken  = "no-tree-token"  // removes OUs, users and computers, none with what is below it
+	NoTreeToken  = "no-tree-token"  // removes OUs, users and computers, but only those with nothing below them
 	HostToken    = "host-token"     // every scope, for the records of LimitedName only
 )
 
@@ -58,13 +57,13 @@ const (
 	LimitedOU   = "OU=Berlin,OU=Staff,OU=Corp,DC=corp,DC=example"
 	limitedZone = "corp.example"
 
-	SubZone = "dev.corp.example" // a name that corp.example has records at and below
+	SubZone = "dev.corp.example" // a name with records of corp.example at it and below it
 
-	LimitedName = "host.corp.example" // of HostToken
+	LimitedName = "host.corp.example" // the limit of HostToken
 )
 
-// deskGroups are the groups of DeskToken: two by account name, of which one does
-// not exist, one by DN and one by GUID.
+// deskGroups are the groups of DeskToken: two by account name, of which one does not exist,
+// one by DN and one by GUID.
 var deskGroups = []string{"vpn users", "Team", "cn=ALL Staff, OU=Security,OU=Groups,OU=Corp,DC=corp,DC=example", helpDeskGUID}
 
 // System is the whole gateway over a sandbox, behind HTTP.
@@ -73,16 +72,16 @@ type System struct {
 	URL   string
 	World *sandbox.World
 	Stack *app.Stack
-	Log   *LogBuffer // one JSON object a line
+	Log   *LogBuffer // one JSON object per line
 
 	failed *failures // of T
 }
 
-// unhurried are settings with which no request fails because the machine is busy. Those of a
-// test come after them.
+// unhurried are settings that prevent requests from failing because the machine is busy. The
+// settings of a test are applied after them.
 var unhurried = []string{"pool.maxWait=3m", "pool.startTimeout=3m", "http.readTimeout=3m", "http.writeTimeout=3m"}
 
-// Settings returns the settings of a system; overrides are "key=value".
+// Settings returns the settings of a system. overrides have the form "key=value".
 func Settings(t testing.TB, overrides ...string) *config.Settings {
 	t.Helper()
 	settings, err := configtest.Load("", nil, slices.Concat(unhurried, overrides))
@@ -90,8 +89,8 @@ func Settings(t testing.TB, overrides ...string) *config.Settings {
 	return settings
 }
 
-// New starts a system over a new world and stops it at the end of the test.
-// overrides are settings, "key=value".
+// New starts a system with a new world and stops it at the end of the test. overrides are
+// settings in the form "key=value".
 func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -101,19 +100,19 @@ func New(t testing.TB, world sandbox.Options, overrides ...string) *System {
 	return NewOn(t, w, w.Starter(), overrides...)
 }
 
-// NewOn is New with an existing world and the starter of its sessions.
+// NewOn is New with an existing world and a starter for its sessions.
 func NewOn(t testing.TB, w *sandbox.World, starter session.Starter, overrides ...string) *System {
 	t.Helper()
 	return NewWithSessions(t, w, session.Config{Starter: starter}, overrides...)
 }
 
-// NewWithSessions is NewOn with a whole configuration of sessions.
+// NewWithSessions is NewOn with a complete session configuration.
 func NewWithSessions(t testing.TB, w *sandbox.World, sessions session.Config, overrides ...string) *System {
 	t.Helper()
 	return NewWith(t, w, sessions, func(*app.Options) {}, overrides...)
 }
 
-// NewWith is NewWithSessions where change may adjust the options of the stack.
+// NewWith is NewWithSessions with a function that may adjust the options of the stack.
 func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change func(*app.Options), overrides ...string) *System {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -143,7 +142,7 @@ func NewWith(t testing.TB, w *sandbox.World, sessions session.Config, change fun
 	return s
 }
 
-// In returns the same system reporting to another test, such as a subtest.
+// In returns the same system, which reports to another test, such as a subtest.
 func (s *System) In(t testing.TB) *System {
 	copied := *s
 	copied.report(t)
@@ -191,13 +190,12 @@ func tokens(t testing.TB) *authn.Static {
 	return static
 }
 
-// Call is a request. Params go into the query of GET and DELETE, else into a
-// JSON body.
+// Call is a request. For GET and DELETE, Params are sent in the query, otherwise in a JSON body.
 type Call struct {
 	Method, Path string
 	Params       map[string]any
 	Token        string    // "" is AllToken, "none" sends no credential
-	Raw          io.Reader // body as it is sent; nil: Params
+	Raw          io.Reader // body, sent unchanged; nil: Params are sent
 	Headers      map[string]string
 }
 
@@ -227,8 +225,8 @@ type Envelope struct {
 	} `json:"error"`
 }
 
-// Do sends a request and returns the answer, whose envelope is decoded unless the
-// token is one of the classic dialect.
+// Do sends a request and returns the answer. It decodes the envelope unless the token uses
+// the classic dialect.
 func (s *System) Do(c Call) Answer {
 	s.T.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
@@ -257,8 +255,7 @@ func (s *System) Do(c Call) Answer {
 	return a
 }
 
-// Send sends a request as it is and returns the answer, whose envelope is decoded if it
-// has one.
+// Send sends a request unchanged and returns the answer. It decodes the envelope if there is one.
 func (s *System) Send(request *http.Request) Answer {
 	s.T.Helper()
 	response, err := http.DefaultClient.Do(request)
@@ -276,7 +273,7 @@ func (s *System) Send(request *http.Request) Answer {
 	return a
 }
 
-// Text returns a string as it is and other values as JSON.
+// Text returns a string unchanged and other values as JSON.
 func Text(value any) string {
 	if s, ok := value.(string); ok {
 		return s
@@ -291,8 +288,8 @@ func (s *System) Get(path string) Answer {
 	return s.Do(Call{Method: http.MethodGet, Path: path})
 }
 
-// Encode returns the parameters as clients send them: a query with its question
-// mark for GET and DELETE, else a JSON body. A raw body is returned as it is.
+// Encode returns the parameters as clients send them: a query with its question mark for GET
+// and DELETE, otherwise a JSON body. A raw body is returned unchanged.
 func (c Call) Encode(t require.TestingT) (query string, body io.Reader, contentType string) {
 	switch {
 	case c.Raw != nil || len(c.Params) == 0:

@@ -15,7 +15,7 @@ import (
 	"adgateway/ps/session"
 )
 
-// Users of a system of NewForDNS. Each sends its name as its password.
+// Users of a system started by NewForDNS. The password of each user is the user's name.
 const (
 	AcmeUser    = "acme"   // dns:acme, in corp.example
 	HostUser    = "host"   // dns:acme, for the records of LimitedName
@@ -25,8 +25,7 @@ const (
 	EveryUser   = "all"    // every scope
 )
 
-// NewForDNS starts a system for clients of DNS that send name and password. AllToken is
-// known, too.
+// NewForDNS starts a system for DNS clients that send a name and a password. AllToken is also valid.
 func NewForDNS(t testing.TB, overrides ...string) *System {
 	t.Helper()
 	w, err := sandbox.NewWorld(t.Context(), sandbox.Options{})
@@ -49,8 +48,7 @@ func NewForDNS(t testing.TB, overrides ...string) *System {
 	return NewWith(t, w, session.Config{Starter: w.Starter()}, func(o *app.Options) { o.Auth = static }, overrides...)
 }
 
-// Texts returns the texts of the TXT records of a name in the first server's zone,
-// sorted.
+// Texts returns the sorted texts in a name's TXT records, from a zone of the first server.
 func (s *System) Texts(name, zone string) []string {
 	s.T.Helper()
 	server, err := s.World.DNS.Server(s.World.Directory.DCs()[0].HostName())

@@ -7,7 +7,7 @@ import (
 	"adgateway/gateway/schema"
 )
 
-// Objects of the built-in domain that samples are about.
+// Objects of the built-in domain that samples use.
 const (
 	SampleUser     = "aschmidt"
 	SampleUserGUID = "897be383-0d4f-5fd1-b27f-461bf3bb4b03"
@@ -23,7 +23,7 @@ const (
 	CorpOU      = "OU=Corp,DC=corp,DC=example"
 )
 
-// RecordOf returns the parameters that identify the record of a type that samples are about.
+// RecordOf returns the parameters that identify the record in the samples of a type.
 func RecordOf(t *schema.RecordType) map[string]any {
 	return maps.Clone(ops.Find(ops.Table(), t.Resource+".get").Sample)
 }

@@ -1,5 +1,5 @@
-// Package thorough decides how many combinations a test tries: all of them in
-// `make deep`, which sets THOROUGH, and a fixed share of them in `make test`.
+// Package thorough decides how many combinations a test tries: all of them in `make deep`,
+// which sets THOROUGH, and a fixed share in `make test`.
 package thorough
 
 import (
@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// All reports whether everything is to be tried, also what takes long. The variable is read while
-// a test runs: what is read before that is not part of the key of a cached result.
+// All reports whether a test must try everything, even cases that take long. The variable is read
+// while a test runs, because reading it earlier would not make it part of the key of a cached result.
 func All() bool { return os.Getenv("THOROUGH") != "" }
 
-// OneOf reports whether the case with these names is to be tried: always in a thorough
-// run, otherwise one in n, always the same.
+// OneOf reports whether the case with these names must be tried: always in a thorough run,
+// otherwise one case in n. The choice is always the same.
 func OneOf(n int, names ...string) bool {
 	return All() || crc32.ChecksumIEEE([]byte(strings.Join(names, "\x00")))%uint32(n) == 0
 }

@@ -17,7 +17,7 @@ const secret = "token-of-the-trace"
 // A client calls a sandbox.
 type client struct{ url string }
 
-// call makes a call and decodes the objects of its answer. A nil body is none.
+// call makes a call and decodes the objects in its answer. If body is nil, the call has no body.
 func (c client) call(
 	ctx context.Context, method, target string, body any, headers map[string]string,
 ) ([]map[string]any, error) {
@@ -74,7 +74,7 @@ func (c client) ready(ctx context.Context) error {
 	}
 }
 
-// pause waits, so long that no run asks often how far something is.
+// pause waits between two progress queries, so that a run makes only few of them.
 func pause(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -106,7 +106,7 @@ func put(ctx context.Context, c client) error {
 	return nil
 }
 
-// job runs one job, each item of which changes another user.
+// job runs one job. Each of its items changes another user.
 func job(ctx context.Context, c client) error {
 	users, err := c.call(ctx, http.MethodGet, "/api/ADUser/ListUsers/All?Limit="+strconv.Itoa(calls), nil, nil)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Command trace counts the functions and files that one call enters. It builds the gateway with
-// counters of coverage and runs the sandbox without calls, and then with each kind of call made 60
-// times. What a run enters at least 50 times more often belongs to the call.
+// Command trace counts the functions and files that one call enters. It builds the gateway with coverage
+// counters, and runs the sandbox once without calls, and then once for each kind of call, made 60 times. A
+// function that a run enters at least 50 times more often than the run without calls belongs to the call.
 package main
 
 import (
@@ -24,11 +24,12 @@ import (
 	"syscall"
 )
 
-// A kind of call is made [calls] times. What is entered [enough] times more often than without
-// calls belongs to it: runs may also differ in how often they were asked whether they are ready.
+// Each kind of call is made [calls] times. A function that is entered at least [enough]
+// times more often than without calls belongs to the call. The difference also allows for
+// runs with different numbers of readiness queries.
 const calls, enough = 60, 50
 
-// A kind is what calls may have in common. It makes them on a running sandbox.
+// A kind is a kind of call. It makes its calls to a running sandbox.
 type kind struct {
 	name string
 	make func(ctx context.Context, c client) error
@@ -50,7 +51,7 @@ func main() {
 	}
 }
 
-// trace prints the table. The folder with the program and its counters is removed.
+// trace prints the table. It removes the folder with the program and its counters.
 func trace(ctx context.Context, out io.Writer) (err error) {
 	folder, err := os.MkdirTemp("", "trace")
 	if err != nil {
@@ -84,14 +85,14 @@ func trace(ctx context.Context, out io.Writer) (err error) {
 	return nil
 }
 
-// command is a command of this project whose messages are shown.
+// command returns a command in this project whose messages are shown.
 func command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Stderr = os.Stderr
 	return c
 }
 
-// counters has the counts of blocks of code, by file and position.
+// counters has the execution counts of code blocks, by file and position.
 type counters map[string]int
 
 // run runs a sandbox with its store and its audit in a new folder, and returns its counters.
@@ -118,7 +119,7 @@ func run(
 		return nil, err
 	}
 	failed := use(ctx, stdout, busy)
-	_ = sandbox.Process.Signal(os.Interrupt) // Wait reports how it ended
+	_ = sandbox.Process.Signal(os.Interrupt) // Wait reports its exit status
 	if err := errors.Join(failed, sandbox.Wait()); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, &said)
 	}
@@ -131,7 +132,7 @@ func run(
 
 var listening = regexp.MustCompile(`^listening on (http://\S+)`)
 
-// use waits for a sandbox to listen and to be ready, and makes calls.
+// use waits until a sandbox listens and is ready, and makes calls.
 func use(ctx context.Context, stdout io.Reader, busy func(context.Context, client) error) error {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
@@ -139,7 +140,7 @@ func use(ctx context.Context, stdout io.Reader, busy func(context.Context, clien
 		if m == nil {
 			continue
 		}
-		go func() { _, _ = io.Copy(io.Discard, stdout) }() // until it ends
+		go func() { _, _ = io.Copy(io.Discard, stdout) }() // until the sandbox ends
 		c := client{m[1]}
 		if err := c.ready(ctx); err != nil || busy == nil {
 			return err
@@ -149,7 +150,7 @@ func use(ctx context.Context, stdout io.Reader, busy func(context.Context, clien
 	return cmp.Or(lines.Err(), errors.New("the sandbox does not listen"))
 }
 
-// readCounters reads what `go tool covdata textfmt` writes.
+// readCounters reads the output of `go tool covdata textfmt`.
 func readCounters(file string) (counters, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -170,13 +171,13 @@ func readCounters(file string) (counters, error) {
 	return counted, nil
 }
 
-// A function is one that is declared; those without a name belong to it.
+// A function is a declared function. Function literals belong to the enclosing declaration.
 type function struct{ file, name string }
 
-// An index has the functions of files that were looked at, by path from the root.
+// An index has the functions of parsed files, by path from the root.
 type index map[string][]span
 
-// A span is where a function stands, or a declaration of variables whose values have functions.
+// A span is the range of lines of a function, or of a variable declaration whose values contain functions.
 type span struct {
 	first, last int // lines
 	name        string
@@ -184,7 +185,8 @@ type span struct {
 
 const module = "adgateway/"
 
-// entered returns the functions of which a block was entered [enough] times more often in busy.
+// entered returns the functions with a block that was entered at least [enough] times more
+// often in busy than in idle.
 func (x index) entered(idle, busy counters) (map[function]bool, error) {
 	found := map[function]bool{}
 	for block, n := range busy {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// around are the packages below gateway that every call goes through; "." is gateway itself.
+// around are the packages below gateway that every call passes through; "." is gateway itself.
 var around = []string{"transport", "call", "identity", "authn", "problem", "."}
 
-// writing are the packages below gateway that only changes have a use for.
+// writing are the packages below gateway that only changes need.
 var writing = []string{
 	"audit", "change", "changes", "history", "idempotency", "jobs", "jobs/rows", "names", "plan",
 	"quota", "settle", "store", "write",
 }
 
-// printTable prints what each of [kinds] has entered below gateway: how many functions, and how
-// many files by package.
+// printTable prints how many functions below gateway each kind in [kinds] has entered, and
+// how many files by package.
 func printTable(out io.Writer, entered []map[function]bool) {
 	head := []string{"kind", "functions"}
 	for _, folder := range around {
@@ -45,7 +45,7 @@ func printTable(out io.Writer, entered []map[function]bool) {
 	}
 }
 
-// row returns the figures of a kind.
+// row returns the table row of a kind.
 func row(kind string, entered map[function]bool) []string {
 	functions := 0
 	for f := range entered {
@@ -80,7 +80,7 @@ func row(kind string, entered map[function]bool) []string {
 // below reports whether a path is gateway or below it.
 func below(path string) bool { return strings.HasPrefix(path+"/", "gateway/") }
 
-// byFolder returns the names of the files of functions by folder, sorted.
+// byFolder returns the sorted names of the functions' files, by folder.
 func byFolder(entered map[function]bool) map[string][]string {
 	files := map[string][]string{}
 	for f := range entered {

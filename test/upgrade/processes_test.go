@@ -1,8 +1,8 @@
-// Package upgrade runs two versions of the product one after the other, and side by side, as an
-// upgrade does: a gateway alone, and the gateways of a cluster with their nodes, over one simulated
-// domain, are replaced by those of the other version while clients go on. `make upgrade-test` builds
-// the older version, and runs it. Clusters whose gateways shared a store, before there was a log, are
-// no part of it: they are migrated (TestAnOldClusterMigrates of test/fleet).
+// Package upgrade runs two versions of the product one after the other, and side by side, as an upgrade
+// does. The gateways of one version, a single one or those of a cluster with their nodes, are replaced by
+// gateways of the other version over one simulated domain, while clients keep making calls. `make
+// upgrade-test` builds the older version and runs the tests. Clusters that shared a store before the log
+// was introduced are not covered here, because they are migrated (TestAnOldClusterMigrates in test/fleet).
 package upgrade
 
 import (
@@ -24,21 +24,21 @@ import (
 	"adgateway/test/systemtest"
 )
 
-// patience bounds every wait. What a gateway was changing that lost the store is free again
-// after writeTimeout, a minute and settleDelay.
+// patience bounds every wait. If a gateway loses the store during a change, the changed
+// object is free again after writeTimeout, one minute and settleDelay.
 const (
 	patience     = 3 * time.Minute
 	writeTimeout = 20 * time.Second
 	settleDelay  = 5 * time.Second
 )
 
-// version is the two executables of a version.
+// version has the two executables of a version.
 type version struct{ name, folder string }
 
 func (v *version) gateway() string { return filepath.Join(v.folder, "adgateway") }
 func (v *version) engine() string  { return filepath.Join(v.folder, "adgateway-engine") }
 
-// process is one that runs until it is stopped.
+// process is a process that runs until it is stopped.
 type process struct {
 	t       *testing.T
 	name    string
@@ -47,7 +47,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// start starts a process, and waits until its log has a text.
+// start starts a process, and waits until its log contains a text.
 func start(t *testing.T, name, until, executable string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: name, log: &systemtest.LogBuffer{}, command: exec.Command(executable, args...), ended: make(chan struct{})}
@@ -69,13 +69,13 @@ func (p *process) over() bool {
 	}
 }
 
-// kill ends the process at once, unless it has ended.
+// kill kills the process, unless it has ended.
 func (p *process) kill() {
 	_ = p.command.Process.Kill()
 	<-p.ended
 }
 
-// stop lets the process end in order.
+// stop ends the process gracefully.
 func (p *process) stop() {
 	p.t.Helper()
 	require.NoError(p.t, p.command.Process.Signal(os.Interrupt))
@@ -87,16 +87,16 @@ func (p *process) stop() {
 	}
 }
 
-// member is a gateway, with the node of its host in a cluster, which is replaced by that of another
-// version.
+// member is a gateway, with the node of its host if it is in a cluster. Both are replaced by
+// those of another version.
 type member struct {
 	name, settings string // file
 	url            string
-	process, node  *process // node is nil for a gateway alone
+	process, node  *process // node is nil for a single gateway
 	version        atomic.Pointer[version]
 }
 
-// fleet is a gateway alone, or three of a cluster, over one domain.
+// fleet is a single gateway, or a cluster of three, for one domain.
 type fleet struct {
 	t        *testing.T
 	folder   string
@@ -105,7 +105,7 @@ type fleet struct {
 	client   *http.Client
 }
 
-// newFleet starts a domain, and describes gateways in one version. The clients use token.
+// newFleet starts a domain, and prepares gateways of one version. The clients use token.
 func newFleet(t *testing.T, v *version, members int) (f *fleet, token string) {
 	f = &fleet{t: t, folder: t.TempDir(), client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 	f.domain = freeport.Addresses(t, 1)[0]
@@ -123,8 +123,8 @@ func newFleet(t *testing.T, v *version, members int) (f *fleet, token string) {
 	return f, strings.TrimSpace(f.command(v, "token", "create", "load", "--scope", "*", "--config", f.gateways[0].settings))
 }
 
-// newCluster starts three gateways of a cluster: the first makes it, and the others join by the
-// commands that it prints.
+// newCluster starts a cluster of three gateways. The first gateway creates the cluster, and
+// the others join with the commands that it prints.
 func newCluster(t *testing.T, v *version) (f *fleet, token string) {
 	const members = 3
 	f, token = newFleet(t, v, members)
@@ -147,14 +147,14 @@ func newCluster(t *testing.T, v *version) (f *fleet, token string) {
 		f.command(v, append(strings.Fields(join[1]), "--config", g.settings)...)
 		f.startNode(g, v)
 	}
-	for _, g := range f.gateways[1:] { // which wait for the log that all nodes make
+	for _, g := range f.gateways[1:] { // they wait for the log that all nodes create
 		f.startGateway(g, v)
 	}
 	f.whole()
 	return f, token
 }
 
-// write writes the settings of a gateway into a folder of its own, and returns the file.
+// write writes the settings of a gateway into its own folder, and returns the path of the file.
 func (f *fleet) write(name, text string) string {
 	own := filepath.Join(f.folder, name)
 	require.NoError(f.t, os.Mkdir(own, 0o700))
@@ -181,8 +181,8 @@ func (f *fleet) startGateway(g *member, v *version) {
 	})
 }
 
-// replace lets a gateway of another version take the place of one, with its node, and waits until
-// the cluster is whole again, as the manual says.
+// replace replaces a gateway and its node with those of another version, and waits until the
+// cluster is whole again, as the manual requires.
 func (f *fleet) replace(g *member, v *version) {
 	f.t.Helper()
 	g.process.stop()
@@ -194,7 +194,7 @@ func (f *fleet) replace(g *member, v *version) {
 	f.whole()
 }
 
-// whole waits until nothing is wrong with the cluster, at any gateway; one alone is whole.
+// whole waits until no gateway reports a problem with the cluster. A single gateway is always whole.
 func (f *fleet) whole() {
 	f.t.Helper()
 	for _, g := range f.gateways {
@@ -210,7 +210,7 @@ func (f *fleet) whole() {
 	}
 }
 
-// until waits for something, by asking again and again.
+// until polls until a condition is true.
 func (f *fleet) until(what string, is func() bool) {
 	f.t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(50 * time.Millisecond) {
@@ -218,7 +218,7 @@ func (f *fleet) until(what string, is func() bool) {
 	}
 }
 
-// command runs a command of a version, and returns what it prints.
+// command runs a command of a version, and returns its output.
 func (f *fleet) command(v *version, args ...string) string {
 	f.t.Helper()
 	command := exec.CommandContext(f.t.Context(), v.gateway(), args...)

@@ -27,7 +27,7 @@ var (
 	newFolder = flag.String("new", "", "folder with those of the newer version")
 )
 
-// answer is what a gateway says.
+// answer is the answer of a gateway.
 type answer struct {
 	status int
 	header http.Header
@@ -37,7 +37,8 @@ type answer struct {
 	Error  struct{ Code, Outcome string }
 }
 
-// ask sends a call to a gateway. It fails if no answer comes, as of one that is being replaced.
+// ask sends a call to a gateway. It returns an error if no answer comes, for example because
+// the gateway is being replaced.
 func (f *fleet) ask(ctx context.Context, g *member, token, key, method, path, media string, body []byte) (*answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, g.url+path, bytes.NewReader(body))
 	if err != nil {
@@ -59,12 +60,12 @@ func (f *fleet) ask(ctx context.Context, g *member, token, key, method, path, me
 		return nil, err
 	}
 	a := &answer{status: response.StatusCode, header: response.Header, body: text}
-	_ = json.Unmarshal(text, a) // a result of a job is a list
+	_ = json.Unmarshal(text, a) // the result of a job is a list
 	return a, nil
 }
 
-// forbidden returns what must never be answered while versions run side by side; empty:
-// nothing of it.
+// forbidden returns the status and the body of an answer that must never occur while two
+// versions run side by side, or "" if the answer is allowed.
 func (f *fleet) forbidden(a *answer) string {
 	unknown := a.Error.Outcome == "unknown" && !(f.runs("old") && a.header.Get("Retry-After") != "")
 	if a.status == http.StatusInternalServerError || a.Error.Code == "newer_peer" || unknown {
@@ -73,14 +74,14 @@ func (f *fleet) forbidden(a *answer) string {
 	return ""
 }
 
-// runs reports whether a gateway of a version is there. The older one closed connections, when
-// it stopped, on which calls could be on their way; a client repeats those with their key.
+// runs reports whether a gateway of a version is running. When the older version stops, it closes
+// connections with calls that may still be on their way; a client repeats these calls with their key.
 func (f *fleet) runs(version string) bool {
 	return slices.ContainsFunc(f.gateways, func(g *member) bool { return g.version.Load().name == version })
 }
 
-// must sends a call that is answered with a status, as soon as the gateway has heard of what
-// another one has just done.
+// must sends a call until the gateway answers with the given status. The gateway may first
+// have to learn of a change that another gateway has just made.
 func (f *fleet) must(status int, g *member, token, method, path, media, body string) (a *answer) {
 	f.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -96,14 +97,14 @@ func (f *fleet) must(status int, g *member, token, method, path, media, body str
 	return a
 }
 
-// crowd are clients that change a user each, one value after the other, each under a key
-// that is repeated at other gateways.
+// crowd are clients. Each changes one user to one value after the other, each time with a
+// key that is repeated at other gateways.
 type crowd struct {
 	f         *fleet
 	token     string
 	done      atomic.Int64
-	replayed  atomic.Int64 // keys that were repeated, of these:
-	elsewhere atomic.Int64 // at a gateway of another version than that which has run them
+	replayed  atomic.Int64 // repeated keys, of these:
+	elsewhere atomic.Int64 // at a gateway of another version than the one that made the change
 	retried   atomic.Int64
 
 	mu      sync.Mutex
@@ -151,8 +152,8 @@ func (c *crowd) work(ctx context.Context, user string, stop <-chan struct{}) {
 	}
 }
 
-// settle sends a change to one gateway after the other, and to another one than not if there is one,
-// until it was made.
+// settle sends a change to one gateway after the other until it is made. It avoids the
+// gateway not if there is another one.
 func (c *crowd) settle(ctx context.Context, user, key, value string, not *member) (*answer, *member) {
 	last := "no gateway answers"
 	for end := time.Now().Add(patience); ctx.Err() == nil && time.Now().Before(end); c.retried.Add(1) {
@@ -171,13 +172,13 @@ func (c *crowd) settle(ctx context.Context, user, key, value string, not *member
 			}
 			last = string(a.body)
 		}
-		time.Sleep(20 * time.Millisecond) // a client's pause between tries
+		time.Sleep(20 * time.Millisecond) // a client's pause between attempts
 	}
 	c.fault("%s is not settled: %s", key, last)
 	return nil, nil
 }
 
-// versions returns the two versions.
+// versions returns the old and the latest version.
 func versions(t *testing.T) (old, latest *version) {
 	t.Helper()
 	if *oldFolder == "" || *newFolder == "" {
@@ -186,9 +187,9 @@ func versions(t *testing.T) (old, latest *version) {
 	return &version{"old", *oldFolder}, &version{"new", *newFolder}
 }
 
-// TestAGatewayAlone: a gateway of one version is replaced by another one, and back, and once more,
-// while clients go on. What one version has begun or kept, the other goes on with and reads; no
-// answer says otherwise, and the audit log is whole.
+// TestAGatewayAlone: a single gateway is replaced by one of another version, and back, and
+// once more, while clients keep making calls. Each version continues and reads the work of
+// the other one, no answer contradicts this, and the audit log is complete.
 func TestAGatewayAlone(t *testing.T) {
 	old, latest := versions(t)
 	f, token := newFleet(t, old, 1)
@@ -200,23 +201,23 @@ func TestAGatewayAlone(t *testing.T) {
 	}
 }
 
-// TestACluster: the gateways of a cluster of one version are replaced by those of another one, one
-// after the other, and back, while clients go on. What one version has begun or kept, the other goes
-// on with and reads; no answer says otherwise, and the audit logs agree.
+// TestACluster: the gateways of a cluster are replaced one after the other by gateways of
+// another version, and back, while clients keep making calls. Each version continues and
+// reads the work of the other one, no answer contradicts this, and the audit logs agree.
 func TestACluster(t *testing.T) {
 	old, latest := versions(t)
 	f, token := newCluster(t, old)
 	f.upgrade(token, old, latest)
 	for _, v := range []*version{old, latest} {
-		for _, g := range f.gateways { // each with its own files
+		for _, g := range f.gateways { // each gateway has its own files
 			shown := f.command(v, "cluster", "verify", "--config", g.settings)
 			assert.Contains(t, shown, "OK: the logs agree with each other", "%s of %s", v.name, g.name)
 		}
 	}
 }
 
-// upgrade lets gateways of the new version take the place of those of the old one, and back, and the
-// first of them once more, while clients go on.
+// upgrade replaces the gateways of the old version with those of the new one, and back, and
+// replaces the first one once more, while clients keep making calls.
 func (f *fleet) upgrade(token string, old, latest *version) {
 	f.t.Helper()
 	t := f.t
@@ -254,14 +255,14 @@ func (f *fleet) upgrade(token string, old, latest *version) {
 	}
 }
 
-// before is what a gateway has begun that is replaced.
+// before is the unfinished work of a gateway that is replaced.
 type before struct {
 	key    string
 	change *answer
 	plan   string
 }
 
-// begin changes a user under a key, and makes a plan.
+// begin changes a user under an idempotency key, and makes a plan.
 func (f *fleet) begin(c *crowd, g *member) before {
 	f.t.Helper()
 	b := before{key: fmt.Sprintf("upgrade-kept-%06d", c.done.Load())}
@@ -272,7 +273,7 @@ func (f *fleet) begin(c *crowd, g *member) before {
 	return b
 }
 
-// finish repeats the key, and applies the plan and undoes it, at the gateway of the other version.
+// finish repeats the key, and applies and undoes the plan, at the gateway of the other version.
 func (f *fleet) finish(c *crowd, g *member, b before) {
 	f.t.Helper()
 	again := f.kept(c, g, b.key)
@@ -282,7 +283,7 @@ func (f *fleet) finish(c *crowd, g *member, b before) {
 	f.must(http.StatusOK, g, c.token, http.MethodPut, "/api/Changes/"+applied.header.Get("X-Change-Id")+"/Undo", "", "")
 }
 
-// kept changes a user under a key.
+// kept changes a user under an idempotency key.
 func (f *fleet) kept(c *crowd, g *member, key string) *answer {
 	f.t.Helper()
 	a, err := f.ask(f.t.Context(), g, c.token, key, http.MethodPut, "/api/ADUser/ahoffmann", "application/json", fmt.Appendf(nil, `{"City":%q}`, key))
@@ -291,7 +292,7 @@ func (f *fleet) kept(c *crowd, g *member, key string) *answer {
 	return a
 }
 
-// exchange lets each two neighbours go on with what the other has begun; a gateway alone with its own.
+// exchange makes each pair of neighbours continue each other's work. A single gateway continues its own.
 func (f *fleet) exchange(c *crowd, when string) {
 	f.t.Helper()
 	before := c.done.Load()
@@ -305,8 +306,8 @@ func (f *fleet) exchange(c *crowd, when string) {
 	f.t.Logf("%s: %d changes so far", when, c.done.Load())
 }
 
-// token makes a token by a command of one gateway's version, uses it at the other, and
-// revokes it there.
+// token creates a token with a command of one gateway's version, uses the token at the other
+// gateway, and revokes it there.
 func (f *fleet) token(c *crowd, a, b *member, name string) {
 	f.t.Helper()
 	name = strings.ReplaceAll(name, " ", "-")
@@ -331,8 +332,7 @@ func (f *fleet) token(c *crowd, a, b *member, name string) {
 	reads(a, http.StatusUnauthorized)
 }
 
-// plan makes a plan at one gateway, and applies it at the other; that change is undone at
-// the first one.
+// plan makes a plan at one gateway and applies it at the other. The first gateway undoes the change.
 func (f *fleet) plan(c *crowd, a, b *member) {
 	f.t.Helper()
 	made := f.must(http.StatusOK, a, c.token, http.MethodPut, "/api/ADUser/aschmidt", "application/json", `{"Department":"Upgrades","DryRun":true}`)
@@ -347,7 +347,7 @@ func (f *fleet) plan(c *crowd, a, b *member) {
 	f.must(http.StatusOK, a, c.token, http.MethodPut, "/api/Changes/"+id+"/Undo", "", "")
 }
 
-// job submits a list at one gateway, starts it at the other, and reads it at both.
+// job submits a list at one gateway, starts the job at the other, and reads it at both.
 func (f *fleet) job(c *crowd, a, b *member) {
 	f.t.Helper()
 	query := url.Values{"Operation": {"user.update"}, "Mode": {"validate"}}

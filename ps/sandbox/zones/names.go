@@ -22,7 +22,7 @@ const (
 	Strips  Reading = iota // as a full name
 	Nests                  // relative to the zone, like any other
 	Refuses                // not at all: the error is CodeInvalidName
-	Repeats                // after removing the zone's name as often as it occurs at the end, even from a name with a final dot
+	Repeats                // after removing every trailing copy of the zone's name, even before a final dot
 )
 
 // reading returns how the operation reads names.

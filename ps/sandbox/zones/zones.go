@@ -79,7 +79,7 @@ type Zone struct {
 	Notify            string // NoNotify, Notify, NotifyServers
 	Masters           []netip.Addr
 	ForwarderTimeout  uint32        // of a forwarder, in seconds
-	UseRecursion      bool          // of a forwarder: the server resolves names itself if the masters do not answer
+	UseRecursion      bool          // of a forwarder: resolve names if the masters do not answer
 	Refresh           time.Duration // refresh interval of a primary zone
 	NoRefresh         time.Duration // no-refresh interval of a primary zone
 	ScavengeServers   []netip.Addr  // servers that may scavenge the zone; none: any

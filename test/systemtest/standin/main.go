@@ -1,4 +1,4 @@
-// Command standin is what the tests start in the place of PowerShell.
+// Command standin is the program that the tests start in place of PowerShell.
 package main
 
 import (

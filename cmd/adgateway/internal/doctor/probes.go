@@ -30,7 +30,7 @@ type Probes struct {
 	Self func(ctx context.Context, s *config.Settings) (SelfView, error)
 
 	FindPowerShell func(path string) (string, error)
-	Survey         func(ctx context.Context) (Survey, error)                // in a PowerShell that is not a session
+	Survey         func(ctx context.Context) (Survey, error)                // in a PowerShell outside the pool
 	Open           func(ctx context.Context, lane ps.Lane) (Session, error) // the first session of a lane
 	Run            func(ctx context.Context, request ps.Request) (*ps.Result, error)
 	Dial           func(ctx context.Context, network, address string) (net.Conn, error)

@@ -44,12 +44,12 @@ type Flags struct {
 	Set      []string // --set, KEY=VALUE
 	Fallback string   // read without --config if it exists; may be empty
 
-	Beside    bool                         // default auth.store and audit.file to files next to the settings file
+	Beside    bool                         // auth.store and audit.file default to files next to the settings
 	LogBeside bool                         // default log.file likewise
 	Amend     func(*config.Settings) error // changes the loaded settings; may be nil
 	Sandbox   bool                         // the command serves a simulated domain
 	Service   string                       // the service whose account may write the file; empty: the gateway
-	Account   string                       // account that the service is about to get; empty: it keeps its account
+	Account   string                       // account that the service is about to get; empty: no change
 
 	flags     *pflag.FlagSet
 	spellings []Spelling
