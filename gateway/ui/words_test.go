@@ -231,6 +231,38 @@ func TestWordsOfPeopleAndComputers(t *testing.T) {
 	})
 }
 
+// TestPhonesCanBeCalled: html/template leaves no link to a number that is a mere text.
+func TestPhonesCanBeCalled(t *testing.T) {
+	for number, link := range map[string]string{
+		"+49 (30) 5550-102":   ` href="tel:+49305550102"`,
+		`1"><b>2`:             ` href="tel:12"`,
+		"javascript:alert(9)": ` href="tel:9"`,
+		"ask for it":          "",
+		"+":                   "",
+	} {
+		page := shownAt(t, person(map[string]any{"officePhone": number}, nil), "/ui/people/g", showKind("user"))
+		assert.Equal(t, link != "", strings.Contains(page, "tel:"), number)
+		assert.Contains(t, page, strings.ReplaceAll(link, "+", "&#43;"), number)
+		assert.NotContains(t, page, "ZgotmplZ", number)
+	}
+}
+
+// TestRightsNameEveryLimit: a role without one that is not named would seem to be allowed everywhere.
+func TestRightsNameEveryLimit(t *testing.T) {
+	role := roleOf(1, &identity.Principal{Limits: identity.Limits{
+		OUs: []string{"OU=Staff,DC=corp,DC=example"}, Zones: []string{"lab.example"},
+		Groups: []string{"VPN Users", "CN=Door,OU=Staff,DC=corp,DC=example"}, Names: []string{"web.lab.example"},
+	}})
+	var said []string
+	for _, limit := range role.Limits {
+		said = append(said, limit.In(texts.English))
+	}
+	assert.Equal(t, []string{
+		"In Staff and below", "In the zone lab.example", "Only the group VPN Users", "Only the group Door",
+		"Only the DNS name web.lab.example and below",
+	}, said)
+}
+
 // Every badge of the tables above is in a test, so that a new one is not forgotten.
 func TestEveryFlagHasAnExpectation(t *testing.T) {
 	for field, values := range say.Colors {
