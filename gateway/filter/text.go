@@ -25,7 +25,8 @@ const (
 // Text is what somebody types to find objects.
 type Text struct {
 	text      string   // its words, with one blank between them
-	account   string   // the text behind the domain of a logon name; otherwise the text
+	domain    string   // of a logon name; empty: the text names none
+	account   string   // the text behind the domain; otherwise the text
 	spellings []string // other ways to write account
 }
 
@@ -41,13 +42,16 @@ func ParseText(s string) (*Text, error) {
 	t.account = t.text
 	domain, account, has := strings.Cut(t.text, `\`)
 	if has && domain != "" && account != "" && !strings.Contains(domain, " ") {
-		t.account = account
+		t.domain, t.account = domain, account
 	}
 	t.spellings = respelled(t.account)
 	return t, nil
 }
 
 func (t *Text) String() string { return t.text }
+
+// Domain returns the domain that the text names, as DOMAIN\name does; empty: it names none.
+func (t *Text) Domain() string { return t.domain }
 
 // Spellings returns the text without the domain of a logon name, and behind it other
 // ways to write it.

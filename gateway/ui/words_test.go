@@ -28,6 +28,7 @@ import (
 	"adgateway/gateway/problem"
 	"adgateway/gateway/schema"
 	"adgateway/gateway/schema/jobstate"
+	"adgateway/gateway/ui/form"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/say"
 	"adgateway/gateway/ui/table"
@@ -244,6 +245,39 @@ func TestPhonesCanBeCalled(t *testing.T) {
 		assert.Equal(t, link != "", strings.Contains(page, "tel:"), number)
 		assert.Contains(t, page, strings.ReplaceAll(link, "+", "&#43;"), number)
 		assert.NotContains(t, page, "ZgotmplZ", number)
+	}
+}
+
+// asking is an API that notes what was searched for.
+type asking struct {
+	given
+	text *any
+}
+
+func (a asking) Call(ctx context.Context, operation string, c call.Call) (call.Answer, error) {
+	if values, is := c.Input.(call.Values); is && operation == "search.find" {
+		*a.text = values["Text"]
+	}
+	return a.given.Call(ctx, operation, c)
+}
+
+// TestTheDomainOfANameCounts: EUROPE\lweber is not the lweber of this domain. The search knows which domain is
+// its own, and other operations know the domains of the forest.
+func TestTheDomainOfANameCounts(t *testing.T) {
+	var text any
+	own := map[string]any{"type": "user", "guid": "g", "name": "Lea Weber", "username": "lweber"}
+	for _, c := range []struct {
+		name  string
+		found []map[string]any
+		want  string
+	}{{`CORP\lweber`, []map[string]any{own}, "g"}, {`EUROPE\lweber`, nil, `EUROPE\lweber`}} {
+		shownAt(t, asking{given{"search.find": c.found}, &text}, say.Base, func(v *frame.Visit) {
+			meant, problem := work.Meant(v, form.Person, c.name)
+			assert.Nil(t, problem, c.name)
+			assert.Equal(t, c.want, meant)
+			assert.Equal(t, c.name, text)
+			v.W.WriteHeader(http.StatusOK)
+		})
 	}
 }
 
