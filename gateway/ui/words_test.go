@@ -278,6 +278,10 @@ func TestTheDomainOfANameCounts(t *testing.T) {
 			assert.Equal(t, c.name, text)
 			v.W.WriteHeader(http.StatusOK)
 		})
+		for address, show := range map[string]func(*frame.Visit){"search": searchAll, "suggest": suggest} {
+			shownAt(t, asking{given{"search.find": c.found}, &text}, say.Asking(say.Base+address, "q", c.name), show)
+			assert.Equal(t, c.name, text, address)
+		}
 	}
 }
 
