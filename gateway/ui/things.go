@@ -148,8 +148,12 @@ func showRecordSet(c *frame.Visit) {
 		},
 	)
 	zones := frame.Records[say.Record](of)
-	if !found.Ok() || len(zones) != 1 {
+	if !found.Ok() {
 		c.Failed(found)
+		return
+	}
+	if len(zones) != 1 {
+		c.Failed(of)
 		return
 	}
 	page := recordSetAt(zone, name, kind)
