@@ -24,9 +24,10 @@ const (
 
 // Text is a text that somebody types to find objects.
 type Text struct {
-	text      string   // its words, separated by single spaces
-	account   string   // the part after the domain of a logon name; otherwise the text
-	spellings []string // other spellings of account
+	text      string   // its words, with one blank between them
+	domain    string   // of a logon name; empty: the text names none
+	account   string   // the text behind the domain; otherwise the text
+	spellings []string // other ways to write account
 }
 
 // ParseText checks a text. The error is a clause that continues a sentence about the text.
@@ -41,7 +42,7 @@ func ParseText(s string) (*Text, error) {
 	t.account = t.text
 	domain, account, has := strings.Cut(t.text, `\`)
 	if has && domain != "" && account != "" && !strings.Contains(domain, " ") {
-		t.account = account
+		t.domain, t.account = domain, account
 	}
 	t.spellings = respelled(t.account)
 	return t, nil
@@ -49,7 +50,11 @@ func ParseText(s string) (*Text, error) {
 
 func (t *Text) String() string { return t.text }
 
-// Spellings returns the text without the domain of a logon name, followed by its other spellings.
+// Domain returns the domain that the text names, as DOMAIN\name does; empty: it names none.
+func (t *Text) Domain() string { return t.domain }
+
+// Spellings returns the text without the domain of a logon name, and behind it other
+// ways to write it.
 func (t *Text) Spellings() []string { return append([]string{t.account}, t.spellings...) }
 
 // The directory ignores accents, so it considers Müller equal to Muller, but not to Mueller. Each

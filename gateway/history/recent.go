@@ -96,8 +96,8 @@ func (c *seen) id(h *changes.History) string {
 	return c.cursor
 }
 
-// shownTo returns the change as shown in the streams of a caller that may see it. The result must
-// not be modified.
+// shownTo returns the change as the streams of a caller that may see it show it. It must not be changed. It is
+// kept for other callers, so it is written to its end even if this caller leaves.
 func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) []byte {
 	sight := change.SightOf(to)
 	view := sight.Digest()
@@ -108,7 +108,7 @@ func (c *seen) shownTo(ctx context.Context, s *Service, to *identity.Principal) 
 	defer c.mu.Unlock()
 	text, written := c.shown[view]
 	if !written {
-		text = schema.JSON(s.show(ctx, c.past, to, false))
+		text = schema.JSON(s.show(context.WithoutCancel(ctx), c.past, to, false))
 		if c.shown == nil {
 			c.shown = map[string][]byte{}
 		}

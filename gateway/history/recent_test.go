@@ -25,6 +25,9 @@ type counting struct {
 
 func (c *counting) Get(ctx context.Context, kind store.Kind, key string) (store.Entry, error) {
 	c.gets++
+	if err := ctx.Err(); err != nil {
+		return store.Entry{}, err
+	}
 	return c.Store.Get(ctx, kind, key)
 }
 
@@ -45,7 +48,7 @@ func changed(t *testing.T, h *changes.History, undoes string) string {
 	r := &changes.Record{
 		ID: changes.NewID(), Time: time.Now(), Operation: "user.update", Undoes: undoes,
 		Intent: ps.Intent{Effect: ps.EffectChanged, Objects: []ps.Intended{{
-			GUID: "g", DN: "CN=j,OU=in,DC=x", Changes: []ps.IntendedChange{{Name: "l", Before: "Ulm", After: "Bern"}},
+			GUID: "0b9f5c1e-7a54-4f0d-9c55-6f0a2d1b7c11", DN: "CN=j,OU=in,DC=x", Changes: []ps.IntendedChange{{Name: "l", Before: "Ulm", After: "Bern"}},
 		}}},
 	}
 	require.NoError(t, h.Complete(t.Context(), r, ps.OutcomeDone))
@@ -105,7 +108,22 @@ func TestOneReaderThatLeavesFailsNobody(t *testing.T) {
 	assert.Len(t, part.ended, 1)
 }
 
-// TestFewPositionsAreShared: reads from more positions than are shared still succeed.
+// TestOneReaderThatLeavesMisleadsNobody: what it would have been sent is kept for the others.
+func TestOneReaderThatLeavesMisleadsNobody(t *testing.T) {
+	s, _, from := newRecent(t)
+	first := changed(t, s.History, "")
+	changed(t, s.History, changed(t, s.History, first)) // so that the first stands again
+	c := s.recent.after(t.Context(), s, from).ended[0]
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	reader := &identity.Principal{Scopes: []identity.Scope{identity.All}}
+	c.shownTo(left, s, reader)
+	var shown struct{ Undo string }
+	require.NoError(t, json.Unmarshal(c.shownTo(t.Context(), s, reader), &shown))
+	assert.Equal(t, "full", shown.Undo)
+}
+
+// TestFewPositionsAreShared reads from more positions than are kept.
 func TestFewPositionsAreShared(t *testing.T) {
 	s, _, from := newRecent(t)
 	for range 2 * mostParts {

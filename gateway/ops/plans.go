@@ -42,11 +42,11 @@ var (
 	}
 )
 
-// Matches reports whether a pattern is the id of an operation, or a prefix of it followed by an
-// asterisk.
+// Matches reports whether a pattern is the id of an operation, or its beginning and an asterisk. The id of a
+// change also stands for the operation that makes it and takes a GUID.
 func Matches(pattern, id string) bool {
 	begin, open := strings.CutSuffix(pattern, "*")
-	return pattern == id || open && strings.HasPrefix(id, begin)
+	return pattern == id || pattern == strings.TrimSuffix(id, "ByGuid") || open && strings.HasPrefix(id, begin)
 }
 
 // MatchesAny reports whether a pattern matches an operation that changes something and takes a reason.

@@ -112,9 +112,9 @@ func (cursorKind) Parts() []Part { return []Part{{Type: "string"}, {Suffix: "Sta
 
 func (cursorKind) Doc() Doc { return Doc{Type: "string", Text: "The next of the answer before."} }
 
-// AnyText is the kind of texts for searching objects of all types. The script receives the text;
-// for each type, a filter for names that begin with it and one for values that contain it; the
-// spellings of the text; and the digits of a phone number.
+// AnyText is the kind of texts that objects of all types are searched by. The script
+// receives the text, a filter for the beginnings of names and one for all that has the
+// text inside for each type, the ways to write the text, the digits of a phone number, and the domain.
 var AnyText Kind = anyTextKind{searchTextKind{base{"string"}, filter.Users}}
 
 type anyTextKind struct{ searchTextKind }
@@ -131,7 +131,7 @@ func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, problem
 	}
 	spellings := parsed.Spellings()
-	values := []ps.Value{ps.Text(spellings[0]), ps.List(spellings), ps.Text(parsed.Digits())}
+	values := []ps.Value{ps.Text(spellings[0]), ps.List(spellings), ps.Text(parsed.Digits()), ps.Text(parsed.Domain())}
 	for _, t := range anyTypes {
 		values = append(values, ps.Text(parsed.Clause(t.class)), ps.Text(parsed.Inside(t.class)))
 	}
@@ -139,7 +139,10 @@ func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 }
 
 func (anyTextKind) Parts() []Part {
-	parts := []Part{{Type: "string"}, {Suffix: "Spelling", Type: "string[]"}, {Suffix: "Digit", Type: "string"}}
+	parts := []Part{
+		{Type: "string"}, {Suffix: "Spelling", Type: "string[]"}, {Suffix: "Digit", Type: "string"},
+		{Suffix: "Domain", Type: "string"},
+	}
 	for _, t := range anyTypes {
 		begins, inside := Part{Suffix: t.suffix, Type: "string"}, Part{Suffix: "Inside" + t.suffix, Type: "string"}
 		parts = append(parts, begins, inside)

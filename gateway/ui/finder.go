@@ -51,6 +51,10 @@ func hitOf(r say.Record) hitRow {
 	return row
 }
 
+// oneLine returns what was typed with one blank between its words. The search itself knows which domain of
+// DOMAIN\name is its own.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // hits searches all kinds of objects, or those of one.
 func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 	values := call.Values{"Text": text, "Limit": most}
@@ -58,7 +62,7 @@ func hits(c *frame.Visit, text, hitType, most string) *frame.Answer {
 		values["Type"] = hitType
 	}
 	return c.Listed(
-		frame.List{Operation: "search.find", Key: "guid", Before: frame.BestFor(text), Values: values},
+		frame.List{Operation: "search.find", Key: "guid", Before: frame.BestFor(table.Typed(text)), Values: values},
 	)
 }
 
@@ -108,7 +112,7 @@ func placeOf(path, name, key, facts string) hitRow {
 
 // searchAll shows what a text finds among all objects.
 func searchAll(c *frame.Visit) {
-	body := searchPage{Query: table.Typed(c.R.URL.Query().Get("q"))}
+	body := searchPage{Query: oneLine(c.R.URL.Query().Get("q"))}
 	shown := frame.Page{Title: texts.Of("search.all"), Section: "search"}
 	status := http.StatusOK
 	if body.Query == "" {
@@ -166,7 +170,7 @@ type option struct {
 // suggest answers with what the text in a search box or picker may mean, for the script of the pages.
 func suggest(c *frame.Visit) {
 	query := c.R.URL.Query()
-	text := table.Typed(query.Get("q"))
+	text := oneLine(query.Get("q"))
 	var all []option
 	if len([]rune(text)) >= 2 {
 		lang := c.LookOf(c.R).Lang

@@ -117,5 +117,11 @@ func roleOf(n int, p *identity.Principal) rightsRole {
 	for _, zone := range p.Limits.Zones {
 		role.Limits = append(role.Limits, texts.Of("right.zone", "zone", zone))
 	}
+	for _, group := range p.Limits.Groups {
+		role.Limits = append(role.Limits, texts.Of("right.only.group", "group", say.NameOfDN(group)))
+	}
+	for _, name := range p.Limits.Names {
+		role.Limits = append(role.Limits, texts.Of("right.only.name", "name", name))
+	}
 	return role
 }

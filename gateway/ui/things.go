@@ -150,9 +150,13 @@ func showRecordSet(c *frame.Visit) {
 			}
 		},
 	)
-	zones := frame.Records[say.Record](in)
-	if !found.Ok() || len(zones) != 1 {
+	zones := frame.Records[say.Record](of)
+	if !found.Ok() {
 		c.Failed(found)
+		return
+	}
+	if len(zones) != 1 {
+		c.Failed(of)
 		return
 	}
 	page := recordSetAt(zone, name, kind)

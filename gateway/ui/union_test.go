@@ -69,6 +69,20 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	}
 }
 
+// TestRecordsOfAZoneThatCannotBeReadFail: the refusal of the zone is the answer, though its records were read.
+func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
+	w := httptest.NewRecorder()
+	showRecordSet(&frame.Visit{
+		Pages: New(frame.Options{
+			API: given{"record.listZone": {{"data": "10.0.0.1"}}}, Gate: signin.NewGate(signin.Options{}), Client: somewhere,
+		}),
+		W: w, R: httptest.NewRequest(http.MethodGet, "/ui/zones/z/records/n/A", nil), Session: &signin.Session{},
+		Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
+	})
+	assert.Equal(t, http.StatusNotFound, w.Code)
+	assert.Contains(t, w.Body.String(), "Not found")
+}
+
 // TestAPlanIsAppliedInItsRole: of two roles with the same scopes, the one with the same limits of every
 // kind.
 func TestAPlanIsAppliedInItsRole(t *testing.T) {

@@ -7,6 +7,7 @@ param(
     [Parameter(Mandatory)] [string] $Text,
     [Parameter(Mandatory)] [string[]] $TextSpelling,
     [AllowNull()] [AllowEmptyString()] [string] $TextDigit,
+    [AllowNull()] [AllowEmptyString()] [string] $TextDomain,
     [Parameter(Mandatory)] [string] $TextUser,
     [AllowNull()] [AllowEmptyString()] [string] $TextInsideUser,
     [Parameter(Mandatory)] [string] $TextGroup,
@@ -22,7 +23,15 @@ param(
     [Parameter(Mandatory)] [string] $Server
 )
 
-$base = (Get-GatewayDomain -Server $Server).dn
+$domain = Get-GatewayDomain -Server $Server
+$base = $domain.dn
+# DOMAIN\name of another domain is no account of this one that has the same name. Only what begins with the whole text is.
+$whole = ''
+if ($TextDomain) {
+    $same = [System.StringComparison]::OrdinalIgnoreCase
+    $own = $TextDomain.Equals($domain.netBios, $same) -or $TextDomain.Equals($domain.dns, $same)
+    if (-not $own) { $whole = $TextDomain + '\' + $Text }
+}
 if ($OUPath) {
     $base = Find-GatewaySearchBase -Dn $OUPath -AllowedOU $AllowedOU -Server $Server -Arg 'OUPath'
 }
@@ -67,6 +76,7 @@ foreach ($inside in @($false, $true)) {
             $locked = @{}
             if ($type -eq 'user') { $locked = Get-GatewayLocked -User $found -Base $spot -Server $Server }
             foreach ($item in $found) {
+                if ($whole -and (Get-GatewayMatch -Item $item -Text $whole -Type $type).field -eq '') { continue }
                 $best = Get-GatewayBestMatch -Item $item @match
                 if ($best.rank -eq '' -or $seen.ContainsKey([string]$item.ObjectGUID)) { continue }
                 $seen[[string]$item.ObjectGUID] = $true

@@ -23,6 +23,7 @@ var spellings = map[string][]any{
 	"ospill":               {"sp.quote"},
 	`CORP\sp.plain`:        {"sp.plain"},
 	`corp.example\sp.pl`:   {"sp.plain"},
+	`EUROPE\sp.plain`:      nil, // an account of another domain
 	"+49 30 6660987":       {"sp.umlaut"},
 	"0049 30 / 6660 987":   {"sp.umlaut"},
 	"030-6660987":          {"sp.umlaut"},

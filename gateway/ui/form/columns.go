@@ -238,7 +238,7 @@ func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte
 		case column >= len(names) || row < s.heads:
 			out.Write(cell)
 		case row == s.heads:
-			out.WriteString(names[column])
+			out.WriteString(s.quoted(names[column]))
 			if bytes.HasSuffix(cell, []byte("\r")) {
 				out.WriteByte('\r')
 			}
@@ -249,6 +249,14 @@ func (s Sheet) renamed(names []string, changed func(row, column int, cell []byte
 		}
 	})
 	return out.Bytes()
+}
+
+// quoted returns a text as a cell.
+func (s Sheet) quoted(text string) string {
+	if !strings.ContainsAny(text, "\"\r\n"+string(s.separator)) {
+		return text
+	}
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
 // emptied returns a cell without its value, but with the line ends in it.

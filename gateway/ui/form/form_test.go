@@ -99,7 +99,8 @@ func TestColumnsOfAList(t *testing.T) {
 		"\n,,\nId,Person,Text,City\n1,a,\"x\ny,\"\"z\"\"\",b\r\n2,c,,d": "\n,,\nId,Username,,City\n1,a,\"\n\",b\r\n2,c,,d",
 		"Person,Person\na,b\n":                                          "Username,\na,\n",
 		"Person,Tel. office phone no.,City\na,b,=1+1\n":                 "Username,OfficePhone,City\na,b,=1+1\n",
-		"": "",
+		"\"I;d\";Person\n1;a\n":                                         "\"I;d\";Username\n1;a\n",
+		"":                                                              "",
 	} {
 		sheet := ReadSheet([]byte(list))
 		var names []string

@@ -214,6 +214,11 @@ func (s *Step) Filled(typed map[string]string) (values map[string]string, does b
 	return values, more || !skips
 }
 
+// EachGroup reports whether the step stands for one with each group of a person, whatever is typed.
+func (s *Step) EachGroup() bool {
+	return slices.ContainsFunc(s.Values, func(v Value) bool { return v.Text == Every })
+}
+
 // Blanks returns the blanks in the value of a parameter of the step.
 func (s *Step) Blanks(param string) (all []string) {
 	for _, v := range s.Values {

@@ -36,6 +36,16 @@ func TestStepsAndBlanks(t *testing.T) {
 	assert.Equal(t, []string{"Badge", "Day"}, p.Steps[0].Blanks("Description"))
 }
 
+// TestEachGroupIsNeverTyped: a person who types the mark of it into a blank does not ask for it.
+func TestEachGroupIsNeverTyped(t *testing.T) {
+	p, err := New("own", []string{"Own"}, []string{
+		"membership.remove Username={Username}; GroupName=*", "membership.remove Username={Username}; GroupName={Door}",
+	})
+	require.NoError(t, err)
+	assert.True(t, p.Steps[0].EachGroup())
+	assert.False(t, p.Steps[1].EachGroup())
+}
+
 func TestMistakesInProcedures(t *testing.T) {
 	for text, want := range map[string]string{
 		"user.disabel Username={Username}":                "did you mean user.disable?",

@@ -1,6 +1,7 @@
 package say
 
 import (
+	"html/template"
 	"strings"
 
 	"adgateway/gateway/ui/texts"
@@ -89,17 +90,29 @@ func MailTo(field string) func(Record) Fact {
 	}
 }
 
-// Phone shows a phone number as a link.
+// dialled begins the links to phone numbers. Behind it are only digits and +.
+const dialled = "tel:"
+
+// Href returns the link for a page. Pages refuse links to phone numbers that are mere texts.
+func (f Fact) Href() any {
+	if strings.HasPrefix(f.Link, dialled) {
+		return template.URL(f.Link)
+	}
+	return f.Link
+}
+
+// Phone shows a number that can be called.
 func Phone(field string) func(Record) Fact {
 	return func(r Record) Fact {
 		f := Fact{Text: texts.Raw(r.Text(field))}
-		if !f.Text.Empty() {
-			f.Link = "tel:" + strings.Map(func(c rune) rune {
-				if c == '+' || c >= '0' && c <= '9' {
-					return c
-				}
-				return -1
-			}, r.Text(field))
+		number := strings.Map(func(c rune) rune {
+			if c == '+' || c >= '0' && c <= '9' {
+				return c
+			}
+			return -1
+		}, r.Text(field))
+		if strings.Trim(number, "+") != "" {
+			f.Link = dialled + number
 		}
 		return f
 	}

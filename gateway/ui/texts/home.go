@@ -135,6 +135,8 @@ var home = table{
 	"right.none":       {"No role gives you a right here.", "Keine Rolle gibt Ihnen hier ein Recht."},
 	"right.ou":         {"In {path} and below", "In {path} und darunter"},
 	"right.zone":       {"In the zone {zone}", "In der Zone {zone}"},
+	"right.only.group": {"Only the group {group}", "Nur die Gruppe {group}"},
+	"right.only.name":  {"Only the DNS name {name} and below", "Nur der DNS-Name {name} und darunter"},
 	"right.dns":        {"DNS", "DNS"},
 	"right.user":       {"People", "Personen"},
 	"right.group":      {"Groups", "Gruppen"},

@@ -151,8 +151,11 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 	case searched[pick] == "":
 		return text, nil
 	}
-	plain := plainAccount(text)
-	all, ok := pickHits(c, pick, plain)
+	plain, domain := text, ""
+	if before, after, has := strings.Cut(text, `\`); has {
+		plain, domain = after, before
+	}
+	all, ok := pickHits(c, pick, text)
 	if !ok {
 		all = nil
 	}
@@ -168,7 +171,7 @@ func meantObject(c *frame.Visit, pick form.Pick, text string) (identity string, 
 		return exact[0].Text("guid"), nil
 	case len(exact) > 1:
 		return "", wordsOfPick(c, "pick.several", "name", text, "names", namesOf(exact))
-	case !ok, strings.Contains(text, "@"):
+	case !ok, strings.Contains(text, "@"), domain != "" && len(all) == 0: // perhaps of another domain
 		return text, nil
 	case len(all) > 0:
 		return "", wordsOfPick(c, "pick.near", "name", text, "names", namesOf(all))

@@ -261,7 +261,7 @@ func itemsOf(
 		if !does {
 			continue
 		}
-		if filled["GroupName"] == procedure.Every {
+		if s.EachGroup() {
 			groups, failed := groupsOf(c, filled["Username"])
 			if failed != nil {
 				return nil, nil, failed

@@ -171,7 +171,7 @@ func firstEight(id string) string {
 func ShowReveal(c *frame.Visit) {
 	id := c.R.PathValue("id")
 	var kept keptReveal
-	if at, err := c.Session.Kept(c.R.Context(), id, &kept); err != nil || at == 0 {
+	if at, err := c.Session.Kept(c.R.Context(), id, &kept); err != nil || at == 0 || reveals[kept.What] == "" {
 		tooLate(c)
 		return
 	}
@@ -212,7 +212,7 @@ func CloseReveal(c *frame.Visit) {
 	id := c.R.PathValue("id")
 	var kept keptReveal
 	at, err := c.Session.Kept(c.R.Context(), id, &kept)
-	if err != nil || at == 0 {
+	if err != nil || at == 0 || reveals[kept.What] == "" { // something else may be kept there
 		c.GoTo(say.Base)
 		return
 	}
