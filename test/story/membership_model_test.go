@@ -68,13 +68,8 @@ func (m model) add(parent, child string) int {
 	return http.StatusCreated
 }
 
-<<<<<<< HEAD:test/story/membership_model_test.go
 // TestMembershipMatchesItsModel makes random changes and compares every answer,
 // and in the end every membership, with the prediction. A plain run has one of the two sequences.
-=======
-// TestMembershipMatchesItsModel makes random changes and compares every answer, and every
-// membership at the end, with the prediction.
->>>>>>> words2:test/model/membership_test.go
 func TestMembershipMatchesItsModel(t *testing.T) {
 	const changes = 250
 	for _, seed := range thorough.Some([]uint64{0, 1}) {

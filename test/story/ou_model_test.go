@@ -1,10 +1,4 @@
-<<<<<<< HEAD:test/story/ou_model_test.go
 package story
-=======
-// Package model compares random changes of OUs, computers and memberships with the
-// predictions of small models in Go.
-package model
->>>>>>> words2:test/model/ou_test.go
 
 import (
 	"fmt"
@@ -216,13 +210,8 @@ func sameName(a, b string) bool {
 	return strings.EqualFold(unmarked.Replace(a), unmarked.Replace(b))
 }
 
-<<<<<<< HEAD:test/story/ou_model_test.go
 // TestOUsMatchTheirModel makes random changes and compares every answer, and
 // everything that exists in the end, with the model. A plain run has one of the sequences.
-=======
-// TestOUsMatchTheirModel makes random changes and compares every answer, and all objects at
-// the end, with the model.
->>>>>>> words2:test/model/ou_test.go
 func TestOUsMatchTheirModel(t *testing.T) {
 	const steps = 300
 	for _, seed := range thorough.Some([]uint64{0, 1, 2, 3}) {
