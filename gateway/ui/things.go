@@ -150,13 +150,13 @@ func showRecordSet(c *frame.Visit) {
 			}
 		},
 	)
-	zones := frame.Records[say.Record](of)
+	zones := frame.Records[say.Record](in)
 	if !found.Ok() {
 		c.Failed(found)
 		return
 	}
 	if len(zones) != 1 {
-		c.Failed(of)
+		c.Failed(in)
 		return
 	}
 	page := recordSetAt(zone, name, kind)
