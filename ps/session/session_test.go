@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// journal collects what a session logs.
+// journal collects the log entries of a session.
 type journal struct {
 	mu      sync.Mutex
 	entries []string

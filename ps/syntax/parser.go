@@ -10,12 +10,11 @@ const MaxDepth = 1000
 
 // Parse parses a whole script. name is the name of the text in errors.
 //
-// If there are errors, the script is nil. The errors are in the order in which they were
-// found. The first one is the one that PowerShell would report first, and it alone decides
-// whether more text could help ([Error.Incomplete]).
+// If there are errors, the script is nil. The errors are in the order in which they were found. The first one
+// is also PowerShell's first error, and it alone decides whether more text could help ([Error.Incomplete]).
 //
-// Bytes of the text that are not valid UTF-8 are read as U+FFFD. All positions refer to
-// Source.Text, which contains U+FFFD in their place.
+// Bytes of the text that are not valid UTF-8 are read as U+FFFD. All positions refer to Source.Text, which
+// contains U+FFFD in their place.
 func Parse(name, text string) (*Script, []*Error) {
 	text = wellFormed(text)
 	src := &Source{Name: name, Text: text}

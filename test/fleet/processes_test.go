@@ -50,7 +50,7 @@ const (
 type plan struct {
 	Settings string // the settings file
 	Name     string
-	Listen   string // address of a gateway for clients; empty: it is a node
+	Listen   string // address of a gateway for clients; empty: the process is a node
 	Domain   string // address of a gateway's domain
 	Accounts string // the credentials file of a single gateway; empty: the gateway has one token, see token
 	Clock    string // a file with the offset of a gateway's wall clock; empty: the clock is right

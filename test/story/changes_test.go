@@ -214,7 +214,7 @@ func TestAnUndoHasTwoMethods(t *testing.T) {
 	}
 }
 
-// TestADryRunOfAnUndo: a dry run shows what the undo would change, and changes nothing.
+// TestADryRunOfAnUndo: a dry run shows the changes of an undo, and changes nothing.
 func TestADryRunOfAnUndo(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	made := s.Do(systemtest.Call{Method: http.MethodPut, Path: "/api/ADUser/" + systemtest.SampleUser, Params: map[string]any{"City": "Rome"}})

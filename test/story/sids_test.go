@@ -44,8 +44,8 @@ func account(s *systemtest.System, name string) *directory.Object {
 	return found[0]
 }
 
-// others are further objects by class: one that only privileged callers may change, and one
-// outside a limited token's OU.
+// others are further objects by class: an object that only privileged callers may change,
+// and one outside a limited token's OU.
 var others = map[string][]string{
 	"user": {"Administrator", "krbtgt", "nioannidis"}, "group": {"Domain Admins", "Administrators", "Project Phoenix"}, "computer": {"DC1", "WEB1"},
 }

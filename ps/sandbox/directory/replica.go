@@ -14,7 +14,7 @@ type replica struct {
 	sch *known
 
 	mu      sync.RWMutex
-	writes  uint64 // how often mu was locked for writing
+	writes  uint64 // number of write locks of mu so far
 	root    *node
 	bin     *node // CN=Deleted Objects
 	byGUID  map[GUID]*node

@@ -1,17 +1,13 @@
-// Package zones simulates the Windows DNS service: servers, zones and records,
-// with the rules and error codes of the real service. It is independent of
-// PowerShell; package dnscmd implements the cmdlets on top of it. FACTS.md lists
-// what is simulated and what is not.
+// Package zones simulates the Windows DNS service: servers, zones and records, with the rules and error
+// codes of the real service. It is independent of PowerShell; package dnscmd implements the cmdlets on
+// top of it. FACTS.md lists what is simulated and what is not.
 //
-// A tour: [New] creates a [Store] with its servers ([ServerConfig]).
-// [Store.Load] reads zone files (RFC 1035 with the comment directives of
-// [Source]), [Store.LoadDirectory] reads directory entries (dnsZone and dnsNode
-// objects with dnsRecord values). [Store.Server] returns a server by name; all
-// reads and writes go through that [Server]. Directory-integrated zones are
-// visible on every domain controller, file-backed zones only on the server that
-// has the file. A [Record] holds its data as a miekg/dns RR. Every failed
-// operation returns an [*Error] with a Win32 code. Config.OnChange
-// reports what is written.
+// A tour: [New] creates a [Store] with its servers ([ServerConfig]). [Store.Load] reads zone files (RFC
+// 1035 with the comment directives of [Source]), [Store.LoadDirectory] reads directory entries (dnsZone
+// and dnsNode objects with dnsRecord values). [Store.Server] returns a server by name; all reads and
+// writes go through that [Server]. Directory-integrated zones are visible on every domain controller,
+// file-backed zones only on the server that has the file. A [Record] holds its data as a miekg/dns RR.
+// Every failed operation returns an [*Error] with a Win32 code. Config.OnChange reports every write.
 package zones
 
 import (

@@ -114,8 +114,8 @@ type content struct {
 	close func() error
 }
 
-// auditTries is how often the audit log's files are opened in the hope that no rotation
-// changes the list of files meanwhile.
+// auditTries is the number of attempts to open the audit log's files, in the hope that no
+// rotation changes the list of files meanwhile.
 const auditTries = 10
 
 // openAudit opens the files of an audit log, which may be in use, in a consistent state: its

@@ -116,7 +116,7 @@ func startConsole(t *testing.T, token string) *console {
 	return c
 }
 
-// run runs a block and returns what it prints.
+// run runs a block and returns its output.
 func (c *console) run(t *testing.T, text string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -8,8 +8,8 @@ import (
 	"adgateway/ps/sandbox/engine/dotnet"
 )
 
-// formatOutput returns what a console shows for the output of a line: strings and numbers on
-// a line each, objects as tables of up to four columns or as lists.
+// formatOutput returns the console's text for the output of a line: strings and numbers on a
+// line each, objects as tables of up to four columns or as lists.
 func formatOutput(items []any) string {
 	var text strings.Builder
 	for i := 0; i < len(items); {

@@ -83,7 +83,8 @@ if ($null -eq (Get-ADObject -LDAPFilter '(sAMAccountName=DnsAdmins)')) {
 	return lab
 }
 
-// runnable replaces what the sandbox's engine does not support: PSCustomObject and external programs.
+// runnable replaces features that the sandbox's engine does not support: PSCustomObject and
+// external programs.
 var runnable = strings.NewReplacer("\r\n", "\n", "[PSCustomObject]@{", "@{", "$LASTEXITCODE", "$exitCode",
 	"dsacls.exe $Target @Argument", "dsacls.exe $Target $Argument")
 

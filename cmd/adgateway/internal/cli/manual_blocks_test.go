@@ -137,7 +137,7 @@ func TestEveryBlockOfTheManualIsRunOrSaysWhyNot(t *testing.T) {
 	t.Logf("%d blocks are run; not run are %v", run, notRun)
 }
 
-// agree compares an answer with what the page shows. IDs and times differ in every run, and
+// agree compares an answer with the one on the page. IDs and times differ in every run, and
 // '...' stands for anything.
 func (b *block) agree(t *testing.T, stdout string) {
 	t.Helper()

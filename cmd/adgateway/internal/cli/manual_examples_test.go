@@ -84,7 +84,7 @@ func runPage(t *testing.T, all []*block) {
 	}
 }
 
-// run runs a block and compares what it prints.
+// run runs a block and compares its output.
 func (p *pageRun) run(t *testing.T, b *block) {
 	text := p.placed(b.text)
 	var stdout string
@@ -196,7 +196,7 @@ func startShell(t *testing.T, dir string) *shell {
 	return s
 }
 
-// run runs a block and returns what it prints.
+// run runs a block and returns its output.
 func (s *shell) run(t *testing.T, text string) string {
 	t.Helper()
 	s.count++

@@ -28,9 +28,9 @@ func helpExamples(t *testing.T, text, function string) []string {
 	return out
 }
 
-// Every example of the help works against the sandbox. Each gets what the sample of its
-// operation needs, and its changes are undone afterwards. Examples that name a change, a
-// plan or a job reach the gateway, which does not find it.
+// Every example of the help works against the sandbox. Each example gets the objects that
+// the sample of its operation needs, and its changes are undone afterwards. Examples that
+// name a change, a plan or a job reach the gateway, which does not find it.
 func TestExamplesOfTheModuleRun(t *testing.T) {
 	s := systemtest.New(t, sandbox.Options{Seed: 1})
 	text := moduleText(t)

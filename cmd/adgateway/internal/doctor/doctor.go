@@ -33,7 +33,7 @@ const (
 type Check struct {
 	Name  string
 	Page  string // page of the manual that explains the check, with an anchor if useful: "network#firewall"
-	About string // what is true if the check passes
+	About string // statement that is true if the check passes
 	How   string // how it is checked
 	// Windows is true if the check only applies to Windows.
 	Windows bool

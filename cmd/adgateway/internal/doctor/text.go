@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text writes the result for people: what was found, and how to fix each problem.
+// Text writes the result for people: the findings, and how to fix each problem.
 func (r Result) Text(w io.Writer) error {
 	var out strings.Builder
 	found := r.Found

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistake is a row of the table: a request or a command, and what the answer must contain.
+// mistake is a row of the table: a request or a command, and the expected answer.
 type mistake struct {
 	place string // file and line, for messages
 
@@ -38,14 +38,14 @@ type request struct {
 // readTable reads the rows of a file. A row is a block of lines. Its first line is a request
 // (METHOD TARGET) or a command (adgateway ARGUMENTS); the others are indented:
 //
-//	before: METHOD TARGET [JSON]     a call that is made first, and succeeds
-//	header: NAME: VALUE              instead of the usual one; without a value: none
+//	before: METHOD TARGET [JSON]     a call that is made first and must succeed
+//	header: NAME: VALUE              replaces the usual header; without a value: removes it
 //	body: TEXT                       JSON unless there is a header Content-Type
 //	bytes: TEXT                      the same, with the escapes of Go
 //	file: NAME                       a file for the command; its lines follow behind "| "
-//	STATUS CODE                      what the answer is
-//	says: TEXT                       what it contains
-//	never: TEXT                      what it does not contain
+//	STATUS CODE                      the status and the code of the answer
+//	says: TEXT                       a text that the answer must contain
+//	never: TEXT                      a text that the answer must not contain
 //	help: ARGUMENTS                  the help that a command refers to
 //
 // Lines that begin with # are comments.
