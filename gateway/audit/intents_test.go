@@ -64,7 +64,8 @@ func TestLinesOfOneCallShareTheWait(t *testing.T) {
 	}
 }
 
-// TestIntentsWithoutAnOutcome are those of an earlier process, in its last minutes, that name a change.
+// TestIntentsWithoutAnOutcome: an earlier process has written them in its last minutes, and they name a
+// change.
 func TestIntentsWithoutAnOutcome(t *testing.T) {
 	path, at := newFile(t), time.Now().Add(-48*time.Hour)
 	o := Options{File: path, now: func() time.Time { return at }}

@@ -20,7 +20,7 @@ import (
 )
 
 // BenchmarkChange is what a change waits for beside its script: the store and the audit, both in files
-// that are synced. The script answers at once. Callers come one by one, and many at a time.
+// that are synced. The script answers at once. There is one caller, or there are many at a time.
 func BenchmarkChange(b *testing.B) {
 	for _, callers := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
