@@ -63,7 +63,7 @@ func (s *Server) Readiness(
 	return checks, ready
 }
 
-// RequiresReason reports whether calls of an operation to a server must say why, by the settings of this moment.
+// RequiresReason reports whether calls of an operation to a server must say why, by its present settings.
 func RequiresReason(s *Server, operation string) bool {
 	return call.RequiresReason(s.operationOf(operation), s.current.Load().RequireReason)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var measured = flag.Int("measure", 0, "users of the sandbox in which the first paint is measured; 0: it is not")
+var measured = flag.Int("measure", 0, "users of the sandbox that measures the first paint; 0: none does")
 
-// TestFirstPaint compares the first paint of pages with the time of the call that they make, in turn. It says the
-// medians of seven, and fails nothing: a machine may be busy.
+// TestFirstPaint compares the first paint of pages with the time of the call that they make, in turn. It
+// shows the medians of seven, and fails nothing: a machine may be busy.
 func TestFirstPaint(t *testing.T) {
 	if *measured == 0 {
 		t.Skip("-measure is not given")

@@ -174,6 +174,9 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 	return a
 }
 
+// NeedsReason reports whether calls of an operation must say why.
+func (c *Visit) NeedsReason(operation string) bool { return c.Reasoned != nil && c.Reasoned(operation) }
+
 // KeepNew keeps a value with the session under a new id.
 func (c *Visit) KeepNew(value any) (id string, err error) {
 	id = signin.NewID()

@@ -53,7 +53,8 @@ type Options struct {
 	// Changes are the operations that a list may have.
 	Changes []Change
 
-	// Reasoned reports whether calls of an operation must say why, by the settings of this moment. Nil: none must.
+	// Reasoned reports whether calls of an operation must say why, by the settings of this moment. Nil: none
+	// must.
 	Reasoned func(operation string) bool
 
 	// Figures returns how the gateway works at this moment. Nil: it is not shown.
@@ -130,9 +131,6 @@ const formLimit = 64 << 10 // bytes
 func (p *Pages) Rights(ctx context.Context, sid string) ([]*identity.Principal, error) {
 	return p.Gate.Rights(ctx, sid)
 }
-
-// NeedsReason reports whether calls of an operation must say why.
-func (p *Pages) NeedsReason(operation string) bool { return p.Reasoned != nil && p.Reasoned(operation) }
 
 // Tickets returns who knows people by their tickets of Kerberos; nil: tickets are not accepted.
 func (p *Pages) Tickets() authn.Tickets {

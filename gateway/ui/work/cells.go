@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays as
-// it is, as the API knows it; each other name is looked up once.
+// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays
+// as it is, since the API knows it. Each other name is looked up once.
 
 const (
 	mostLookups  = 300 // names that are looked up for one list

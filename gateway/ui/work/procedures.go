@@ -149,8 +149,8 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 	})
 }
 
-// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and has no
-// blank of that name.
+// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and
+// has no blank of that name.
 func fieldsOfProcedure(c *frame.Visit, p *procedure.Procedure) []form.Field {
 	for i := range p.Steps {
 		reason := p.Steps[i].Form.Field(ops.ReasonName)
