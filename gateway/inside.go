@@ -34,8 +34,8 @@ func (s *Server) Readiness(
 	return checks, ready
 }
 
-// RequiresReason implements [frame.API].
-func (s *Server) RequiresReason(operation string) bool {
+// RequiresReason reports whether calls of an operation to a server must say why, by its present settings.
+func RequiresReason(s *Server, operation string) bool {
 	return call.RequiresReason(s.operationOf(operation), s.current.Load().RequireReason)
 }
 

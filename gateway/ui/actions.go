@@ -90,7 +90,7 @@ func actionOf(c *frame.Visit, o *object, a *action) actionForm {
 
 // askWhy makes a button that has all it needs lead to the form of its row, if that must say why.
 func (a *actionForm) askWhy(c *frame.Visit, operation string) {
-	if !c.API.RequiresReason(operation) {
+	if !c.NeedsReason(operation) {
 		return
 	}
 	var pairs []string

@@ -75,13 +75,15 @@ func everywhere(c *frame.Visit, text, most string) (found *frame.Answer, places 
 	var units, zones []hitRow
 	small := strings.ToLower(text)
 	frame.SideBySide(func() { found = hits(c, text, "", most) }, func() {
-		for _, r := range listedHere(c, "ous", frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName}) {
+		all := frame.List{Operation: "ou.list", Key: "guid", Before: frame.ByName}
+		for _, r := range listedHere(c, "ous", all) {
 			if name := r.Text("name"); strings.Contains(strings.ToLower(name), small) {
 				units = append(units, placeOf("ous", name, r.Text("path"), say.PathText(r.Text("path"))))
 			}
 		}
 	}, func() {
-		for _, r := range listedHere(c, "zones", frame.List{Operation: "zone.list", Key: "zoneName", Before: frame.ByZone}) {
+		all := frame.List{Operation: "zone.list", Key: "zoneName", Before: frame.ByZone}
+		for _, r := range listedHere(c, "zones", all) {
 			if name := r.Text("zoneName"); strings.Contains(strings.ToLower(name), small) {
 				zones = append(zones, placeOf("zones", name, name, ""))
 			}

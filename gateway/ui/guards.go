@@ -11,11 +11,11 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// Some objects can be changed only by those with a right of its own, as they lead to the domain. Their pages offer
-// nothing to others, and say why.
+// Some objects can be changed only by those with a right of its own, as they lead to the domain. Their pages
+// offer nothing to others, and say why.
 
-// readGuard returns why an object is guarded against somebody without that right; empty: it is not, or the person
-// has the right in each role.
+// readGuard returns why an object is guarded against somebody without that right; empty: it is not, or the
+// person has the right in each role.
 func readGuard(c *frame.Visit, guid string) string {
 	without := func(p *identity.Principal) bool { return !p.Has(identity.Privileged) }
 	if !say.IsGUID(guid) || !slices.ContainsFunc(c.Principals, without) {

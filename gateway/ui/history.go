@@ -63,7 +63,7 @@ func showChange(c *frame.Visit) {
 		body.NotUndo = say.WordOf("plan.undo", undo).Text
 	} else if c.May(identity.ChangeUndo) {
 		body.Undo = say.Asking(say.Address("do", "change.undo"), "ChangeId", body.ID)
-		body.Asks = c.API.RequiresReason("change.undo")
+		body.Asks = c.NeedsReason("change.undo")
 	}
 	if objects := say.ObjectsIn(r); len(objects) > 0 && objects[0].Text("guid") != "" {
 		later := frame.Records[say.Record](c.Listed(frame.List{

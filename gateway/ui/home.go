@@ -159,8 +159,8 @@ func iconOf(path string) string {
 	return "info"
 }
 
-// lookedAt notes that the person has looked at an object. If the store cannot be used, or another page is noted
-// at the same moment, it is not noted.
+// lookedAt notes that the person has looked at an object. If the store cannot be used, or another page is
+// noted at the same moment, it is not noted.
 func lookedAt(c *frame.Visit, k *frame.Kind, guid, name string) {
 	var kept lookedAtList
 	at, err := c.Session.Recall(c.R.Context(), recentName, &kept)

@@ -201,7 +201,9 @@ func showRecordSet(c *frame.Visit) {
 }
 
 // removeRecord returns the action that deletes a record; nil: it cannot be told apart.
-func removeRecord(c *frame.Visit, f *form.Form, of *schema.RecordType, r say.Record, back string) *actionForm {
+func removeRecord(
+	c *frame.Visit, f *form.Form, of *schema.RecordType, r say.Record, back string,
+) *actionForm {
 	pairs := identityOf(f, of, r)
 	if pairs == nil {
 		return nil

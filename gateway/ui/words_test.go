@@ -57,7 +57,6 @@ func (g given) Call(_ context.Context, operation string, _ call.Call) (call.Answ
 
 func (given) Readiness(context.Context, *identity.Principal) ([]frame.Check, bool) { return nil, true }
 func (given) Proved(*http.Request)                                                 {}
-func (given) RequiresReason(string) bool                                           { return false }
 
 // refusing is an API that refuses all calls.
 type refusing struct{ given }

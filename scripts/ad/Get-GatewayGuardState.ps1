@@ -22,7 +22,8 @@ foreach ($type in @($Readable)) {
     if ($seen.Length -eq 0) { $script:GatewayOutside = $true } else { $object = $seen[0] }
 }
 if ($null -eq $object) {
-    Stop-Gateway -Code 'not_found' -Arg 'ObjectGuid' -Message "There is no user, group or computer with the GUID '$ObjectGuid' that you may read."
+    $message = "There is no user, group or computer with the GUID '$ObjectGuid'" + (Get-GatewayScopeText -AllowedOU $AllowedOU) + '.'
+    Stop-Gateway -Code 'not_found' -Arg 'ObjectGuid' -Message $message
 }
 
 Set-GatewayStep -Label 'check privilege' -Arg 'ObjectGuid'

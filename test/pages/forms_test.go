@@ -162,7 +162,8 @@ func TestAListIsCheckedAndDownloaded(t *testing.T) {
 	assert.Equal(t, "text/csv; charset=utf-8", b.answer.Header.Get("Content-Type"))
 	lines := strings.Split(strings.TrimSpace(b.page), "\n")
 	require.Len(t, lines, 3, b.page)
-	assert.Equal(t, "\ufeffUsername;OfficePhone;Office;State;Code;Message;ChangeId;Guid", strings.TrimSpace(lines[0]))
+	const heads = "\ufeffUsername;OfficePhone;Office;State;Code;Message;ChangeId;Guid"
+	assert.Equal(t, heads, strings.TrimSpace(lines[0]))
 	assert.Contains(t, lines[1], "lweber;+49 30 6010;München;done;")
 	assert.Contains(t, lines[2], "nobody.here;1;=1+1;failed;not_found;")
 	require.Equal(t, 404, b.get("/ui/jobs/jb_019ab3f0-0000-7000-8000-000000000000/result.csv"))

@@ -17,8 +17,8 @@ import (
 
 var offeredOn = regexp.MustCompile(`(?:action|href)="/ui/do/([a-zA-Z]+\.[a-zA-Z]+)["?]`)
 
-// TestNothingIsOfferedThatAGuardRefuses: over the pages of guarded and other objects, each role. What is not offered
-// is refused indeed, and what is offered is not.
+// TestNothingIsOfferedThatAGuardRefuses: over the pages of guarded and other objects, each role. What is not
+// offered is refused indeed, and what is offered is not.
 func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 	every := identity.Scopes()
 	but := slices.DeleteFunc(slices.Clone(every), func(s identity.Scope) bool {
@@ -73,7 +73,8 @@ func TestNothingIsOfferedThatAGuardRefuses(t *testing.T) {
 			privileged := who == "berlin"
 			if of.guarded && !privileged {
 				for operation := range offered { // the guard of the group counts
-					assert.True(t, of.kind == "people" && strings.HasPrefix(operation, "membership."), "%s %s", page, operation)
+					free := of.kind == "people" && strings.HasPrefix(operation, "membership.")
+					assert.True(t, free, "%s %s", page, operation)
 				}
 				assert.NotContains(t, shown, "/reveal", "%s %s", who, page)
 				assert.Equal(t, who == "operator" || of.kind != "computers",

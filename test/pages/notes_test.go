@@ -22,7 +22,8 @@ func TestAPersonIsToldOnceThatAListHasEnded(t *testing.T) {
 	run := func(name string) string {
 		require.Equal(t, 200, b.get("/ui/jobs"))
 		list := "Username,City\naschmidt,Rome\nnobody.here,Rome\n"
-		require.Equal(t, 303, upload(b, "", "", "operation", "user.update", "mode", "run", "name", name, "list", list))
+		form := []string{"operation", "user.update", "mode", "run", "name", name, "list", list}
+		require.Equal(t, 303, upload(b, "", "", form...))
 		return b.answer.Header.Get("Location")
 	}
 	const ended = `class="box warn msg"`

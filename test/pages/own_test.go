@@ -32,8 +32,8 @@ func TestLastObjectsBelongToThePerson(t *testing.T) {
 	assert.NotContains(t, recent(b), "Weber, Lea")
 }
 
-// TestViewsAreSaved: under a name of the person, with what is filtered, searched and sorted; a name that cannot be
-// used is answered at its field.
+// TestViewsAreSaved: under a name of the person, with what is filtered, searched and sorted; a name that
+// cannot be used is answered at its field.
 func TestViewsAreSaved(t *testing.T) {
 	s := start(t)
 	b, elsewhere, other := s.browser(t), s.browser(t), s.browser(t)

@@ -94,7 +94,7 @@ func TestSomebodyJoins(t *testing.T) {
 	assert.Equal(t, 404, s.Get("/api/ADUser/nkeller/Details").Status)
 }
 
-// TestSomebodyMoves to another team: fields, manager and place change, and the groups are those of a colleague.
+// TestSomebodyMoves to another team: fields, manager and place change, and groups of a colleague are added.
 func TestSomebodyMoves(t *testing.T) {
 	s := start(t, "jobs.rate=0")
 	b := s.browser(t)

@@ -54,6 +54,7 @@ func (s *Stack) pages(o Options) func(*gateway.Server) gateway.Pages {
 		gate.Now, gate.Store, gate.Problem = s.kept.now(), s.kept.lasting(), func(err error) { o.Log.WithError(err).Error("sessions of the pages") }
 		s.Gate = signin.NewGate(gate)
 		pages.Figures, pages.Log = s.figures, s.auditLines(o.Settings.Audit)
+		pages.Reasoned = func(operation string) bool { return gateway.RequiresReason(api, operation) }
 		pages.Gate, pages.Changes = s.Gate, listable()
 		var err error
 		if pages.Procedures, err = proceduresOf(o.Settings); err != nil { // [Check] has not been called

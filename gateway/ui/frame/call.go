@@ -22,8 +22,6 @@ type API interface {
 	// Readiness reports whether requests can be served, and what was checked. Nobody but a caller with
 	// ops:read gets reasons; nil is somebody who is not signed in.
 	Readiness(ctx context.Context, caller *identity.Principal) (checks []Check, ready bool)
-	// RequiresReason reports whether calls of an operation must say why, by the settings of this moment.
-	RequiresReason(operation string) bool
 	// Proved notes that a request came from somebody who is signed in.
 	Proved(r *http.Request)
 }
@@ -149,7 +147,10 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 	id := call.NewID()
 	sent.ID, sent.Principal, sent.From = id, principal, c.Client(c.R) // from where the person asks
 	made, err := c.API.Call(c.R.Context(), operation, sent)
-	a := &Answer{Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID, Document: made.Document}
+	a := &Answer{
+		Status: http.StatusOK, Output: made.Output, Next: made.Next, ChangeID: made.ChangeID,
+		Document: made.Document,
+	}
 	a.Result = slices.Concat([]byte("["), made.Records, []byte("]"))
 	if made.Total != nil {
 		a.Total = *made.Total
@@ -171,6 +172,15 @@ func sendAs(c *Visit, principal *identity.Principal, operation string, sent call
 		}
 	}
 	return a
+}
+
+// NeedsReason reports whether calls of an operation must say why.
+func (c *Visit) NeedsReason(operation string) bool { return c.Reasoned != nil && c.Reasoned(operation) }
+
+// KeepNew keeps a value with the session under a new id.
+func (c *Visit) KeepNew(value any) (id string, err error) {
+	id = signin.NewID()
+	return id, c.Session.Keep(c.R.Context(), id, 0, value)
 }
 
 func (c *Visit) GoTo(path string) { http.Redirect(c.W, c.R, path, http.StatusSeeOther) }

@@ -53,6 +53,10 @@ type Options struct {
 	// Changes are the operations that a list may have.
 	Changes []Change
 
+	// Reasoned reports whether calls of an operation must say why, by the settings of this moment. Nil: none
+	// must.
+	Reasoned func(operation string) bool
+
 	// Figures returns how the gateway works at this moment. Nil: it is not shown.
 	Figures func() figures.Figures
 	// Log returns lines of the audit log, the newest first. Nil: there is none.

@@ -162,20 +162,16 @@ type ListPage struct {
 	Rows      []ListRow
 	Many      []manyButton
 	ways
-	CSV      string
 	Warnings []frame.Warning
 	Title    texts.Text
 	Within   frame.Link // the object that the list is a part of
 	Above    any        // what stands above the list; nil: nothing
-	Saved    []savedLink
-	SavedAt  string  // where filters are saved; empty: nowhere
-	RemoveAt string  // where they are removed
-	Naming   *naming // nil: there is nothing to save
-	New      string  // address of the form for a new one; empty: none
+	savedViews
+	New string // address of the form for a new one; empty: none
 }
 
 type (
-	ways    struct{ Prev, Next string } // addresses of other pages
+	ways    struct{ Prev, Next, CSV string } // addresses of other pages, and of a file of all
 	viewTab struct {
 		Path    string
 		Title   texts.Text
@@ -324,7 +320,7 @@ func (a Asked) Sorted(all []say.Record) []say.Record {
 func (a Asked) page(c *frame.Visit) ListPage {
 	body := ListPage{
 		Path: a.List.Address(), Query: a.text, Searches: a.List.Searches || !a.List.Pages,
-		CSV: a.Address("format", "csv"),
+		ways: ways{CSV: a.Address("format", "csv")},
 	}
 	if len(a.List.Views) > 0 {
 		body.Views = append(body.Views, viewTab{a.Address("view", ""), texts.Of("view.all"), a.View.ID == ""})
@@ -373,7 +369,7 @@ func (a Asked) page(c *frame.Visit) ListPage {
 				if m.Asks != "" {
 					b.Asks, b.Label = m.Asks, texts.Of("many."+m.Asks)
 				}
-				b.Why = c.API.RequiresReason(m.Operation)
+				b.Why = c.NeedsReason(m.Operation)
 				body.Many = append(body.Many, b)
 			}
 		}

@@ -9,10 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"adgateway/gateway/authn/signin"
 	"adgateway/gateway/ui/frame"
 	"adgateway/gateway/ui/texts"
-	"adgateway/gateway/visible"
 )
 
 // A list as it is filtered, searched and sorted can be saved under a name. It belongs to the person, in every
@@ -31,6 +29,14 @@ const (
 type saved struct{ Filters []savedFilter }
 
 type savedFilter struct{ List, Name, Query string }
+
+// savedViews are the saved filters of a list on its page.
+type savedViews struct {
+	Saved    []savedLink
+	SavedAt  string  // where filters are saved; empty: nowhere
+	RemoveAt string  // where they are removed
+	Naming   *naming // nil: there is nothing to save
+}
 
 // savedLink is a saved filter as a page shows it.
 type savedLink struct {
@@ -100,7 +106,7 @@ func (s saved) wrongName(list, name string) string {
 		return "saved.missing"
 	case utf8.RuneCountInString(name) > mostNamed:
 		return "saved.long"
-	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl), visible.Text(name) != name:
+	case !utf8.ValidString(name), strings.ContainsFunc(name, unicode.IsControl), frame.InLine(name) != name:
 		return "saved.letters"
 	case slices.ContainsFunc(s.Filters, same):
 		return "saved.twice"
@@ -155,13 +161,13 @@ func RemoveFilter(c *frame.Visit, l *Listing) {
 	c.GoTo(l.Address())
 }
 
-// refuseName shows the list again, and what is wrong with the name.
+// refuseName shows the list again, with the fault of the name.
 func refuseName(c *frame.Visit, a Asked, refused keptNaming) {
-	id := signin.NewID()
 	if len(refused.Typed) > mostQuery {
 		refused.Typed = refused.Typed[:mostQuery]
 	}
-	if err := c.Session.Keep(c.R.Context(), id, 0, refused); err != nil {
+	id, err := c.KeepNew(refused)
+	if err != nil {
 		notSaved(c, a.List, err)
 		return
 	}

@@ -8,7 +8,8 @@ var work = table{
 	"changes.none": {"You have changed nothing yet.", "Sie haben noch nichts geändert."},
 
 	"note.ended": {
-		"Your list “{what}” has ended ({state}): {progress}.", "Ihre Liste „{what}“ ist zu Ende ({state}): {progress}.",
+		"Your list “{what}” has ended ({state}): {progress}.",
+		"Ihre Liste „{what}“ ist zu Ende ({state}): {progress}.",
 	},
 	"note.see": {"See the list", "Liste ansehen"},
 

@@ -10,8 +10,8 @@ import (
 	"adgateway/gateway/ui/texts"
 )
 
-// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays as it
-// is, as the API knows it; each other name is looked up once.
+// The cells of a list name objects as the fields of a form do: by what people call them. A logon name stays
+// as it is, since the API knows it. Each other name is looked up once.
 
 const (
 	mostLookups  = 300 // names that are looked up for one list
@@ -30,8 +30,8 @@ func (p cellProblem) Said() texts.Text { return texts.Each(p.Text) }
 // Called returns what people call the field.
 func (p cellProblem) Called() texts.Text { return texts.Each(p.Label) }
 
-// resolvedCells returns a list in which names of objects are as the API knows them, or the faults of its cells.
-// Columns have the fields.
+// resolvedCells returns a list in which names of objects are as the API knows them, or the faults of its
+// cells. Columns have the fields.
 func resolvedCells(c *frame.Visit, f *form.Form, sheet form.Sheet, fields []string) ([]byte, []cellProblem) {
 	known := map[[2]string]string{}
 	wrong := map[[2]string]*form.Words{}
@@ -77,8 +77,8 @@ func namesInCell(field *form.Field, text string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// plainName reports whether a cell is a name that the API knows: of an account one without blanks, of a unit a
-// distinguished one. Empty cells name nothing.
+// plainName reports whether a cell is a name that the API knows: of an account one without blanks, of a unit
+// a distinguished one. Empty cells name nothing.
 func plainName(pick form.Pick, text string) bool {
 	text = strings.TrimSpace(text)
 	if pick == form.Unit {

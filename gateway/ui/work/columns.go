@@ -59,7 +59,7 @@ func fieldsOf(columns []form.Column) (fields []string) {
 func lacking(c *frame.Visit, f *form.Form, fields []string) (all []*form.Field) {
 	for i := range f.Fields {
 		field := &f.Fields[i]
-		why := field.Name == ops.ReasonName && c.API.RequiresReason(f.Op.ID)
+		why := field.Name == ops.ReasonName && c.NeedsReason(f.Op.ID)
 		if (field.Required && field.Default == "" || why) && !slices.Contains(fields, field.Name) {
 			all = append(all, field)
 		}

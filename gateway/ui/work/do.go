@@ -322,7 +322,7 @@ func viewOfField(c *frame.Visit, field *form.Field, d Draft) fieldView {
 
 // demandReason marks the field for the reason, where the settings require one.
 func (v *fieldView) demandReason(c *frame.Visit, f *form.Form) {
-	if v.Name == ops.ReasonName && c.API.RequiresReason(f.Op.ID) {
+	if v.Name == ops.ReasonName && c.NeedsReason(f.Op.ID) {
 		v.Demanded, v.Open = true, false
 	}
 }
@@ -393,8 +393,8 @@ func DoOperation(c *frame.Visit) {
 		}
 	}
 	given, more := f.Read(meant)
-	if reason := f.Field(ops.ReasonName); reason != nil && given[ops.ReasonName] == nil && c.API.RequiresReason(f.Op.ID) {
-		more = append(more, reason.Missing())
+	if c.NeedsReason(f.Op.ID) && given[ops.ReasonName] == nil {
+		more = append(more, f.Field(ops.ReasonName).Missing())
 	}
 	for _, p := range more {
 		same := func(has form.Problem) bool { return has.Field == p.Field && p.Field != "" }

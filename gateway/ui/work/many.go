@@ -42,7 +42,7 @@ func ApplyToMany(c *frame.Visit, l *table.Listing) {
 		}
 		heads, fixed = append(heads, m.Asks), []string{value}
 	}
-	if c.API.RequiresReason(m.Operation) {
+	if c.NeedsReason(m.Operation) {
 		why := strings.TrimSpace(form.Get("why-" + m.ID))
 		if why == "" {
 			refuse("many.missing")

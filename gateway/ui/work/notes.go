@@ -56,7 +56,7 @@ func seen(c *frame.Visit, job string) {
 	})
 }
 
-// Notes tells of lists that have ended since the person was last told. Open reports whether others run.
+// Notes says which lists have ended since the person was last told. Open reports whether others run.
 func Notes(c *frame.Visit) (notes []frame.Note, open bool) {
 	var now watched
 	at, err := c.Session.Recall(c.R.Context(), notesName, &now)

@@ -149,12 +149,12 @@ func showProcedure(c *frame.Visit, p *procedure.Procedure, d Draft) {
 	})
 }
 
-// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and has no
-// blank of that name.
+// fieldsOfProcedure returns the fields of a procedure, with one for the reason if a step must say why and
+// has no blank of that name.
 func fieldsOfProcedure(c *frame.Visit, p *procedure.Procedure) []form.Field {
 	for i := range p.Steps {
 		reason := p.Steps[i].Form.Field(ops.ReasonName)
-		if reason != nil && c.API.RequiresReason(p.Steps[i].Form.Op.ID) && p.Field(ops.ReasonName) == nil {
+		if reason != nil && c.NeedsReason(p.Steps[i].Form.Op.ID) && p.Field(ops.ReasonName) == nil {
 			field := *reason
 			field.Required, field.More = true, false
 			return append(slices.Clone(p.Fields), field)
@@ -246,7 +246,7 @@ func itemsOf(
 	}
 	var items []procedureItem
 	add := func(s *procedure.Step, given map[string]any) {
-		if given[ops.ReasonName] == nil && c.API.RequiresReason(s.Form.Op.ID) {
+		if given[ops.ReasonName] == nil && c.NeedsReason(s.Form.Op.ID) {
 			given[ops.ReasonName] = typed.Get(ops.ReasonName)
 		}
 		item := procedureItem{ID: fmt.Sprint("step", len(items)+1), Operation: s.Form.Op.ID, Parameters: given}

@@ -111,7 +111,8 @@ func JobResult(c *frame.Visit) {
 	}
 	var file bytes.Buffer
 	if _, err := a.Document.Write(&file); err != nil {
-		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: &frame.Failure{Message: c.Say("job.noResult")}})
+		why := &frame.Failure{Message: c.Say("job.noResult")}
+		c.Failed(&frame.Answer{Status: http.StatusServiceUnavailable, Error: why})
 		return
 	}
 	c.W.Header().Set("Content-Type", "text/csv; charset=utf-8")

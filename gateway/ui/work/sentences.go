@@ -252,7 +252,7 @@ func MessageOf(c *frame.Visit) *frame.Done {
 	}
 	undo := form.Of("change.undo")
 	if s.Form != undo && s.Form.Op.Undo.Never == "" && MayDo(c, undo.Op) {
-		m.Asks = c.API.RequiresReason(undo.Op.ID)
+		m.Asks = c.NeedsReason(undo.Op.ID)
 		m.Undo = DoAddress(undo.Op.ID, "ChangeId", change, BackName, s.landing())
 	}
 	return m

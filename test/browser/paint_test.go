@@ -1,0 +1,48 @@
+package browser
+
+import (
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+var measured = flag.Int("measure", 0, "users of the sandbox that measures the first paint; 0: none does")
+
+// TestFirstPaint compares the first paint of pages with the time of the call that they make, in turn. It
+// shows the medians of seven, and fails nothing: a machine may be busy.
+func TestFirstPaint(t *testing.T) {
+	if *measured == 0 {
+		t.Skip("-measure is not given")
+	}
+	address, link, token := sandbox(t, "--users", fmt.Sprint(*measured))
+	b := start(t)
+	b.view(1280, "light")
+	b.follow(chromedp.Navigate(link))
+	b.press("Sign in")
+	for _, pair := range [][2]string{
+		{"/ui/search?q=weber", "/api/Search?Text=weber&Limit=50"},
+		{"/ui/people?q=weber", "/api/ADUser/ListUsers/All?Text=weber&Limit=500"},
+		{"/ui/people", "/api/ADUser/ListUsers/All?Limit=500"},
+		{"/ui/people?view=disabled", "/api/ADUser/ListUsers/All?Filter=enabled+eq+false&Limit=500"},
+		{"/ui/groups", "/api/ADGroups/All?Limit=500"},
+	} {
+		var paints, calls []time.Duration
+		for range 7 {
+			began := time.Now()
+			call(t, address, token, http.MethodGet, pair[1])
+			calls = append(calls, time.Since(began))
+			b.follow(chromedp.Navigate(address + pair[0]))
+			b.waits(`performance.getEntriesByType("paint").length > 0`)
+			paint := eval[float64](b, `performance.getEntriesByName("first-contentful-paint")[0].startTime`)
+			paints = append(paints, time.Duration(paint*float64(time.Millisecond)))
+		}
+		slices.Sort(paints)
+		slices.Sort(calls)
+		t.Logf("%s: %v, the call %v, %v more", pair[0], paints[3], calls[3], paints[3]-calls[3])
+	}
+}
