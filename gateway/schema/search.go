@@ -131,7 +131,9 @@ func (anyTextKind) Decode(raw any) (*Decoded, *FieldError) {
 		return nil, problem
 	}
 	spellings := parsed.Spellings()
-	values := []ps.Value{ps.Text(spellings[0]), ps.List(spellings), ps.Text(parsed.Digits()), ps.Text(parsed.Domain())}
+	values := []ps.Value{
+		ps.Text(spellings[0]), ps.List(spellings), ps.Text(parsed.Digits()), ps.Text(parsed.Domain()),
+	}
 	for _, t := range anyTypes {
 		values = append(values, ps.Text(parsed.Clause(t.class)), ps.Text(parsed.Inside(t.class)))
 	}
