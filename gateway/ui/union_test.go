@@ -69,12 +69,14 @@ func TestALimitOfOneRoleIsSaid(t *testing.T) {
 	}
 }
 
-// TestRecordsOfAZoneThatCannotBeReadFail: the refusal of the zone is the answer, though its records were read.
+// TestRecordsOfAZoneThatCannotBeReadFail: the refusal of the zone is the answer, though its records were
+// read.
 func TestRecordsOfAZoneThatCannotBeReadFail(t *testing.T) {
 	w := httptest.NewRecorder()
 	showRecordSet(&frame.Visit{
 		Pages: New(frame.Options{
-			API: given{"record.listZone": {{"data": "10.0.0.1"}}}, Gate: signin.NewGate(signin.Options{}), Client: somewhere,
+			API:  given{"record.listZone": {{"data": "10.0.0.1"}}},
+			Gate: signin.NewGate(signin.Options{}), Client: somewhere,
 		}),
 		W: w, R: httptest.NewRequest(http.MethodGet, "/ui/zones/z/records/n/A", nil), Session: &signin.Session{},
 		Principals: []*identity.Principal{{Scopes: []identity.Scope{identity.All}}},
