@@ -123,7 +123,7 @@ func (b Bounds) Hold(op *ops.Operation, about About) (within, known bool) {
 	return !slices.ContainsFunc(about.Names, func(dn string) bool { return !b.Within(dn) }), true
 }
 
-// isGroup reports whether a distinguished name is that of a group that the caller is limited to.
+// isGroup reports whether a distinguished name names a group that the caller is limited to.
 func (b Bounds) isGroup(dn string) bool {
 	path, isPath := schema.ParsePath(dn)
 	return isPath && slices.ContainsFunc(b.limits.Groups, func(group string) bool {

@@ -233,7 +233,7 @@ func (a asking) ask(ctx context.Context, db *store.Sealed) error {
 // change returns the change that saves a session.
 func (g *Gate) change(in *store.Sealed, key sum, expect store.Revision, s *stored) (store.Change, error) {
 	value, err := store.Encode(in, *s)
-	expires := s.Used.Add(g.o.Idle + saveEvery) // it may be used in the meantime without being saved
+	expires := s.Used.Add(g.o.Idle + saveEvery) // it may be used meanwhile without being saved
 	if most := s.Started.Add(g.o.Max); most.Before(expires) {
 		expires = most
 	}
